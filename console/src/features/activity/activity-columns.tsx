@@ -1,10 +1,11 @@
 /** The columns of the list of activities. */
 import { Link } from "@tanstack/react-router";
+import { activityWords, actorWords, objectWords } from "../../lib/activity-words.ts";
 import { classes } from "../../lib/classes.ts";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import type { Column } from "../../parts/table.tsx";
 import css from "./activity.module.css";
-import { type Activity, addressOf, toneOf, wordsOf } from "./activity-search.ts";
+import { type Activity, addressOf, toneOf } from "./activity-search.ts";
 
 export function activityColumns(onShow: (id: string) => void): readonly Column<Activity>[] {
   return [
@@ -29,7 +30,7 @@ export function activityColumns(onShow: (id: string) => void): readonly Column<A
       wide: true,
       cell: ({ actorType, actorDetails, actorIpAddress }) => (
         <div className={css.stack}>
-          <span>{actorType === "system" ? "Millrace" : (actorDetails ?? "–")}</span>
+          <span>{actorWords(actorType, actorDetails)}</span>
           {actorIpAddress !== undefined && <span className={css.muted}>{actorIpAddress}</span>}
         </div>
       ),
@@ -45,7 +46,7 @@ function WhatCell({ activity, onShow }: WhatProps) {
   return (
     <div className={css.what}>
       <button type="button" className={classes(css.open, tone !== "neutral" && css[tone])} onClick={() => onShow(id)}>
-        {wordsOf(type)}
+        {activityWords(type)}
       </button>
       <span className={css.narrow}>{activity.objectName ?? activity.objectId.slice(0, 8)}</span>
       {reason !== undefined && (
@@ -65,7 +66,7 @@ export function ObjectCell({ activity }: { readonly activity: Activity }) {
   return (
     <div className={css.stack}>
       {address === undefined ? <span>{name}</span> : <Link to={address as never}>{name}</Link>}
-      <span className={css.muted}>{objectType}</span>
+      <span className={css.muted}>{objectWords(objectType)}</span>
     </div>
   );
 }

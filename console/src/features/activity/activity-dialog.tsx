@@ -1,6 +1,7 @@
 import { getRouteApi } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { useOperation } from "../../api/queries.ts";
+import { activityWords, actorWords } from "../../lib/activity-words.ts";
 import { Button } from "../../parts/button.tsx";
 import { CodeBlock } from "../../parts/code-block.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
@@ -9,7 +10,7 @@ import { Facts } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { Answer } from "../../parts/states.tsx";
 import { ObjectCell } from "./activity-columns.tsx";
-import { type Activity, wordsOf } from "./activity-search.ts";
+import type { Activity } from "./activity-search.ts";
 
 const route = getRouteApi("/activity");
 
@@ -50,12 +51,12 @@ export function ActivityDialog({ activityId, onClose }: ActivityDialogProps) {
 function factsOf(activity: Activity): readonly (readonly [string, ReactNode])[] {
   const { createdAt, type, reason, fields, actorType, actorDetails, actorIpAddress, userAgent, requestId } = activity;
   const facts: readonly (readonly [string, ReactNode] | undefined)[] = [
-    ["What", wordsOf(type)],
+    ["What", activityWords(type)],
     ["When", <RelativeTime key="when" at={createdAt} />],
     ["Object", <ObjectCell key="object" activity={activity} />],
     reason === undefined ? undefined : ["Reason", reason],
     fields === undefined || fields.length === 0 ? undefined : ["Members set", fields.join(", ")],
-    ["Who", actorType === "system" ? "Millrace" : (actorDetails ?? "–")],
+    ["Who", actorWords(actorType, actorDetails)],
     actorIpAddress === undefined ? undefined : ["From", actorIpAddress],
     userAgent === undefined ? undefined : ["With", userAgent],
     requestId === undefined ? undefined : ["Request", <RequestId key="request" id={requestId} />],

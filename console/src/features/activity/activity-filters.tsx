@@ -1,10 +1,11 @@
 import { X } from "lucide-react";
 import { useOperation } from "../../api/queries.ts";
 import { useMay } from "../../api/role.ts";
+import { activityWords } from "../../lib/activity-words.ts";
 import { Button } from "../../parts/button.tsx";
 import { Filters } from "../../parts/page.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
-import { type ActivitySearch, groups, ranges, wordsOf } from "./activity-search.ts";
+import { type ActivitySearch, groups, ranges } from "./activity-search.ts";
 
 type FiltersProps = { readonly search: ActivitySearch; readonly onChange: (next: ActivitySearch) => void };
 type Option = { readonly value: string; readonly label: string };
@@ -40,7 +41,7 @@ export function ActivityFilters({ search, onChange }: FiltersProps) {
       />
       {search.type !== undefined && (
         <Button small icon={<X aria-hidden />} onClick={() => onChange({ type: "" })}>
-          Only “{wordsOf(search.type)}”
+          Only “{activityWords(search.type)}”
         </Button>
       )}
     </Filters>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { addressOf, groups, queryOf, wordsOf } from "./activity-search.ts";
+import { addressOf, groups, queryOf } from "./activity-search.ts";
 
 test("every group of types is one that the API accepts", () => {
   for (const { types } of groups) expect(types).toMatch(/^[a-z_]{1,64}(,[a-z_]{1,64}){0,49}$/);
@@ -13,13 +13,6 @@ test("filters become a request; its start moves by whole minutes", () => {
     from: "2026-11-22T11:00:00.000Z",
   });
   expect(queryOf({ group: "failures", type: "pipe_create" }, now)).toMatchObject({ type: "pipe_create" });
-});
-
-test("requests are told in the past", () => {
-  expect(wordsOf("pipe_settings_update")).toBe("pipe settings updated");
-  expect(wordsOf("openapi_key_update")).toBe("key updated");
-  expect(wordsOf("service_awaken")).toBe("service wake requested");
-  expect(wordsOf("service_idle")).toBe("service idle");
 });
 
 test("objects link to their screen unless they are gone", () => {

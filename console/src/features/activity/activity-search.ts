@@ -102,36 +102,6 @@ export function queryOf(search: ActivitySearch, now: number): Query {
   };
 }
 
-const sentences: Readonly<Record<string, string>> = {
-  service_start: "service start requested",
-  service_stop: "service stop requested",
-  service_awaken: "service wake requested",
-  service_update_password: "service password reset",
-  service_update_autoscaling: "service scaling updated",
-  service_restore_backup: "restore requested",
-  pipe_start: "pipe start requested",
-  pipe_stop: "pipe stop requested",
-  pipe_resync: "pipe resync requested",
-  backup_create: "backup requested",
-  backup_verify: "backup check requested",
-};
-
-const pasts: Readonly<Record<string, string>> = {
-  create: "created",
-  update: "updated",
-  delete: "deleted",
-  discard: "discarded",
-  replay: "replayed",
-  replace: "replaced",
-  rescan: "looked for",
-};
-
-/** `pipe_settings_update` as `pipe settings updated`. */
-export function wordsOf(type: string): string {
-  const words = type.replace(/^openapi_/, "").split("_");
-  return sentences[type] ?? words.map((word) => pasts[word] ?? word).join(" ");
-}
-
 /** The screen of the object; undefined where there is none, or where the object is gone. */
 export function addressOf({ objectType, objectId, serviceId, type }: Activity): string | undefined {
   if (type.endsWith("_delete")) return undefined;

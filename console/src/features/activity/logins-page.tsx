@@ -2,6 +2,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { ShieldCheck } from "lucide-react";
 import type { CallInput, OperationResult } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
+import { activityWords } from "../../lib/activity-words.ts";
 import { countText } from "../../lib/format.ts";
 import { withoutEmpty } from "../../lib/search.ts";
 import { Filters, Page, Panel } from "../../parts/page.tsx";
@@ -10,7 +11,6 @@ import { InlineSelect } from "../../parts/select.tsx";
 import { Answer, EmptyState, Skeleton } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import css from "./activity.module.css";
-import { wordsOf } from "./activity-search.ts";
 import { ActivityTabs } from "./activity-tabs.tsx";
 
 const route = getRouteApi("/activity/logins");
@@ -36,7 +36,10 @@ export function LoginsPage() {
         <InlineSelect
           label="Type"
           value={type ?? ""}
-          options={[{ value: "", label: "Everything" }, ...types.map((one) => ({ value: one, label: wordsOf(one) }))]}
+          options={[
+            { value: "", label: "Everything" },
+            ...types.map((one) => ({ value: one, label: activityWords(one) })),
+          ]}
           onChange={(next) => void navigate({ search: withoutEmpty({ type: next }), replace: true })}
         />
       </Filters>
@@ -71,7 +74,7 @@ const columns: readonly Column<Event>[] = [
     header: "What",
     cell: ({ type, details }) => (
       <div className={css.what}>
-        <span className={type === "login" ? undefined : css.warn}>{wordsOf(type)}</span>
+        <span className={type === "login" ? undefined : css.warn}>{activityWords(type)}</span>
         {details !== "" && <span className={css.reason}>{details}</span>}
       </div>
     ),

@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { OperationResult } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
+import { activityWords, actorWords, objectWords } from "../../lib/activity-words.ts";
 import { Panel } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { Answer, EmptyState } from "../../parts/states.tsx";
@@ -35,7 +36,7 @@ function Event({ activity }: { readonly activity: Activity }) {
   return (
     <li className={css.event}>
       <span className={css.subject}>
-        {objectName ?? activity.objectType} <span className={css.age}>{wordsOf(type)}</span>
+        {objectName ?? objectWords(activity.objectType)} <span className={css.age}>{activityWords(type)}</span>
       </span>
       {reason !== undefined && (
         <span className={css.sentence} title={reason}>
@@ -43,13 +44,8 @@ function Event({ activity }: { readonly activity: Activity }) {
         </span>
       )}
       <span className={css.age}>
-        <RelativeTime at={createdAt} /> · {actorType === "system" ? "Millrace" : actorDetails}
+        <RelativeTime at={createdAt} /> · {actorWords(actorType, actorDetails)}
       </span>
     </li>
   );
-}
-
-/** `pipe_settings_update` as words. */
-function wordsOf(type: string): string {
-  return type.replace(/^openapi_/, "").replaceAll("_", " ");
 }

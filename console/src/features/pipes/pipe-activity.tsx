@@ -1,6 +1,7 @@
 import { useState } from "react";
 import type { OperationResult } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
+import { activityWords, actorWords } from "../../lib/activity-words.ts";
 import { Button } from "../../parts/button.tsx";
 import { Bytes, Count, Duration } from "../../parts/numbers.tsx";
 import { Panel } from "../../parts/page.tsx";
@@ -15,9 +16,9 @@ type Batch = OperationResult<"listPipeBatches">["batches"][number];
 
 const activityColumns: readonly Column<Activity>[] = [
   { key: "at", header: "When", nowrap: true, cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
-  { key: "type", header: "What", cell: ({ type }) => wordsOf(type) },
+  { key: "type", header: "What", cell: ({ type }) => <span className={css.sentence}>{activityWords(type)}</span> },
   { key: "why", header: "Reason or fields", cell: ({ reason, fields }) => reason ?? fields?.join(", ") ?? "" },
-  { key: "who", header: "Who", wide: true, cell: ({ actorType, actorDetails }) => actorDetails ?? who(actorType) },
+  { key: "who", header: "Who", wide: true, cell: ({ actorType, actorDetails }) => actorWords(actorType, actorDetails) },
 ];
 
 const batchColumns: readonly Column<Batch>[] = [
@@ -77,14 +78,4 @@ function Batches() {
       </Answer>
     </Panel>
   );
-}
-
-/** `pipe_settings_update` as `Settings update`. */
-function wordsOf(type: string): string {
-  const words = type.replace(/^pipe_/, "").replaceAll("_", " ");
-  return words.charAt(0).toUpperCase() + words.slice(1);
-}
-
-function who(actorType: Activity["actorType"]): string {
-  return actorType === "system" ? "Millrace" : "a deleted key";
 }
