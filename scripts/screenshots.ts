@@ -38,7 +38,7 @@ async function linkOf(child: ChildProcess): Promise<string> {
     child.once("exit", () => reject(new Error("the demo ended without a link")));
     child.stdout?.on("data", (chunk) => {
       text = (text + String(chunk)).slice(-10_000);
-      const link = /\S+\/console\/#login=\S+/.exec(text)?.[0];
+      const link = /\S+\/console\/#login=\S+(?=\s)/.exec(text)?.[0];
       if (link !== undefined) resolve(link);
     });
   });
@@ -80,16 +80,26 @@ async function pathsOf(page: Page, origin: string): Promise<string[]> {
   const services: { id: string }[] = await get(`${organization}/services`);
   const { pipes }: { pipes: { id: string; serviceId: string }[] } = await get(`${organization}/pipes`);
   const fixed = ["/", "/services", "/services/new", "/pipes", "/new-pipe", "/sql", "/explore", "/dashboards"];
-  const others = ["/backups", "/activity", "/access", "/system", "/no-such-page"];
+  const others = [
+    "/backups",
+    "/activity",
+    "/activity/logins",
+    "/access",
+    "/access/tokens",
+    "/access/sessions",
+    "/system",
+  ];
   const ofServices = services
     .slice(0, 1)
     .flatMap(({ id }) => ["", "/access", "/settings"].map((tab) => `/services/${id}${tab}`));
   const ofPipes = pipes
     .slice(-1)
     .flatMap(({ id, serviceId }) =>
-      ["", "/errors", "/activity", "/configuration"].map((tab) => `/services/${serviceId}/pipes/${id}${tab}`),
+      ["", "/errors", "/activity", "/configuration"].map((tab) => `/pipes/${serviceId}/${id}${tab}`),
     );
-  return [...fixed, ...others, ...ofServices, ...ofPipes];
+  const dashboards: { id: string }[] = await get(`${organization}/savedObjects?kind=dashboard`);
+  const ofDashboards = dashboards.slice(0, 1).map(({ id }) => `/dashboards/${id}`);
+  return [...fixed, ...others, ...ofServices, ...ofPipes, ...ofDashboards, "/no-such-page"];
 }
 
 /** `/services/<id>/access` as `services-id-access`. */
