@@ -78,7 +78,8 @@ function xRange({ from, to }: PlotInput, min: number, max: number): uPlot.Range.
 /** Counts and sizes begin at 0; an axis of equal values has room above them. */
 function yRange(_plot: uPlot, min: number | null, max: number | null): uPlot.Range.MinMax {
   const [low, high] = [Math.min(0, min ?? 0), Math.max(0, max ?? 0)];
-  const room = (high - low || 1) * 0.08;
+  if (low === high) return [0, 1];
+  const room = (high - low) * 0.08;
   return [low < 0 ? low - room : 0, high > 0 || low === 0 ? high + room : 0];
 }
 
@@ -91,6 +92,9 @@ const timeTicks: (number | string | null)[][] = [
   [1, "{HH}:{mm}:{ss}", "\n{D} {MMM} {YYYY}", null, "\n{D} {MMM}", null, null, null, 1],
 ];
 
+/** Distances of the ticks of sizes: whole numbers of binary units. */
+const byteSteps = Array.from({ length: 60 }, (_, power) => 2 ** power);
+
 function axesOf({ unit, colors }: PlotInput): uPlot.Axis[] {
   const font = `12px ${getComputedStyle(document.body).fontFamily || "sans-serif"}`;
   const shared = { stroke: colors.text, font, ticks: { show: false } };
@@ -101,6 +105,7 @@ function axesOf({ unit, colors }: PlotInput): uPlot.Axis[] {
       grid: { stroke: colors.grid, width: 1 },
       gap: 6,
       space: 36,
+      ...(unit === "bytes" || unit === "bytesPerSecond" ? { incrs: byteSteps } : {}),
       size: (_plot, values) => 14 + 7 * Math.max(2, ...(values ?? []).map((text) => text.length)),
       values: (_plot, splits) => splits.map((value) => axisText(value, unit)),
     },
