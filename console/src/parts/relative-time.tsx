@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 import { serverNow } from "../api/server-time.ts";
-import { localText, relativeText, utcText } from "../lib/format.ts";
+import { durationText, localText, relativeText, utcText } from "../lib/format.ts";
 
 /** One timer for all ages of the page. */
 const listeners = new Set<() => void>();
@@ -42,9 +42,21 @@ export function RelativeTime({ at, none = "–" }: RelativeTimeProps) {
   const now = useServerNow();
   if (at === undefined) return <span>{none}</span>;
   const time = typeof at === "number" ? at : Date.parse(at);
+  return <Time time={time} text={relativeText(time, now)} />;
+}
+
+/** How long something lasts already, such as `3 min`, with the exact begin on hover; `since` in ISO 8601. */
+export function Elapsed({ since }: { readonly since: string | undefined }) {
+  const now = useServerNow();
+  if (since === undefined) return <span>some time</span>;
+  const time = Date.parse(since);
+  return <Time time={time} text={durationText(Math.max(0, Math.floor((now - time) / 1000)))} />;
+}
+
+function Time({ time, text }: { readonly time: number; readonly text: string }) {
   return (
     <time dateTime={new Date(time).toISOString()} title={`${utcText(time)}\n${localText(time)}`}>
-      {relativeText(time, now)}
+      {text}
     </time>
   );
 }

@@ -3,7 +3,7 @@ import { useOperation } from "../../api/queries.ts";
 import { Note } from "../../parts/note.tsx";
 import { Bytes, Count } from "../../parts/numbers.tsx";
 import { Tile, Tiles } from "../../parts/page.tsx";
-import { RelativeTime } from "../../parts/relative-time.tsx";
+import { Elapsed, RelativeTime } from "../../parts/relative-time.tsx";
 import { Answer } from "../../parts/states.tsx";
 import { HistoryPanel } from "./history-panel.tsx";
 import type { Service } from "./service.ts";
@@ -41,8 +41,8 @@ function StateNote({ service }: { readonly service: Service }) {
   if (state === "idle") {
     return (
       <Note>
-        Asleep since <RelativeTime at={service.stateChangedAt} />. A query wakes it in about 0.2 s, and so does the
-        button Wake; looking at this page does not.
+        Asleep for <Elapsed since={service.stateChangedAt} />. A query wakes it in about 0.2 s, and so does the button
+        Wake; looking at this page does not.
       </Note>
     );
   }

@@ -1,7 +1,7 @@
 import { getRouteApi, Outlet } from "@tanstack/react-router";
 import { useOperation } from "../../api/queries.ts";
 import { Page } from "../../parts/page.tsx";
-import { RelativeTime } from "../../parts/relative-time.tsx";
+import { Elapsed } from "../../parts/relative-time.tsx";
 import { StateBadge } from "../../parts/state-badge.tsx";
 import { Answer } from "../../parts/states.tsx";
 import { NavTabs } from "../../parts/tabs.tsx";
@@ -44,7 +44,7 @@ function Below({ service }: { readonly service: Service }) {
     <>
       {service.stateChangedAt !== undefined && (
         <span>
-          {service.state === "idle" ? "asleep" : service.state} since <RelativeTime at={service.stateChangedAt} />
+          {service.state === "idle" ? "asleep" : service.state} for <Elapsed since={service.stateChangedAt} />
         </span>
       )}
       <span>ClickHouse {service.databaseVersion}</span>
