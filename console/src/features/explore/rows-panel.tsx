@@ -112,7 +112,12 @@ function RowList({ source, pages, all, error, isLoading, onFilter }: RowListProp
   if (error !== null && error.status !== 400) return <ErrorState error={error} />;
   if (error !== null) return <p className={css.quiet}>The filter has a mistake.</p>;
   if (isLoading) return <Skeleton lines={8} />;
-  if (all.length === 0) return <EmptyState title="No rows">No row of this range matches.</EmptyState>;
+  if (all.length === 0)
+    return (
+      <EmptyState title="No rows">
+        No row of this time range matches. Choose a longer range or fewer conditions.
+      </EmptyState>
+    );
   const columns = pages[0]?.meta.columns ?? [];
   return (
     <ul className={css.rowList}>

@@ -1,6 +1,6 @@
 /** What can be done with a service: buttons of its page, and the menu of its row. */
 import { useNavigate } from "@tanstack/react-router";
-import { Braces, Ellipsis, Moon, Play, Plug, Settings, Square, SquareTerminal, Trash2 } from "lucide-react";
+import { Braces, CircleStop, Ellipsis, Moon, Play, Plug, Settings, SquareTerminal, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useChange } from "../../api/queries.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
@@ -30,7 +30,7 @@ export function ServiceActions({ service }: { readonly service: Service }) {
   const [connecting, setConnecting] = useState(false);
   const main = service.state === "idle" ? "awake" : commandRefusal("start", service) === undefined ? "start" : "stop";
   const labels = { awake: "Wake", start: "Start", stop: "Stop" };
-  const Icon = main === "stop" ? Square : Play;
+  const Icon = main === "stop" ? CircleStop : Play;
   return (
     <>
       <Button
@@ -82,7 +82,7 @@ export function ServiceMenu({ service }: { readonly service: Service }) {
         </MenuItem>
         <MenuSeparator />
         {service.state === "idle" ? command("awake", "Wake", Play) : command("start", "Start", Play)}
-        {command("stop", "Stop", service.state === "idle" ? Moon : Square)}
+        {command("stop", "Stop", service.state === "idle" ? Moon : CircleStop)}
         <MenuSeparator />
         <MenuItem
           icon={<Settings aria-hidden />}

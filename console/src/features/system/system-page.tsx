@@ -55,7 +55,7 @@ function Numbers({ system }: { readonly system: System }) {
   const failing = system.loops.filter(({ consecutiveFailures }) => consecutiveFailures > 0).length;
   return (
     <Tiles>
-      <Tile label="Runs since" note={`version ${system.version}`}>
+      <Tile label="Uptime" note={`version ${system.version}`}>
         {durationText(system.uptimeSeconds)}
       </Tile>
       <Tile label="Loops that fail" note={`of ${system.loops.length}`}>
@@ -64,7 +64,7 @@ function Numbers({ system }: { readonly system: System }) {
       <Tile label="Running engines" note={`ClickHouse ${system.engineVersion}`}>
         {system.engines.length}
       </Tile>
-      <Tile label="Memory of the control plane" note="resident">
+      <Tile label="Control plane memory" note="resident">
         {bytesText(system.memoryBytes)}
       </Tile>
       <Tile
