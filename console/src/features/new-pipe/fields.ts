@@ -18,7 +18,27 @@ export type FieldDefinition = {
 export type Values = Readonly<Record<string, string>>;
 
 const choice = (...values: readonly string[]) => values.map((value) => ({ value, label: value }));
-const isAws = (values: Values) => values.authentication !== "IAM_ROLE";
+
+/** The access key of AWS, shown if `isUsed` holds. */
+const accessKey = (isUsed: (values: Values) => boolean): readonly FieldDefinition[] => [
+  { path: "accessKey.accessKeyId", label: "Access key id", when: isUsed },
+  { path: "accessKey.secretKey", label: "Secret key", input: "secret", when: isUsed },
+];
+const awsRole: FieldDefinition = {
+  path: "iamRole",
+  label: "ARN of the role",
+  when: ({ authentication }) => authentication === "IAM_ROLE",
+};
+const awsAuthentications = [
+  { value: "IAM_USER", label: "Access key" },
+  { value: "IAM_ROLE", label: "AWS role" },
+] as const;
+const caCertificate: FieldDefinition = {
+  path: "caCertificate",
+  label: "CA certificate",
+  input: "area",
+  hint: "PEM; only for a CA that is not public",
+};
 
 const kafka: readonly FieldDefinition[] = [
   { path: "brokers", label: "Brokers", required: true, placeholder: "host:9092, host:9093" },
@@ -34,8 +54,8 @@ const kafka: readonly FieldDefinition[] = [
   },
   { path: "credentials.username", label: "User", when: ({ authentication }) => isLogin(authentication) },
   { path: "credentials.password", label: "Password", input: "secret", when: (v) => isLogin(v.authentication) },
-  { path: "iamRole", label: "ARN of the role", when: ({ authentication }) => authentication === "IAM_ROLE" },
-  { path: "caCertificate", label: "CA certificate", input: "area", hint: "PEM; only for a CA that is not public" },
+  awsRole,
+  caCertificate,
 ];
 
 function isLogin(authentication: string | undefined): boolean {
@@ -59,25 +79,11 @@ const objects: readonly FieldDefinition[] = [
     path: "authentication",
     label: "Authentication",
     input: "choice",
-    options: [
-      { value: "", label: "None: the objects are public" },
-      { value: "IAM_USER", label: "Access key" },
-      { value: "IAM_ROLE", label: "AWS role" },
-    ],
+    options: [{ value: "", label: "None: the objects are public" }, ...awsAuthentications],
     when: (values) => !isAzure(values),
   },
-  {
-    path: "accessKey.accessKeyId",
-    label: "Access key id",
-    when: ({ authentication }) => authentication === "IAM_USER",
-  },
-  {
-    path: "accessKey.secretKey",
-    label: "Secret key",
-    input: "secret",
-    when: ({ authentication }) => authentication === "IAM_USER",
-  },
-  { path: "iamRole", label: "ARN of the role", when: ({ authentication }) => authentication === "IAM_ROLE" },
+  ...accessKey(({ authentication }) => authentication === "IAM_USER"),
+  awsRole,
 ];
 
 const kinesis: readonly FieldDefinition[] = [
@@ -87,14 +93,11 @@ const kinesis: readonly FieldDefinition[] = [
     path: "authentication",
     label: "Authentication",
     input: "choice",
-    options: [
-      { value: "IAM_USER", label: "Access key" },
-      { value: "IAM_ROLE", label: "AWS role" },
-    ],
+    options: awsAuthentications,
   },
-  { path: "accessKey.accessKeyId", label: "Access key id", when: isAws },
-  { path: "accessKey.secretKey", label: "Secret key", input: "secret", when: isAws },
-  { path: "iamRole", label: "ARN of the role", when: ({ authentication }) => authentication === "IAM_ROLE" },
+  // Nothing chosen is the access key.
+  ...accessKey(({ authentication }) => authentication !== "IAM_ROLE"),
+  awsRole,
 ];
 
 const postgres: readonly FieldDefinition[] = [
@@ -105,7 +108,7 @@ const postgres: readonly FieldDefinition[] = [
   { path: "credentials.password", label: "Password", input: "secret" },
   { path: "disableTls", label: "Connect without TLS", input: "switch" },
   { path: "skipCertVerification", label: "Accept any certificate", input: "switch" },
-  { path: "caCertificate", label: "CA certificate", input: "area", hint: "PEM; only for a CA that is not public" },
+  caCertificate,
 ];
 
 /** What is needed to reach the source. */
