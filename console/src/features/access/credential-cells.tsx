@@ -6,7 +6,7 @@ import { StateBadge } from "../../parts/state-badge.tsx";
 import css from "./access.module.css";
 import { credentialState, expiresSoon } from "./access-search.ts";
 
-type Credential = {
+export type Credential = {
   readonly id: string;
   readonly name: string;
   readonly state: string;

@@ -9,12 +9,11 @@ import { useStore } from "../../lib/store.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Panel } from "../../parts/page.tsx";
-import { RelativeTime } from "../../parts/relative-time.tsx";
 import { Answer, EmptyState } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
-import css from "./access.module.css";
 import { shownCredentials } from "./access-search.ts";
-import { CredentialState, ExpiryCell, RoleCell } from "./credential-cells.tsx";
+import { RoleCell } from "./credential-cells.tsx";
+import { credentialColumns, NameCell } from "./credential-columns.tsx";
 import { CredentialFilters } from "./credential-filters.tsx";
 import type { Key } from "./key.ts";
 import { KeyMenu } from "./key-menu.tsx";
@@ -67,38 +66,12 @@ function columnsOf(own: string | undefined): readonly Column<Key>[] {
       key: "name",
       header: "Name",
       cell: ({ id, name, keySuffix }) => (
-        <div className={css.stack}>
-          <span className={css.name}>
-            {name} {id === own && <Badge tone="info">in use here</Badge>}
-          </span>
-          <span className={css.muted}>
-            ends with <code>{keySuffix}</code>
-          </span>
-        </div>
+        <NameCell suffix={keySuffix}>
+          {name} {id === own && <Badge tone="info">in use here</Badge>}
+        </NameCell>
       ),
     },
     { key: "role", header: "Role", cell: ({ roles }) => <RoleCell role={roles[0]} /> },
-    { key: "state", header: "State", nowrap: true, cell: (key) => <CredentialState credential={key} /> },
-    {
-      key: "used",
-      header: "Last used",
-      nowrap: true,
-      wide: true,
-      cell: ({ usedAt }) => <RelativeTime at={usedAt} none="never" />,
-    },
-    { key: "expires", header: "Expires", nowrap: true, wide: true, cell: (key) => <ExpiryCell credential={key} /> },
-    {
-      key: "created",
-      header: "Created",
-      nowrap: true,
-      wide: true,
-      cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
-    },
-    {
-      key: "menu",
-      header: <span className="visually-hidden">Actions</span>,
-      align: "end",
-      cell: (key) => <KeyMenu apiKey={key} isOwn={key.id === own} />,
-    },
+    ...credentialColumns<Key>((key) => <KeyMenu apiKey={key} isOwn={key.id === own} />),
   ];
 }

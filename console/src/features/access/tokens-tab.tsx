@@ -6,12 +6,11 @@ import { serverNow } from "../../api/server-time.ts";
 import { withoutEmpty } from "../../lib/search.ts";
 import { Button } from "../../parts/button.tsx";
 import { Panel } from "../../parts/page.tsx";
-import { RelativeTime } from "../../parts/relative-time.tsx";
 import { Answer, EmptyState } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import css from "./access.module.css";
 import { shownCredentials } from "./access-search.ts";
-import { CredentialState, ExpiryCell } from "./credential-cells.tsx";
+import { credentialColumns, NameCell } from "./credential-columns.tsx";
 import { CredentialFilters } from "./credential-filters.tsx";
 import type { Token } from "./key.ts";
 import { NewTokenDialog } from "./new-token-dialog.tsx";
@@ -63,38 +62,6 @@ export function TokensTab() {
 }
 
 const columns: readonly Column<Token>[] = [
-  {
-    key: "name",
-    header: "Name",
-    cell: ({ name, tokenSuffix }) => (
-      <div className={css.stack}>
-        <span className={css.name}>{name}</span>
-        <span className={css.muted}>
-          ends with <code>{tokenSuffix}</code>
-        </span>
-      </div>
-    ),
-  },
-  { key: "state", header: "State", nowrap: true, cell: (token) => <CredentialState credential={token} /> },
-  {
-    key: "used",
-    header: "Last used",
-    nowrap: true,
-    wide: true,
-    cell: ({ usedAt }) => <RelativeTime at={usedAt} none="never" />,
-  },
-  { key: "expires", header: "Expires", nowrap: true, wide: true, cell: (token) => <ExpiryCell credential={token} /> },
-  {
-    key: "created",
-    header: "Created",
-    nowrap: true,
-    wide: true,
-    cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
-  },
-  {
-    key: "menu",
-    header: <span className="visually-hidden">Actions</span>,
-    align: "end",
-    cell: (token) => <TokenMenu token={token} />,
-  },
+  { key: "name", header: "Name", cell: ({ name, tokenSuffix }) => <NameCell suffix={tokenSuffix}>{name}</NameCell> },
+  ...credentialColumns<Token>((token) => <TokenMenu token={token} />),
 ];
