@@ -37,16 +37,24 @@ export type ListSearch = {
 
 /** Takes what it knows of an address, and leaves out the rest. */
 export function listSearch(search: Record<string, unknown>): ListSearch {
-  const { name, state, kind, serviceId, sort, order, cursor } = search;
+  const { name, kind, serviceId, sort, order, cursor } = search;
+  const state = groupOf(search.state);
   return {
     ...(typeof name === "string" && name !== "" ? { name } : {}),
-    ...(isKey(stateGroups, state) ? { state } : {}),
+    ...(state === undefined ? {} : { state }),
     ...(isKey(kindWords, kind) ? { kind } : {}),
     ...(typeof serviceId === "string" ? { serviceId } : {}),
     ...(sortKeys.some((key) => key === sort) ? { sort: sort as SortKey } : {}),
     ...(order === "desc" ? { order } : {}),
     ...(typeof cursor === "string" ? { cursor } : {}),
   };
+}
+
+/** A group, or the first one with the state. */
+function groupOf(value: unknown): StateGroup | undefined {
+  if (isKey(stateGroups, value)) return value;
+  const groups = Object.keys(stateGroups) as StateGroup[];
+  return groups.find((group) => stateGroups[group].some((state) => state === value));
 }
 
 function isKey<T extends object>(table: T, key: unknown): key is keyof T {
