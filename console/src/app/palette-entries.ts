@@ -1,11 +1,12 @@
 /** What the command palette finds. */
 
+import type { LinkProps } from "@tanstack/react-router";
 import { call } from "../api/client.ts";
 import { refetch, useOperation } from "../api/queries.ts";
 import { pausedStore } from "../api/refresh.ts";
 import { useMay } from "../api/role.ts";
 import { signOut } from "../api/session.ts";
-import { pipeAddress } from "../lib/addresses.ts";
+import { pipeAddress, serviceAddress, serviceSettingsAddress } from "../lib/addresses.ts";
 import { toast, toastError } from "../parts/toast.tsx";
 import { refreshNow } from "./refresh-state.tsx";
 import { openShortcuts } from "./shortcuts-state.ts";
@@ -18,11 +19,11 @@ export type PaletteEntry = {
   readonly kind: string;
   /** Found by its beginning. */
   readonly id?: string;
-  readonly to?: string;
+  readonly link?: LinkProps;
   readonly run?: () => void;
 };
 
-const pages: readonly PaletteEntry[] = [
+const pageNames: readonly (readonly [label: string, to: LinkProps["to"]])[] = [
   ["Overview", "/"],
   ["Services", "/services"],
   ["Pipes", "/pipes"],
@@ -33,11 +34,12 @@ const pages: readonly PaletteEntry[] = [
   ["Activity", "/activity"],
   ["Access: keys, tokens, sessions", "/access"],
   ["System", "/system"],
-].map(([label, to]) => ({ key: `page ${to}`, label: label as string, kind: "page", to: to as string }));
+];
+const pages = pageNames.map(([label, to]): PaletteEntry => ({ key: `page ${to}`, label, kind: "page", link: { to } }));
 
 const actions: readonly PaletteEntry[] = [
-  { key: "new service", label: "Create service", kind: "action", to: "/services/new" },
-  { key: "new pipe", label: "New pipe", kind: "action", to: "/new-pipe" },
+  { key: "new service", label: "Create service", kind: "action", link: { to: "/services/new" } },
+  { key: "new pipe", label: "New pipe", kind: "action", link: { to: "/new-pipe" } },
   { key: "refresh", label: "Refresh this page", kind: "action", run: refreshNow },
   { key: "pause", label: "Pause or resume refreshing", kind: "action", run: () => pausedStore.set(!pausedStore.get()) },
   { key: "light", label: "Light theme", kind: "action", run: () => setTheme("light") },
@@ -56,13 +58,13 @@ export function usePaletteEntries(): readonly PaletteEntry[] {
   const mayCommand = useMay("developer");
   return [
     ...pages,
-    ...services.map(({ id, name }) => ({ key: id, id, label: name, kind: "service", to: `/services/${id}` })),
+    ...services.map(({ id, name }) => ({ key: id, id, label: name, kind: "service", link: serviceAddress(id) })),
     ...pipes.map(({ id, name, serviceId, serviceName }) => ({
       key: id,
       id,
       label: name,
       kind: `pipe of ${serviceName}`,
-      to: pipeAddress(serviceId, id),
+      link: pipeAddress(serviceId, id),
     })),
     ...actions,
     ...(mayCommand ? services.flatMap(commandsOf) : []),
@@ -70,7 +72,7 @@ export function usePaletteEntries(): readonly PaletteEntry[] {
       key: `${id} settings`,
       label: `Settings of ${name}`,
       kind: "service",
-      to: `/services/${id}/settings`,
+      link: serviceSettingsAddress(id),
     })),
   ];
 }

@@ -28,7 +28,7 @@ function Finder({ onClose }: { readonly onClose: () => void }) {
     if (entry === undefined) return;
     onClose();
     if (entry.run !== undefined) entry.run();
-    else if (entry.to !== undefined) void navigate({ to: entry.to as never });
+    else if (entry.link !== undefined) void navigate(entry.link);
   };
   const keyDown = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];

@@ -1,6 +1,19 @@
-/** Addresses of screens that several features link to; a feature imports nothing of another one. */
+/**
+ * Addresses of screens that several features link to; a feature imports nothing of another one. Each is what a link of
+ * the router takes: the path of a route with its parameters, whose names and values the compiler checks.
+ */
+
+/** The page of a service. */
+export function serviceAddress(serviceId: string) {
+  return { to: "/services/$serviceId", params: { serviceId } } as const;
+}
+
+/** The settings of a service. */
+export function serviceSettingsAddress(serviceId: string) {
+  return { to: "/services/$serviceId/settings", params: { serviceId } } as const;
+}
 
 /** The page of a pipe. */
-export function pipeAddress(serviceId: string, pipeId: string): string {
-  return `/pipes/${serviceId}/${pipeId}`;
+export function pipeAddress(serviceId: string, pipeId: string) {
+  return { to: "/pipes/$serviceId/$pipeId", params: { serviceId, pipeId } } as const;
 }

@@ -65,7 +65,7 @@ export function ObjectCell({ activity }: { readonly activity: Activity }) {
   const name = objectName ?? objectId.slice(0, 8);
   return (
     <div className={css.stack}>
-      {address === undefined ? <span>{name}</span> : <Link to={address as never}>{name}</Link>}
+      {address === undefined ? <span>{name}</span> : <Link {...address}>{name}</Link>}
       <span className={css.muted}>{objectWords(objectType)}</span>
     </div>
   );

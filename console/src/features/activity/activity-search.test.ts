@@ -24,6 +24,9 @@ test("objects link to their screen unless they are gone", () => {
     objectId: "b",
     serviceId: "s",
   };
-  expect(addressOf({ ...activity, objectType: "backup", type: "backup_done" })).toBe("/backups/s/b");
+  expect(addressOf({ ...activity, objectType: "backup", type: "backup_done" })).toEqual({
+    to: "/backups/$serviceId/$backupId",
+    params: { serviceId: "s", backupId: "b" },
+  });
   expect(addressOf({ ...activity, objectType: "backup", type: "backup_delete" })).toBeUndefined();
 });

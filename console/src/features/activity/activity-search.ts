@@ -1,7 +1,8 @@
 /** What the address of the activities says, and the request that follows from it. */
 
+import type { LinkProps } from "@tanstack/react-router";
 import type { CallInput, OperationResult } from "../../api/client.ts";
-import { pipeAddress } from "../../lib/addresses.ts";
+import { pipeAddress, serviceAddress } from "../../lib/addresses.ts";
 
 export type Activity = OperationResult<"listActivities">["activities"][number];
 type Query = NonNullable<CallInput<"listActivities">["query"]>;
@@ -103,14 +104,16 @@ export function queryOf(search: ActivitySearch, now: number): Query {
 }
 
 /** The screen of the object; undefined where there is none, or where the object is gone. */
-export function addressOf({ objectType, objectId, serviceId, type }: Activity): string | undefined {
+export function addressOf({ objectType, objectId, serviceId, type }: Activity): LinkProps | undefined {
   if (type.endsWith("_delete")) return undefined;
-  if (objectType === "service") return `/services/${objectId}`;
-  if (objectType === "key") return "/access";
+  if (objectType === "service") return serviceAddress(objectId);
+  if (objectType === "key") return { to: "/access" };
   if (serviceId === undefined) return undefined;
   if (objectType === "pipe") return pipeAddress(serviceId, objectId);
-  if (objectType === "backup") return `/backups/${serviceId}/${objectId}`;
-  if (objectType === "restore") return `/backups/${serviceId}/restores/${objectId}`;
+  if (objectType === "backup")
+    return { to: "/backups/$serviceId/$backupId", params: { serviceId, backupId: objectId } };
+  if (objectType === "restore")
+    return { to: "/backups/$serviceId/restores/$restoreId", params: { serviceId, restoreId: objectId } };
   return undefined;
 }
 

@@ -2,6 +2,7 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { useOperation } from "../../api/queries.ts";
 import { serverNow } from "../../api/server-time.ts";
+import { serviceAddress } from "../../lib/addresses.ts";
 import { bytesText, durationText } from "../../lib/format.ts";
 import { Meter } from "../../parts/meter.tsx";
 import { Note } from "../../parts/note.tsx";
@@ -32,11 +33,7 @@ export function RestoreProgressPage() {
           title="Restore"
           badge={<StateBadge state={restore.status} />}
           id={restore.id}
-          below={
-            <Link to={"/services/$serviceId" as never} params={{ serviceId: params.serviceId } as never}>
-              {service?.name ?? "Service"}
-            </Link>
-          }
+          below={<Link {...serviceAddress(params.serviceId)}>{service?.name ?? "Service"}</Link>}
         >
           <Panel title={phaseText(restore)}>
             <Progress restore={restore} />

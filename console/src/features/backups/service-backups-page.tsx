@@ -1,5 +1,6 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useOperation } from "../../api/queries.ts";
+import { serviceAddress } from "../../lib/addresses.ts";
 import { withoutEmpty } from "../../lib/search.ts";
 import { Button } from "../../parts/button.tsx";
 import { Filters, Page, Panel } from "../../parts/page.tsx";
@@ -51,9 +52,7 @@ function Below({ service, isDeleted }: { readonly service: Service | undefined; 
   if (service === undefined) return null;
   return (
     <>
-      <Link to={"/services/$serviceId" as never} params={{ serviceId: service.id } as never}>
-        Service
-      </Link>
+      <Link {...serviceAddress(service.id)}>Service</Link>
       <Schedule serviceId={service.id} />
     </>
   );

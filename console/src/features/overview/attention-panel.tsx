@@ -71,7 +71,7 @@ function Item({ item }: { readonly item: Attention }) {
     <li className={classes(css.item, css[item.tone])}>
       <Icon aria-label={item.tone === "bad" ? "Failure" : "Warning"} />
       <div>
-        <Link to={item.to as never} className={css.subject}>
+        <Link {...item.link} className={css.subject}>
           {item.subject}
         </Link>
         <div className={css.sentence} title={item.sentence}>

@@ -31,10 +31,10 @@ test("failures come first, each with its reason and its screen", () => {
       pipe({ id: "q", lag: { trend: "growing", seconds: 90 } }),
     ],
   };
-  expect(attentionOf(facts).map(({ tone, sentence, to }) => [tone, sentence, to])).toEqual([
-    ["bad", "No such topic.", "/pipes/s/p"],
-    ["warn", "The engine ended.", "/services/s"],
-    ["warn", "1 min 30 s behind its source, and the distance grows.", "/pipes/s/q"],
+  expect(attentionOf(facts).map(({ tone, sentence, link }) => [tone, sentence, link.params])).toEqual([
+    ["bad", "No such topic.", { serviceId: "s", pipeId: "p" }],
+    ["warn", "The engine ended.", { serviceId: "s" }],
+    ["warn", "1 min 30 s behind its source, and the distance grows.", { serviceId: "s", pipeId: "q" }],
   ]);
 });
 

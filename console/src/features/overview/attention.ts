@@ -1,7 +1,8 @@
 /** What needs a person, worst first, from what the lists say. */
 
+import type { LinkProps } from "@tanstack/react-router";
 import type { OperationResult } from "../../api/client.ts";
-import { pipeAddress } from "../../lib/addresses.ts";
+import { pipeAddress, serviceAddress, serviceSettingsAddress } from "../../lib/addresses.ts";
 import { durationText } from "../../lib/format.ts";
 
 type Service = OperationResult<"listServices">[number];
@@ -18,7 +19,7 @@ export type Attention = {
   /** Since when, if that is known. */
   readonly at: string | undefined;
   /** Address of the screen that shows it. */
-  readonly to: string;
+  readonly link: LinkProps;
 };
 
 export type Facts = {
@@ -50,7 +51,7 @@ function rank({ tone }: Attention): number {
 
 function ofService(service: Service): Attention[] {
   const { id, name, state, stateMessage, stateChangedAt, lastBackup } = service;
-  const to = `/services/${id}`;
+  const link = serviceAddress(id);
   const found: Attention[] = [];
   if (state === "failed" || state === "degraded") {
     const tone = state === "failed" ? "bad" : "warn";
@@ -60,7 +61,7 @@ function ofService(service: Service): Attention[] {
       subject: name,
       sentence: stateMessage ?? `The service is ${state}.`,
       at: stateChangedAt,
-      to,
+      link,
     });
   }
   if (lastBackup?.status === "error") {
@@ -70,11 +71,18 @@ function ofService(service: Service): Attention[] {
       subject: name,
       sentence: "The last backup failed.",
       at: lastBackup.startedAt,
-      to: "/backups",
+      link: { to: "/backups" },
     });
   } else if (lastBackup?.verification === "failed") {
     const sentence = "The last backup did not pass its check: it may not be restorable.";
-    found.push({ id: `${id}-backup`, tone: "bad", subject: name, sentence, at: lastBackup.verifiedAt, to: "/backups" });
+    found.push({
+      id: `${id}-backup`,
+      tone: "bad",
+      subject: name,
+      sentence,
+      at: lastBackup.verifiedAt,
+      link: { to: "/backups" },
+    });
   }
   const { diskGb, diskUsedBytes } = service;
   if (diskGb !== undefined && diskUsedBytes !== undefined && diskUsedBytes > diskShare * diskGb * 2 ** 30) {
@@ -86,7 +94,7 @@ function ofService(service: Service): Attention[] {
       subject: name,
       sentence,
       at: undefined,
-      to: `${to}/settings`,
+      link: serviceSettingsAddress(id),
     });
   }
   return found;
@@ -94,15 +102,15 @@ function ofService(service: Service): Attention[] {
 
 function ofPipe(pipe: Pipe): Attention[] {
   const { id, serviceId, name, state, stateMessage, lastError, lag } = pipe;
-  const to = pipeAddress(serviceId, id);
+  const link = pipeAddress(serviceId, id);
   if (state === "Failed" || state === "Degraded") {
     const sentence = stateMessage ?? lastError?.message ?? `The pipe is ${state.toLowerCase()}.`;
     const tone = state === "Failed" ? "bad" : "warn";
-    return [{ id: `${id}-state`, tone, subject: name, sentence, at: pipe.stateChangedAt ?? lastError?.at, to }];
+    return [{ id: `${id}-state`, tone, subject: name, sentence, at: pipe.stateChangedAt ?? lastError?.at, link }];
   }
   if (lag?.trend !== "growing" || (lag.seconds ?? 0) < 60) return [];
   const sentence = `${durationText(lag.seconds ?? 0)} behind its source, and the distance grows.`;
-  return [{ id: `${id}-lag`, tone: "warn", subject: name, sentence, at: undefined, to }];
+  return [{ id: `${id}-lag`, tone: "warn", subject: name, sentence, at: undefined, link }];
 }
 
 function ofKey(key: Key, now: number): Attention[] {
@@ -110,7 +118,16 @@ function ofKey(key: Key, now: number): Attention[] {
   const left = Date.parse(key.expireAt) - now;
   if (left > expiresSoonMs) return [];
   const sentence = left <= 0 ? "The key has expired." : `The key expires in ${durationText(left / 1000)}.`;
-  return [{ id: key.id, tone: left <= 0 ? "bad" : "warn", subject: key.name, sentence, at: undefined, to: "/access" }];
+  return [
+    {
+      id: key.id,
+      tone: left <= 0 ? "bad" : "warn",
+      subject: key.name,
+      sentence,
+      at: undefined,
+      link: { to: "/access" },
+    },
+  ];
 }
 
 function ofSystem({ loops, disk }: System): Attention[] {
@@ -121,7 +138,7 @@ function ofSystem({ loops, disk }: System): Attention[] {
     subject: `Loop ${name}`,
     sentence: `Failed ${consecutiveFailures} times in a row. ${lastError ?? ""}`.trim(),
     at: undefined,
-    to: "/system",
+    link: { to: "/system" },
   }));
   if (disk.freeBytes < (1 - diskShare) * disk.totalBytes) {
     const left = Math.round((disk.freeBytes / disk.totalBytes) * 100);
@@ -132,7 +149,7 @@ function ofSystem({ loops, disk }: System): Attention[] {
       subject: "Disk of the server",
       sentence,
       at: undefined,
-      to: "/system",
+      link: { to: "/system" },
     });
   }
   return found;

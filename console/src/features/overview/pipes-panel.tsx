@@ -17,7 +17,7 @@ const columns: readonly Column<Pipe>[] = [
     key: "name",
     header: "Pipe",
     cell: ({ name, serviceId, id }) => (
-      <Link className={mainLinkClass} to={pipeAddress(serviceId, id) as never}>
+      <Link className={mainLinkClass} {...pipeAddress(serviceId, id)}>
         {name}
       </Link>
     ),

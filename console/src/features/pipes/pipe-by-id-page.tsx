@@ -12,7 +12,7 @@ export function PipeByIdPage() {
     <Answer query={query}>
       {({ pipes }) => {
         const pipe = pipes.find(({ id }) => id === pipeId);
-        if (pipe !== undefined) return <Navigate to={pipeAddress(pipe.serviceId, pipe.id) as never} replace />;
+        if (pipe !== undefined) return <Navigate {...pipeAddress(pipe.serviceId, pipe.id)} replace />;
         return (
           <EmptyState title="There is no such pipe" actions={<ButtonLink to="/pipes">All pipes</ButtonLink>}>
             It was deleted, or never existed.

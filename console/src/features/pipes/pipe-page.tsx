@@ -1,5 +1,6 @@
 import { Link, Outlet, useNavigate } from "@tanstack/react-router";
 import { useOperation } from "../../api/queries.ts";
+import { serviceAddress } from "../../lib/addresses.ts";
 import { Note } from "../../parts/note.tsx";
 import { Page } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
@@ -27,10 +28,7 @@ function Loaded({ pipe }: { readonly pipe: PipeDetails }) {
     <>
       <KindLabel kind={subject.kind} />
       <span>
-        in{" "}
-        <Link to={`/services/${serviceId}` as never}>
-          {service.data?.name ?? summary?.serviceName ?? "its service"}
-        </Link>
+        in <Link {...serviceAddress(serviceId)}>{service.data?.name ?? summary?.serviceName ?? "its service"}</Link>
       </span>
       <span>
         since <RelativeTime at={summary?.stateChangedAt} />

@@ -32,7 +32,7 @@ export function SourceStrip({ pipe, summary }: SourceStripProps) {
         </div>
         <div className={css.end}>
           <span className={css.detail}>Table</span>
-          <Link to={`/sql?service=${pipe.serviceId}` as never} className={css.endName}>
+          <Link to="/sql" search={{ service: pipe.serviceId }} className={css.endName}>
             {tableOf(destination)}
           </Link>
         </div>

@@ -1,5 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { useOperation } from "../../api/queries.ts";
+import { serviceAddress } from "../../lib/addresses.ts";
 import { bytesText } from "../../lib/format.ts";
 import { Bytes } from "../../parts/numbers.tsx";
 import { Panel } from "../../parts/page.tsx";
@@ -15,7 +16,7 @@ const columns: readonly Column<Row>[] = [
     key: "service",
     header: "Service",
     cell: ({ id, name }) => (
-      <Link to={`/services/${id}` as never} className={mainLinkClass}>
+      <Link {...serviceAddress(id)} className={mainLinkClass}>
         {name}
       </Link>
     ),

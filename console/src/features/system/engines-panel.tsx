@@ -1,5 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { useOperation } from "../../api/queries.ts";
+import { serviceAddress } from "../../lib/addresses.ts";
 import { bytesText } from "../../lib/format.ts";
 import { Meter } from "../../parts/meter.tsx";
 import { Panel } from "../../parts/page.tsx";
@@ -33,7 +34,7 @@ const columns: readonly Column<Engine>[] = [
 function ServiceLink({ serviceId }: { readonly serviceId: string }) {
   const { data } = useOperation("listServices", {}, { pace: "slow" });
   const name = data?.find(({ id }) => id === serviceId)?.name ?? serviceId.slice(0, 8);
-  return <Link to={`/services/${serviceId}` as never}>{name}</Link>;
+  return <Link {...serviceAddress(serviceId)}>{name}</Link>;
 }
 
 function MemoryCell({ engine: { memoryBytes, memoryLimitGb } }: { readonly engine: Engine }) {

@@ -45,7 +45,7 @@ function PipeLinks({ pipes }: { readonly pipes: readonly string[] }) {
         const pipe = data?.pipes.find(({ id }) => id === pipeId);
         if (pipe === undefined) return <span key={pipeId}>{pipeId.slice(0, 8)}</span>;
         return (
-          <Link key={pipeId} to={pipeAddress(pipe.serviceId, pipeId) as never}>
+          <Link key={pipeId} {...pipeAddress(pipe.serviceId, pipeId)}>
             {pipe.name}
           </Link>
         );
