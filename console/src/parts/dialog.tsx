@@ -1,13 +1,13 @@
 import { Dialog as Base } from "@base-ui/react/dialog";
 import { X } from "lucide-react";
 import { type FormEvent, type ReactNode, useState } from "react";
-import { asApiError } from "../api/error.ts";
 import type { Role } from "../api/role.ts";
 import { classes } from "../lib/classes.ts";
 import { Button } from "./button.tsx";
 import css from "./dialog.module.css";
 import { TextField } from "./field.tsx";
 import { Note } from "./note.tsx";
+import { useAttempt } from "./use-attempt.ts";
 
 type DialogProps = {
   readonly open: boolean;
@@ -85,16 +85,11 @@ export function ConfirmDialog({
   onClose,
 }: ConfirmDialogProps) {
   const [text, setText] = useState("");
-  const [busy, setBusy] = useState(false);
-  const [error, setError] = useState<string>();
+  const { attempt, busy, error } = useAttempt();
   const missing = typed !== undefined && text !== typed ? `Type ${typed} first.` : undefined;
   const confirm = () => {
     if (missing !== undefined) return;
-    setBusy(true);
-    onConfirm().then(onClose, (reason) => {
-      setBusy(false);
-      setError(asApiError(reason).message);
-    });
+    void attempt(() => onConfirm().then(onClose));
   };
   const actions = (
     <>
@@ -116,7 +111,7 @@ export function ConfirmDialog({
       {typed !== undefined && (
         <TextField label={<>Type “{typed}” to confirm</>} value={text} onChange={setText} autoFocus />
       )}
-      {error !== undefined && <Note tone="bad">{error}</Note>}
+      {error !== undefined && <Note tone="bad">{error.message}</Note>}
     </Dialog>
   );
 }

@@ -1,13 +1,13 @@
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { call } from "../../api/client.ts";
-import { asApiError } from "../../api/error.ts";
 import { refetch, useOperation } from "../../api/queries.ts";
 import { type Dashboard, emptyDashboard, pipeTemplate, sourceTemplate } from "../../charts/dashboard.ts";
 import { Button } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { TextField } from "../../parts/field.tsx";
 import { Select } from "../../parts/select.tsx";
+import { useAttempt } from "../../parts/use-attempt.ts";
 
 type Template = { readonly value: string; readonly label: string; readonly make: () => Dashboard };
 
@@ -17,29 +17,22 @@ export function NewDashboardDialog({ onClose }: { readonly onClose: () => void }
   const templates = useTemplates();
   const [name, setName] = useState("");
   const [chosen, setChosen] = useState("empty");
-  const [problem, setProblem] = useState<string>();
-  const [busy, setBusy] = useState(false);
+  const { attempt, busy, error } = useAttempt();
   const template = templates.find(({ value }) => value === chosen) ?? (templates[0] as Template);
   const create = async () => {
-    setBusy(true);
-    try {
-      const content = template.make();
-      const { id } = await call("createSavedObject", {
-        body: { kind: "dashboard", name: name.trim() || template.label, content },
-      });
-      await refetch("listSavedObjects");
-      await navigate({ to: "/dashboards/$dashboardId", params: { dashboardId: id } });
-    } catch (error) {
-      setProblem(asApiError(error).message);
-      setBusy(false);
-    }
+    const content = template.make();
+    const { id } = await call("createSavedObject", {
+      body: { kind: "dashboard", name: name.trim() || template.label, content },
+    });
+    await refetch("listSavedObjects");
+    await navigate({ to: "/dashboards/$dashboardId", params: { dashboardId: id } });
   };
   return (
     <Dialog
       open
       title="New dashboard"
       onClose={onClose}
-      onSubmit={() => void create()}
+      onSubmit={() => void attempt(create)}
       actions={
         <>
           <Button onClick={onClose}>Cancel</Button>
@@ -56,7 +49,7 @@ export function NewDashboardDialog({ onClose }: { readonly onClose: () => void }
         onChange={setChosen}
         hint="A template fills the dashboard with charts of a source, or with the health of a pipe."
       />
-      <TextField label="Name" value={name} placeholder={template.label} onChange={setName} error={problem} />
+      <TextField label="Name" value={name} placeholder={template.label} onChange={setName} error={error?.message} />
     </Dialog>
   );
 }

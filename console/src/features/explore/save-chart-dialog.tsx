@@ -1,6 +1,5 @@
 import { useState } from "react";
 import { call } from "../../api/client.ts";
-import { asApiError } from "../../api/error.ts";
 import { refetch, useOperation } from "../../api/queries.ts";
 import { dashboardOf, emptyDashboard, newChartPanel } from "../../charts/dashboard.ts";
 import { type ChartDefinition, seriesNames } from "../../charts/definition.ts";
@@ -10,6 +9,7 @@ import { Dialog } from "../../parts/dialog.tsx";
 import { TextField } from "../../parts/field.tsx";
 import { Select } from "../../parts/select.tsx";
 import { toast } from "../../parts/toast.tsx";
+import { useAttempt } from "../../parts/use-attempt.ts";
 
 type SaveChartDialogProps = {
   readonly chart: ChartDefinition;
@@ -23,27 +23,20 @@ const newDashboard = "new";
 export function SaveChartDialog({ chart, range, onClose }: SaveChartDialogProps) {
   const [name, setName] = useState(seriesNames(chart.series).join(", ").slice(0, 120));
   const [target, setTarget] = useState(newDashboard);
-  const [problem, setProblem] = useState<string>();
-  const [busy, setBusy] = useState(false);
+  const { attempt, busy, error } = useAttempt();
   const dashboards = useOperation("listSavedObjects", { query: { kind: "dashboard" } }, { pace: "never" }).data ?? [];
   const save = async () => {
-    setBusy(true);
-    try {
-      await add(target, name, chart, range);
-      await refetch("listSavedObjects", "getSavedObject");
-      toast(`${name} is on the dashboard.`);
-      onClose();
-    } catch (error) {
-      setProblem(asApiError(error).message);
-      setBusy(false);
-    }
+    await add(target, name, chart, range);
+    await refetch("listSavedObjects", "getSavedObject");
+    toast(`${name} is on the dashboard.`);
+    onClose();
   };
   return (
     <Dialog
       open
       title="Save chart"
       onClose={onClose}
-      onSubmit={() => void save()}
+      onSubmit={() => void attempt(save)}
       actions={
         <>
           <Button onClick={onClose}>Cancel</Button>
@@ -53,7 +46,7 @@ export function SaveChartDialog({ chart, range, onClose }: SaveChartDialogProps)
         </>
       }
     >
-      <TextField label="Title" value={name} onChange={setName} error={problem} />
+      <TextField label="Title" value={name} onChange={setName} error={error?.message} />
       <Select
         label="Dashboard"
         value={target}

@@ -1,11 +1,11 @@
-import { useState } from "react";
 import { call } from "../../api/client.ts";
-import { type ApiError, asApiError } from "../../api/error.ts";
+import type { ApiError } from "../../api/error.ts";
 import { Button } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Note } from "../../parts/note.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { toast } from "../../parts/toast.tsx";
+import { useAttempt } from "../../parts/use-attempt.ts";
 import type { Service } from "./service.ts";
 import { type Difference, type SettingsForm, saveSettings, settingsOf } from "./settings-form.ts";
 
@@ -28,25 +28,16 @@ const columns: readonly Column<Difference>[] = [
 
 /** Shows what will change before it does. */
 export function SaveDialog({ loaded, form, differences, onClose, onSaved }: SaveDialogProps) {
-  const [error, setError] = useState<ApiError>();
-  const [busy, setBusy] = useState(false);
+  const { attempt, busy, error } = useAttempt();
   const save = async () => {
-    if (busy) return;
-    setBusy(true);
-    try {
-      await saveSettings(loaded, form);
-      onSaved(await load(loaded.service.id));
-      toast("Settings saved");
-    } catch (reason) {
-      setError(asApiError(reason));
-    } finally {
-      setBusy(false);
-    }
+    await saveSettings(loaded, form);
+    onSaved(await load(loaded.service.id));
+    toast("Settings saved");
   };
   const reload = async () => onSaved(await load(loaded.service.id));
   const actions = (
     <>
-      {error?.status === 412 && <Button onClick={() => void reload()}>Load the other version</Button>}
+      {error?.status === 412 && <Button onClick={() => void attempt(reload)}>Load the other version</Button>}
       <Button onClick={onClose}>Cancel</Button>
       <Button type="submit" look="primary" needs="admin" busy={busy}>
         Save
@@ -54,7 +45,14 @@ export function SaveDialog({ loaded, form, differences, onClose, onSaved }: Save
     </>
   );
   return (
-    <Dialog open wide title="Save these changes?" onClose={onClose} actions={actions} onSubmit={() => void save()}>
+    <Dialog
+      open
+      wide
+      title="Save these changes?"
+      onClose={onClose}
+      actions={actions}
+      onSubmit={() => void attempt(save)}
+    >
       <Table label="Changes" columns={columns} rows={differences} rowKey={({ member }) => member} />
       {error !== undefined && <Note tone="bad">{sentenceOf(error)}</Note>}
     </Dialog>

@@ -1,11 +1,11 @@
 import { useState } from "react";
 import { call } from "../../api/client.ts";
-import { asApiError } from "../../api/error.ts";
 import { refetch } from "../../api/queries.ts";
 import { Button } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { TextField } from "../../parts/field.tsx";
 import { toast } from "../../parts/toast.tsx";
+import { useAttempt } from "../../parts/use-attempt.ts";
 import { titleOf } from "./drafts.ts";
 import { changeTab, type QueryTab } from "./query-tabs.ts";
 
@@ -14,39 +14,32 @@ type SaveDialogProps = { readonly tab: QueryTab; readonly serviceId: string | un
 /** Saves the text of a tab for everybody, under its name or a new one. */
 export function SaveDialog({ tab, serviceId, onClose }: SaveDialogProps) {
   const [name, setName] = useState(titleOf(tab));
-  const [problem, setProblem] = useState<string>();
-  const [busy, setBusy] = useState(false);
+  const { attempt, busy, error } = useAttempt();
   const save = async (asNew: boolean) => {
-    setBusy(true);
     const content = { text: tab.text, params: tab.params, ...(serviceId === undefined ? {} : { serviceId }) };
-    try {
-      const saved =
-        tab.saved === undefined || asNew
-          ? await call("createSavedObject", { body: { kind: "query", name, content } })
-          : await call("updateSavedObject", {
-              params: { savedObjectId: tab.saved.id },
-              body: { version: tab.saved.version, name, content },
-            });
-      changeTab(tab.id, { title: name, saved: { id: saved.id, version: saved.version } });
-      await refetch("listSavedObjects");
-      toast(`${name} is saved.`);
-      onClose();
-    } catch (error) {
-      setProblem(asApiError(error).message);
-      setBusy(false);
-    }
+    const saved =
+      tab.saved === undefined || asNew
+        ? await call("createSavedObject", { body: { kind: "query", name, content } })
+        : await call("updateSavedObject", {
+            params: { savedObjectId: tab.saved.id },
+            body: { version: tab.saved.version, name, content },
+          });
+    changeTab(tab.id, { title: name, saved: { id: saved.id, version: saved.version } });
+    await refetch("listSavedObjects");
+    toast(`${name} is saved.`);
+    onClose();
   };
   return (
     <Dialog
       open
       title="Save query"
       onClose={onClose}
-      onSubmit={() => void save(false)}
+      onSubmit={() => void attempt(() => save(false))}
       actions={
         <>
           <Button onClick={onClose}>Cancel</Button>
           {tab.saved !== undefined && (
-            <Button needs="developer" busy={busy} onClick={() => void save(true)}>
+            <Button needs="developer" busy={busy} onClick={() => void attempt(() => save(true))}>
               Save as new
             </Button>
           )}
@@ -60,7 +53,7 @@ export function SaveDialog({ tab, serviceId, onClose }: SaveDialogProps) {
         label="Name"
         value={name}
         onChange={setName}
-        error={problem}
+        error={error?.message}
         hint="Every key of the organization can read the query and the values of its parameters. Save no secrets in it."
       />
     </Dialog>
