@@ -106,7 +106,8 @@ function axesOf({ unit, colors }: PlotInput): uPlot.Axis[] {
       gap: 6,
       space: 36,
       ...(unit === "bytes" || unit === "bytesPerSecond" ? { incrs: byteSteps } : {}),
-      size: (_plot, values) => 14 + 7 * Math.max(2, ...(values ?? []).map((text) => text.length)),
+      // Not narrower than half of a date below the first tick.
+      size: (_plot, values) => 14 + 7 * Math.max(4, ...(values ?? []).map((text) => text.length)),
       values: (_plot, splits) => splits.map((value) => axisText(value, unit)),
     },
   ];
