@@ -19,6 +19,7 @@ export const pipeColumns: readonly Column<PipeSummary>[] = [
     header: "Rows/s",
     align: "end",
     sortable: true,
+    wide: true,
     cell: ({ rates }) => <Count value={rates?.rowsPerSecond} />,
   },
   { key: "lag", header: "Lag", align: "end", sortable: true, cell: ({ lag }) => <LagText lag={lag} /> },

@@ -1,7 +1,8 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
+import { bytesText } from "../../lib/format.ts";
 import { Bytes, Count } from "../../parts/numbers.tsx";
 import { Facts, Panel, Tile, Tiles } from "../../parts/page.tsx";
-import { RelativeTime } from "../../parts/relative-time.tsx";
+import { Elapsed, RelativeTime } from "../../parts/relative-time.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
 import { Answer } from "../../parts/states.tsx";
 import { LagText, lagDetails } from "./lag-text.tsx";
@@ -55,7 +56,10 @@ function Numbers({ summary }: { readonly summary: PipeSummary | undefined }) {
   const { rates, lag, errors, rows, bytes } = summary ?? {};
   return (
     <Tiles>
-      <Tile label="Rows per second" note={<Bytes value={rates?.bytesPerSecond} none="no worker runs" />}>
+      <Tile
+        label="Rows per second"
+        note={rates === undefined ? "no worker runs" : `${bytesText(rates.bytesPerSecond ?? 0)}/s`}
+      >
         <Count value={rates?.rowsPerSecond} />
       </Tile>
       <Tile label="Behind the source" note={lag === undefined ? "not known" : lagDetails(lag)}>
@@ -81,7 +85,7 @@ function Conditions({ summary }: { readonly summary: PipeSummary | undefined }) 
           [
             "State",
             <span key="state">
-              {state ?? "–"} since <RelativeTime at={stateChangedAt} />
+              {state ?? "–"} for <Elapsed since={stateChangedAt} />
               {stateMessage !== undefined && `: ${stateMessage}`}
             </span>,
           ],

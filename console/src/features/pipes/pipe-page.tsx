@@ -3,7 +3,7 @@ import { useOperation } from "../../api/queries.ts";
 import { serviceAddress } from "../../lib/addresses.ts";
 import { Note } from "../../parts/note.tsx";
 import { Page } from "../../parts/page.tsx";
-import { RelativeTime } from "../../parts/relative-time.tsx";
+import { Elapsed } from "../../parts/relative-time.tsx";
 import { StateBadge } from "../../parts/state-badge.tsx";
 import { Answer } from "../../parts/states.tsx";
 import { NavTabs } from "../../parts/tabs.tsx";
@@ -31,7 +31,7 @@ function Loaded({ pipe }: { readonly pipe: PipeDetails }) {
         in <Link {...serviceAddress(serviceId)}>{service.data?.name ?? summary?.serviceName ?? "its service"}</Link>
       </span>
       <span>
-        since <RelativeTime at={summary?.stateChangedAt} />
+        for <Elapsed since={summary?.stateChangedAt} />
       </span>
     </>
   );
