@@ -4,7 +4,7 @@ import { cloudApiDocument } from "../src/cloud-api/openapi.ts";
 
 type Schema = { readonly [name: string]: unknown };
 type Operation = { readonly responses: Readonly<Record<string, { readonly content?: Content }>> };
-type Content = { readonly "application/json": { readonly schema: Schema } };
+type Content = { readonly "application/json"?: { readonly schema: Schema } };
 
 const document = cloudApiDocument("0.0.0", "/cloud") as {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
@@ -19,8 +19,10 @@ export function responseProblems(method: string, path: string, status: number, b
   const { name, operation } = found;
   const response = operation.responses[status] ?? operation.responses.default;
   if (response?.content === undefined) return [`${name}: no response ${status} in the document`];
+  const json = response.content["application/json"];
+  if (json === undefined) return [];
   const key = `${name} ${status}`;
-  const schema = schemas.get(key) ?? compiled(response.content["application/json"].schema);
+  const schema = schemas.get(key) ?? compiled(json.schema);
   schemas.set(key, schema);
   const parsed = schema.safeParse(body);
   if (parsed.success) return [];

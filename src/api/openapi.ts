@@ -121,7 +121,8 @@ function operationDocument(
   components: Components,
 ): Document {
   const managed = name === "management";
-  const isTagged = operation.method === "GET" && (managed || operation.storedOnly === true);
+  const isTagged =
+    operation.method === "GET" && operation.streams === undefined && (managed || operation.storedOnly === true);
   return {
     operationId,
     tags: [operation.tag],

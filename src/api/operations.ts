@@ -16,6 +16,7 @@ import { pipeErrorOperations } from "./pipe-errors.ts";
 import { pipeListOperations } from "./pipe-lists.ts";
 import { pipePreparationOperations } from "./pipe-preparation.ts";
 import { pipeOperations } from "./pipes.ts";
+import { prometheusOperations } from "./prometheus.ts";
 import { queryOperations } from "./queries.ts";
 import { savedObjectOperations } from "./saved-objects.ts";
 import { serviceMoveOperations } from "./service-moves.ts";
@@ -39,6 +40,7 @@ export const managementOperations = {
   ...backupOperations,
   ...auditOperations,
   ...activityOperations,
+  ...prometheusOperations,
   ...queryOperations,
   ...tableOperations,
   ...savedObjectOperations,

@@ -226,8 +226,6 @@ export const unsupportedParts: readonly UnsupportedPart[] = [
   { path: `${organization}/notifications`, what: "A notification" },
   { path: `${organization}/byocInfrastructure`, what: "Infrastructure of the customer" },
   { path: `${organization}/privateEndpointConfig`, what: "A private endpoint" },
-  { path: `${organization}/prometheus`, what: "The metrics of one organization" },
-  { path: `${service}/prometheus`, what: "The metrics of one service" },
   { path: `${service}/privateEndpoint`, what: "A private endpoint" },
   { path: `${service}/serviceQueryEndpoint`, what: "A query endpoint", read: "none" },
   { path: `${service}/upgradeWindow`, what: "An upgrade window", read: "none" },

@@ -19,10 +19,11 @@ export function cloudApiDocument(version: string, prefix: string): Schema {
 }
 
 function documented({ operation, method, path, query, body, result }: (typeof cloudRoutes)[number]): Operation {
-  const { tag, summary, access, params, versioned } = operation;
+  const { tag, summary, access, params, versioned, streams } = operation;
   return {
     ...{ method, path, tag, summary, access, params },
     ...(versioned === undefined ? {} : { versioned }),
+    ...(streams === undefined ? {} : { streams }),
     ...(query === undefined ? {} : { query }),
     ...(body === undefined ? {} : { body: body.schema }),
     ...(result === undefined ? {} : { result: result.schema }),

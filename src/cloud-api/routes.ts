@@ -96,6 +96,8 @@ const ours: Readonly<Partial<Record<OperationId, Difference>>> = {
   getPipeSettings: { result: "settings", run: getCloudPipeSettings },
   updatePipeSettings: { body: "settings", result: "settings", run: updateCloudPipeSettings, keptBy: keptBySettings },
   discoverSchema: { body: "pipe" },
+  getPrometheus: { query: managementOperations.getPrometheus.query },
+  getServicePrometheus: { query: managementOperations.getServicePrometheus.query },
 };
 
 const service = "/v1/organizations/{organizationId}/services/{serviceId}";
@@ -158,7 +160,7 @@ function route(id: string, operation: Operation, difference: Difference): CloudR
     ...(query === undefined ? {} : { query }),
     ...(body === undefined ? {} : { body: { schema: body, ...(bodyForm === undefined ? {} : { form: bodyForm }) } }),
     ...(result === undefined ? {} : { result: { schema: result, at, ...(form === undefined ? {} : { form }) } }),
-    run: difference.run ?? ((call, { params, body }) => call(id, { params, body })),
+    run: difference.run ?? ((call, { params, query, body }) => call(id, { params, query, body })),
     ...(keptBy === undefined ? {} : { keptBy }),
   };
 }

@@ -13,6 +13,12 @@ export function sendEnvelope(reply: FastifyReply, headers: readonly string[], js
   reply.raw.writeHead(200, type.concat(headers)).end(text);
 }
 
+/** Sends 200 with text. `headers` are names and values, alternating, with the type of the content. */
+export function sendText(reply: FastifyReply, headers: readonly string[], text: string): void {
+  reply.hijack();
+  reply.raw.writeHead(200, ["content-length", `${Buffer.byteLength(text)}`, ...headers]).end(text);
+}
+
 /** Sends 304: the caller's copy is current. */
 export function sendNotModified(reply: FastifyReply, headers: readonly string[]): void {
   reply.hijack();

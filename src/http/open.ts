@@ -44,7 +44,8 @@ import { pipeBatchHandlers } from "./handlers/pipe-batches.ts";
 import { pipeErrorHandlers } from "./handlers/pipe-errors.ts";
 import { pipeListHandlers } from "./handlers/pipe-lists.ts";
 import { pipeHandlers } from "./handlers/pipes.ts";
-import { queryHandlers } from "./handlers/queries.ts";
+import { prometheusHandlers } from "./handlers/prometheus.ts";
+import { type QueryDeps, queryHandlers } from "./handlers/queries.ts";
 import { queryLogHandlers } from "./handlers/query-log.ts";
 import { savedObjectHandlers } from "./handlers/saved-objects.ts";
 import { serviceMoveHandlers } from "./handlers/service-moves.ts";
@@ -169,6 +170,10 @@ function namesOf({ publicUrl }: Config, { host }: EndpointFacts): string[] {
 
 function managementHandlers(options: HttpOptions, shared: Shared) {
   const { organizations, credentials, auditEvents } = options.stores;
+  const headers: QueryDeps["headers"] = ({ request }) => [
+    ...fixedHeaders(options.tls !== undefined),
+    ...rateHeaders(shared, "management", request),
+  ];
   return {
     ...organizationHandlers({ organizations, credentials, limits: shared.limits }),
     ...identityHandlers(shared.identity),
@@ -217,10 +222,13 @@ function managementHandlers(options: HttpOptions, shared: Shared) {
       access: options.services.access,
       upstreams: shared.upstreams,
       note: (event) => options.trail.note(event),
-      headers: ({ request }) => [
-        ...fixedHeaders(options.tls !== undefined),
-        ...rateHeaders(shared, "management", request),
-      ],
+      headers,
+    }),
+    ...prometheusHandlers({
+      ...options.stores,
+      readings: (id) => options.services.metrics.readings(id),
+      gauges: (id) => options.pipes.gauges(id),
+      headers,
     }),
     ...backupHandlers(backupDeps(options)),
   };

@@ -167,9 +167,9 @@ function mount(server: FastifyInstance, options: ServerOptions, answers: Answers
   for (const [url, methods] of methodsByPath) refuseOtherMethods(server, url, [...methods]);
 }
 
-/** Every GET of the management API has an entity tag; of the observability API those that are cached. */
-function isTagged(name: ApiName, { method, storedOnly }: Operation): boolean {
-  return method === "GET" && (name === "management" || storedOnly === true);
+/** Every GET of the management API with an envelope has an entity tag; of the observability API those that are cached. */
+function isTagged(name: ApiName, { method, storedOnly, streams }: Operation): boolean {
+  return method === "GET" && streams === undefined && (name === "management" || storedOnly === true);
 }
 
 /** Answers 405 with the methods that are allowed. */

@@ -40,6 +40,7 @@ const live = {
   ...{ listSavedObjects: "caller", getSavedObject: "caller" },
   // Running workers report gauges.
   getPipe: "workers",
+  ...{ getPrometheus: "engine", getServicePrometheus: "engine" },
   // Until now, from files beside the store.
   ...{ getPipeMetrics: "clock", getServiceMetrics: "clock" },
   ...{ listPipeErrors: "engine", listPipeErrorRows: "engine" },

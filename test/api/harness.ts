@@ -29,6 +29,7 @@ import { pipeBatchHandlers } from "../../src/http/handlers/pipe-batches.ts";
 import { pipeErrorHandlers } from "../../src/http/handlers/pipe-errors.ts";
 import { pipeListHandlers } from "../../src/http/handlers/pipe-lists.ts";
 import { pipeHandlers } from "../../src/http/handlers/pipes.ts";
+import { type PrometheusDeps, prometheusHandlers } from "../../src/http/handlers/prometheus.ts";
 import { savedObjectHandlers } from "../../src/http/handlers/saved-objects.ts";
 import { serviceMoveHandlers } from "../../src/http/handlers/service-moves.ts";
 import { serviceHandlers } from "../../src/http/handlers/services.ts";
@@ -122,6 +123,8 @@ export type ApiOptions = {
   endpointProblems?: ReadonlyMap<string, string>;
   /** Gauges of every pipe's workers. */
   gauges?: () => Record<string, number>;
+  /** Readings of every engine; by default none. */
+  readings?: PrometheusDeps["readings"];
   lastActivityAt?: () => number | undefined;
   /** Workers and gauges of pipes, for the samples. */
   measured?: VitalsOptions["measured"];
@@ -278,6 +281,10 @@ function handlersOf(options: ApiOptions, { dir, stores, disks, trail, vitals }: 
       sourceWarning: () => undefined,
       gauges: options.gauges ?? (() => ({ lagMs: 5 })),
       poke,
+    }),
+    ...prometheusHandlers({
+      ...{ services, pipes, readings: options.readings ?? (() => []), headers: () => [] },
+      gauges: options.gauges ?? (() => ({})),
     }),
     ...pipeListHandlers({ overviews: stores.pipeOverviews, vitals: (id) => vitals.of(id) }),
     ...historyHandlers({ ...stores, now: options.now }),

@@ -62,7 +62,7 @@ async function answer(options: CloudApiOptions, route: CloudRoute, request: Fast
     const given = { params, query, body, userAgent: request.headers["user-agent"] ?? "" };
     const call = callerOf(options, request, reply, context);
     const result = await performCloudRequest(route, given, call, options.cloudMembers);
-    send(options, route, request, reply, result);
+    if (route.operation.streams === undefined) send(options, route, request, reply, result);
   } finally {
     context.release();
   }
