@@ -14,7 +14,7 @@ let service: string;
 beforeAll(async () => {
   api = await startApi({
     readings: () => [
-      { at: 1, values: { Service_Queries_Total: 1 } },
+      { at: 1, values: { Service_Queries_Total: 1, Service_CpuTime_Seconds_Total: 1 } },
       { at: 2, values: { Service_Queries_Total: 41, Service_CpuTime_Seconds_Total: 2.5 } },
     ],
     gauges: () => ({ latencyMs: 70, lagBytes: 3 * 2 ** 20, "updatedRows:sales.orders": 7, unknown: 1 }),

@@ -80,6 +80,8 @@ export const routes = {
   listAuditEvents: {"api":"management","method":"GET","path":"/v1/organizations/{organizationId}/auditEvents","query":["limit","type"]},
   listActivities: {"api":"management","method":"GET","path":"/v1/organizations/{organizationId}/activities","query":["cursor","limit","object","actor","type","from","to"]},
   getActivity: {"api":"management","method":"GET","path":"/v1/organizations/{organizationId}/activities/{activityId}","query":[]},
+  getPrometheus: {"api":"management","method":"GET","path":"/v1/organizations/{organizationId}/prometheus","query":["filtered_metrics"]},
+  getServicePrometheus: {"api":"management","method":"GET","path":"/v1/organizations/{organizationId}/services/{serviceId}/prometheus","query":["filtered_metrics"]},
   listQueries: {"api":"management","method":"GET","path":"/v1/organizations/{organizationId}/services/{serviceId}/queries","query":["limit","cursor","failed"]},
   cancelQuery: {"api":"management","method":"DELETE","path":"/v1/organizations/{organizationId}/services/{serviceId}/queries/{queryId}","query":[]},
   runQuery: {"api":"management","method":"POST","path":"/v1/organizations/{organizationId}/services/{serviceId}/query","query":[]},
