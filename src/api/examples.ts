@@ -50,6 +50,13 @@ export const requestExamples: Readonly<Record<string, readonly Example[]>> = {
       },
     },
   ],
+  setQueryEndpoint: [
+    {
+      title: "One key that only reads",
+      body: { roles: ["sql_console_read_only"], openApiKeys: ["3f2504e0-4f89-41d3-9a0c-0305e82c3301"] },
+    },
+  ],
+  runAtQueryEndpoint: [{ title: "A query", body: { sql: "SELECT count() FROM events" } }],
   createService: [
     { title: "With defaults", body: { name: "Analytics" } },
     {

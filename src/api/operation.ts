@@ -42,6 +42,8 @@ export type Operation = {
   readonly versioned?: true;
   /** For a POST that changes no object of Millrace: it leaves no activity. Statements are in the query log. */
   readonly readsOnly?: true;
+  /** Pages of other origins may send it, with a key; the handler refuses origins that are not allowed. */
+  readonly crossOrigin?: true;
 };
 
 /** The input of a handler: the request as parsed by the schemas. */

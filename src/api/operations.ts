@@ -18,6 +18,7 @@ import { pipePreparationOperations } from "./pipe-preparation.ts";
 import { pipeOperations } from "./pipes.ts";
 import { prometheusOperations } from "./prometheus.ts";
 import { queryOperations } from "./queries.ts";
+import { queryEndpointOperations } from "./query-endpoints.ts";
 import { savedObjectOperations } from "./saved-objects.ts";
 import { serviceMoveOperations } from "./service-moves.ts";
 import { serviceOperations } from "./services.ts";
@@ -42,6 +43,7 @@ export const managementOperations = {
   ...activityOperations,
   ...prometheusOperations,
   ...queryOperations,
+  ...queryEndpointOperations,
   ...tableOperations,
   ...savedObjectOperations,
   ...systemOperations,

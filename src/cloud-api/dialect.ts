@@ -227,7 +227,6 @@ export const unsupportedParts: readonly UnsupportedPart[] = [
   { path: `${organization}/byocInfrastructure`, what: "Infrastructure of the customer" },
   { path: `${organization}/privateEndpointConfig`, what: "A private endpoint" },
   { path: `${service}/privateEndpoint`, what: "A private endpoint" },
-  { path: `${service}/serviceQueryEndpoint`, what: "A query endpoint", read: "none" },
   { path: `${service}/upgradeWindow`, what: "An upgrade window", read: "none" },
   { path: `${service}/scalingSchedule`, what: "A scaling schedule", read: "none" },
   { path: `${service}/backupBucket`, what: "A backup bucket of a service", read: "none" },

@@ -26,6 +26,7 @@ import {
   createCloudService,
   getPrivateEndpointConfig,
   listTaggedServices,
+  runServiceQuery,
   updateCloudBackupConfiguration,
   updateCloudOrganization,
   updateCloudServiceState,
@@ -97,6 +98,9 @@ const ours: Readonly<Partial<Record<OperationId, Difference>>> = {
   updatePipeSettings: { body: "settings", result: "settings", run: updateCloudPipeSettings, keptBy: keptBySettings },
   discoverSchema: { body: "pipe" },
   getPrometheus: { query: managementOperations.getPrometheus.query },
+  getQueryEndpoint: {},
+  setQueryEndpoint: {},
+  deleteQueryEndpoint: {},
   getServicePrometheus: { query: managementOperations.getServicePrometheus.query },
 };
 
@@ -130,6 +134,15 @@ const theirs: readonly CloudRoute[] = [
       result: z.object({ endpointServiceId: z.literal(""), privateDnsHostname: z.literal("") }),
     }),
     { run: getPrivateEndpointConfig },
+  ),
+  route(
+    "runServiceQuery",
+    {
+      ...managementOperations.runAtQueryEndpoint,
+      path: "/service/{serviceId}/run",
+      params: z.object({ serviceId: uuid }),
+    },
+    { query: managementOperations.runAtQueryEndpoint.query, run: runServiceQuery },
   ),
   route("listServiceSources", ofService(listSources, sources), {
     result: list("chartSource"),

@@ -57,6 +57,10 @@ export const getPrivateEndpointConfig: Run = async (call, { params }) => {
   return { endpointServiceId: "", privateDnsHostname: "" };
 };
 
+/** The path there has no organization. */
+export const runServiceQuery: Run = (call, { params, query, body }) =>
+  call("runAtQueryEndpoint", { params, query, body });
+
 export const createCloudKey: Run = (call, { params, body }) =>
   call("createKey", { params, body: { roles: ["developer"], ...body } });
 

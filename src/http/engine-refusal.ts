@@ -10,11 +10,11 @@ const table: readonly (readonly [ErrorCode, ReadonlySet<number>])[] = [
   ["SERVICE_UNAVAILABLE", codesOf("NETWORK_ERROR")],
 ];
 
-/** `engine` has the engine's code and name; a syntax error has its place in `statement`. */
-export function engineRefusal(error: ClickHouseException, statement: string): AppError {
+/** `engine` has the engine's code and name; a syntax error has its place in `statement`, a `member` of the request. */
+export function engineRefusal(error: ClickHouseException, statement: string, member: string): AppError {
   const code = table.find(([, codes]) => codes.has(error.code))?.[0] ?? "QUERY_FAILED";
   const position = positionIn(statement, error.message);
-  const issue: Issue = { path: "query", message: error.message, ...(position === undefined ? {} : { position }) };
+  const issue: Issue = { path: member, message: error.message, ...(position === undefined ? {} : { position }) };
   return new AppError(code, error.message, {
     cause: error,
     issues: [issue],

@@ -46,6 +46,7 @@ import { pipeListHandlers } from "./handlers/pipe-lists.ts";
 import { pipeHandlers } from "./handlers/pipes.ts";
 import { prometheusHandlers } from "./handlers/prometheus.ts";
 import { type QueryDeps, queryHandlers } from "./handlers/queries.ts";
+import { queryEndpointHandlers } from "./handlers/query-endpoints.ts";
 import { queryLogHandlers } from "./handlers/query-log.ts";
 import { savedObjectHandlers } from "./handlers/saved-objects.ts";
 import { serviceMoveHandlers } from "./handlers/service-moves.ts";
@@ -174,6 +175,13 @@ function managementHandlers(options: HttpOptions, shared: Shared) {
     ...fixedHeaders(options.tls !== undefined),
     ...rateHeaders(shared, "management", request),
   ];
+  const queries: QueryDeps = {
+    services: options.stores.services,
+    access: options.services.access,
+    upstreams: shared.upstreams,
+    note: (event) => options.trail.note(event),
+    headers,
+  };
   return {
     ...organizationHandlers({ organizations, credentials, limits: shared.limits }),
     ...identityHandlers(shared.identity),
@@ -217,13 +225,8 @@ function managementHandlers(options: HttpOptions, shared: Shared) {
     }),
     ...queryLogHandlers({ services: options.stores.services, history: options.services.queryHistory }),
     ...tableHandlers({ services: options.stores.services, inventories: options.services.inventories }),
-    ...queryHandlers({
-      services: options.stores.services,
-      access: options.services.access,
-      upstreams: shared.upstreams,
-      note: (event) => options.trail.note(event),
-      headers,
-    }),
+    ...queryHandlers(queries),
+    ...queryEndpointHandlers({ ...queries, queryEndpoints: options.stores.queryEndpoints, credentials }),
     ...prometheusHandlers({
       ...options.stores,
       readings: (id) => options.services.metrics.readings(id),

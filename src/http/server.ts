@@ -164,10 +164,30 @@ function mount(server: FastifyInstance, options: ServerOptions, answers: Answers
       handler: (request, reply) => serve(route, request, reply),
     });
   }
+  for (const operation of Object.values(operations)) {
+    if (operation.crossOrigin !== true) continue;
+    const url = operation.path.replaceAll(/\{(\w+)\}/g, ":$1");
+    addPreflight(server, url);
+    methodsByPath.get(url)?.add("OPTIONS");
+  }
   for (const [url, methods] of methodsByPath) refuseOtherMethods(server, url, [...methods]);
 }
 
-/** Every GET of the management API with an envelope has an entity tag; of the observability API those that are cached. */
+/**
+ * Lets browsers send the request of a page of another origin, with a key and without cookies. The request itself is
+ * refused if its origin is not allowed.
+ */
+export function addPreflight(server: FastifyInstance, url: string): void {
+  server.options(url, async ({ headers: { origin } }, reply) => {
+    if (origin !== undefined) {
+      reply.header("access-control-allow-origin", origin).header("access-control-allow-methods", "POST");
+      reply.header("access-control-allow-headers", "authorization, content-type").header("vary", "Origin");
+    }
+    return reply.status(204).send();
+  });
+}
+
+/** Every GET of the management API with an envelope has an entity tag; in the other API those that are cached. */
 function isTagged(name: ApiName, { method, storedOnly, streams }: Operation): boolean {
   return method === "GET" && streams === undefined && (name === "management" || storedOnly === true);
 }

@@ -24,6 +24,7 @@ import { BatchStore } from "./pipe-batches.ts";
 import { PipeOverviews } from "./pipe-overviews.ts";
 import { PipeSnapshots } from "./pipe-snapshots.ts";
 import { PipeStore } from "./pipes.ts";
+import { QueryEndpointStore } from "./query-endpoints.ts";
 import { RestoreStore } from "./restores.ts";
 import { SavedObjectStore } from "./saved-objects.ts";
 import { loadOrCreateKey, Sealer } from "./secrets.ts";
@@ -64,6 +65,7 @@ export type Stores = {
   readonly restores: RestoreStore;
   readonly chartSources: ChartSourceStore;
   readonly cloudMembers: CloudMemberStore;
+  readonly queryEndpoints: QueryEndpointStore;
   close(): Promise<void>;
   readonly savedObjects: SavedObjectStore;
 };
@@ -194,6 +196,7 @@ function storesOf(db: Database, dataDir: string, key: Buffer): Stores {
     restores: new RestoreStore(db),
     chartSources: new ChartSourceStore(db),
     cloudMembers: new CloudMemberStore(db),
+    queryEndpoints: new QueryEndpointStore(db),
     close: async () => {
       for (const history of [pipeHistory, serviceHistory]) history.close();
       await db.close();

@@ -119,6 +119,7 @@ describe("every operation", () => {
       "listSource",
       "planRestore",
       "planServiceMove",
+      "runAtQueryEndpoint",
       "runQuery",
       "validatePipe",
     ]);

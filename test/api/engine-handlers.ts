@@ -9,6 +9,7 @@ import { Upstreams } from "../../src/endpoint/proxy/upstream.ts";
 import { chartHandlers } from "../../src/http/handlers/charts.ts";
 import { exploreHandlers } from "../../src/http/handlers/explore.ts";
 import { queryHandlers } from "../../src/http/handlers/queries.ts";
+import { queryEndpointHandlers } from "../../src/http/handlers/query-endpoints.ts";
 import { queryLogHandlers } from "../../src/http/handlers/query-log.ts";
 import { systemHandlers } from "../../src/http/handlers/system.ts";
 import { tableHandlers } from "../../src/http/handlers/tables.ts";
@@ -24,12 +25,14 @@ export async function noEngine(): Promise<never> {
 
 const access = { acquire: noEngine, acquireRunning: () => undefined, engines: () => new Map() };
 
-export function engineHandlers({ services, pipes }: Stores, dataDir: string) {
+export function engineHandlers({ services, pipes, queryEndpoints, credentials }: Stores, dataDir: string) {
   const config = loadConfig({}, {});
   const backupLocation = new BackupTarget(backupLocationOptions(config, dataDir));
   const room = { dataDir, access, logger: createLogger("silent") };
+  const queries = { services, access, upstreams: new Upstreams(), note: () => {}, headers: () => [] };
   return {
-    ...queryHandlers({ services, access, upstreams: new Upstreams(), note: () => {}, headers: () => [] }),
+    ...queryHandlers(queries),
+    ...queryEndpointHandlers({ ...queries, queryEndpoints, credentials }),
     ...queryLogHandlers({ services, history: new QueryHistory(room) }),
     ...tableHandlers({ services, inventories: new Inventories(room) }),
     ...systemHandlers({

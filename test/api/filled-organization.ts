@@ -38,6 +38,8 @@ export async function fillOrganization(api: Api, name: string): Promise<FilledOr
     auth: `Bearer ${accessToken}`,
     body: { ...chartSource, from: { databaseName: "default", tableName: "logs" }, timestampValueExpression: "t" },
   });
+  const openApiKeys = [admin, reader].map(({ keyId }) => keyId);
+  await api.queryEndpoints.set(service.id, { roles: ["sql_console_read_only"], openApiKeys, allowedOrigins: "" });
   const stored = await storedObjects(api, organizationId, service.id);
   const { body: listed } = await api.call("GET", `${root}/activities`, admin.key);
   return {

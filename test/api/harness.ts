@@ -78,6 +78,7 @@ export type Api = AsyncDisposable & {
   readonly services: ServiceStore;
   readonly connectionPasswords: Stores["connectionPasswords"];
   readonly cloudMembers: Stores["cloudMembers"];
+  readonly queryEndpoints: Stores["queryEndpoints"];
   readonly serviceMoves: Stores["serviceMoves"];
   readonly disks: ServiceDisks;
   readonly backups: BackupStore;

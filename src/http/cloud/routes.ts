@@ -17,7 +17,15 @@ import { sendEnvelope, sendNotModified } from "../answer.ts";
 import { keptAnswer } from "../answer-cache.ts";
 import { RequestContext } from "../context.ts";
 import { fixedHeaders, pageHeaders, taggedHeaders } from "../headers.ts";
-import { callOf, isNamed, readBody, refuseOtherMethods, refuseUnversioned, type ServerOptions } from "../server.ts";
+import {
+  addPreflight,
+  callOf,
+  isNamed,
+  readBody,
+  refuseOtherMethods,
+  refuseUnversioned,
+  type ServerOptions,
+} from "../server.ts";
 import { validate, validateQuery } from "../validate.ts";
 
 export type CloudApiOptions = Omit<ServerOptions, "extend"> & {
@@ -42,6 +50,10 @@ export function addCloudApi(server: FastifyInstance, options: CloudApiOptions, p
   };
   for (const route of cloudRoutes) {
     add(route.method, route.path, route.operation, (request, reply) => answer(options, route, request, reply));
+    if (route.operation.crossOrigin !== true) continue;
+    const url = prefix + route.path.replaceAll(/\{(\w+)\}/g, ":$1");
+    addPreflight(server, url);
+    methodsByPath.get(url)?.add("OPTIONS");
   }
   for (const part of unsupportedParts) addUnsupported(options, part, add);
   addDocument(server, options, prefix);
@@ -58,7 +70,8 @@ async function answer(options: CloudApiOptions, route: CloudRoute, request: Fast
   try {
     const query = validateQuery(route.query, request.query);
     const body = route.body === undefined ? undefined : readBody(request);
-    const params = request.params as Record<string, string>;
+    // The path of a query names no organization: it is that of the key.
+    const params = { organizationId: principal.organizationId, ...(request.params as Record<string, string>) };
     const given = { params, query, body, userAgent: request.headers["user-agent"] ?? "" };
     const call = callerOf(options, request, reply, context);
     const result = await performCloudRequest(route, given, call, options.cloudMembers);

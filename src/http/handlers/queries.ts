@@ -39,15 +39,32 @@ export function queryHandlers(deps: QueryDeps) {
   return {
     runQuery: async ({ params, body }: QueryInput, context: Context, reply: FastifyReply): Promise<void> => {
       const service = await findService(deps.services, params);
-      try {
-        await run(deps, service, body, context, reply);
-      } catch (error) {
-        if (!(error instanceof ClickHouseException)) throw error;
-        if (refusals.has(error.code)) deps.note(refusalEvent(service, error, context));
-        throw engineRefusal(error, body.query);
-      }
+      await runStatement(deps, { service, body, member: "query" }, context, reply);
     },
   };
+}
+
+export type StatementToRun = {
+  readonly service: Service;
+  readonly body: QueryBody;
+  /** The member of the request that has the statement, for errors. */
+  readonly member: string;
+};
+
+/** Runs a statement with the rights of the caller's role, and streams its result. Throws before the first byte. */
+export async function runStatement(
+  deps: QueryDeps,
+  { service, body, member }: StatementToRun,
+  context: Context,
+  reply: FastifyReply,
+): Promise<void> {
+  try {
+    await run(deps, service, body, context, reply);
+  } catch (error) {
+    if (!(error instanceof ClickHouseException)) throw error;
+    if (refusals.has(error.code)) deps.note(refusalEvent(service, error, context));
+    throw engineRefusal(error, body.query, member);
+  }
 }
 
 /** An engine that died a moment ago may not be known to be dead yet: then the request waits for its successor. */

@@ -256,3 +256,37 @@ describe("a service that sleeps", () => {
     expect(await refused({ query: "SELECT 1", wake: "never" }, { of: sleeper })).toMatchObject({ status: 409 });
   });
 });
+
+describe("the query endpoint", () => {
+  const at = async (as: keyof typeof auth, sql: string, format = "CSV") => {
+    const response = await fetch(`${served.credentials.baseUrl}/cloud/service/${service.id}/run?format=${format}`, {
+      method: "POST",
+      headers: { authorization: auth[as], "content-type": "application/json", origin: "https://app.example.com" },
+      body: JSON.stringify({ sql, database: "default" }),
+    });
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  };
+  const configure = async (roles: ("sql_console_read_only" | "sql_console_admin")[]) => {
+    const keys = await served.api.listKeys({ params: { organizationId: service.params.organizationId } });
+    const body = { roles, openApiKeys: keys.map(({ id }) => id), allowedOrigins: "https://app.example.com" };
+    await served.api.setQueryEndpoint({ params: service.params, body });
+  };
+
+  test("runs a statement in the given format, for a page of an allowed origin", async () => {
+    await configure(["sql_console_admin"]);
+    const { status, headers, text } = await at("read_only", "SELECT count() FROM t");
+    expect([status, text]).toEqual([200, "1000\n"]);
+    expect(headers.get("access-control-allow-origin")).toBe("https://app.example.com");
+    expect((await at("admin", "SELECT 1 AS a", "JSONEachRow")).text).toBe('{"a":1}\n');
+  });
+
+  test("writes only with a role and a key that may; the guard and errors are those of other statements", async () => {
+    await configure(["sql_console_admin"]);
+    expect((await at("admin", "CREATE TABLE by_endpoint (a UInt8) ENGINE = Memory")).status).toBe(200);
+    expect((await at("read_only", "INSERT INTO by_endpoint VALUES (1)")).status).toBe(403);
+    await configure(["sql_console_read_only"]);
+    expect((await at("admin", "INSERT INTO by_endpoint VALUES (1)")).status).toBe(403);
+    const broken = JSON.parse((await at("admin", "SELEC 1")).text) as { issues: { path: string; position: number }[] };
+    expect(broken.issues[0]).toMatchObject({ path: "sql", position: 0 });
+  });
+});

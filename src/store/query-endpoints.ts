@@ -1,0 +1,53 @@
+/** Query endpoints of services: which keys may run statements there, and with which rights. */
+import { randomUUID } from "node:crypto";
+import type { QueryEndpointRole } from "../api/query-endpoints.ts";
+import type { Database } from "./database.ts";
+
+export type QueryEndpoint = {
+  readonly id: string;
+  readonly roles: readonly QueryEndpointRole[];
+  /** Ids of keys. */
+  readonly openApiKeys: readonly string[];
+  /** Origins of pages, separated by commas; `*`: any. */
+  readonly allowedOrigins: string;
+};
+
+type Row = {
+  readonly id: string;
+  readonly roles: string;
+  readonly open_api_keys: string;
+  readonly allowed_origins: string;
+};
+
+export class QueryEndpointStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  async find(serviceId: string): Promise<QueryEndpoint | undefined> {
+    const row = await this.#db.get<Row>(
+      "SELECT id, roles, open_api_keys, allowed_origins FROM query_endpoints WHERE service_id = ?",
+      serviceId,
+    );
+    if (row === undefined) return undefined;
+    const { id, allowed_origins: allowedOrigins } = row;
+    return { id, roles: JSON.parse(row.roles), openApiKeys: JSON.parse(row.open_api_keys), allowedOrigins };
+  }
+
+  /** Replaces what there is; the id stays. */
+  async set(serviceId: string, { roles, openApiKeys, allowedOrigins }: Omit<QueryEndpoint, "id">): Promise<void> {
+    await this.#db.run(
+      `INSERT INTO query_endpoints (service_id, id, roles, open_api_keys, allowed_origins) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (service_id) DO UPDATE SET roles = excluded.roles, open_api_keys = excluded.open_api_keys,
+         allowed_origins = excluded.allowed_origins`,
+      ...[serviceId, randomUUID(), JSON.stringify(roles), JSON.stringify(openApiKeys), allowedOrigins],
+    );
+  }
+
+  /** False: there was none. */
+  async remove(serviceId: string): Promise<boolean> {
+    return (await this.#db.run("DELETE FROM query_endpoints WHERE service_id = ?", serviceId)) > 0;
+  }
+}
