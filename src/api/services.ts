@@ -228,6 +228,13 @@ export const serviceOperations = {
         .max(50)
         .optional()
         .describe("Only services whose name contains this text, in upper or lower case"),
+      filter: z
+        .preprocess(
+          (value) => (value === undefined ? undefined : [value].flat()),
+          z.array(z.string().regex(/^tag:[^=]+(=.*)?$/, { error: "must be tag:KEY or tag:KEY=VALUE" })).max(50),
+        )
+        .optional()
+        .describe("Only services with this tag: `tag:KEY` or `tag:KEY=VALUE`; repeated: with all of them"),
       sort: z.enum(["createdAt", "name", "state", "diskUsedBytes"]).default("createdAt"),
       order: z.enum(["asc", "desc"]).default("asc"),
     }),

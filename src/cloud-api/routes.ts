@@ -25,7 +25,6 @@ import {
   createCloudKey,
   createCloudService,
   getPrivateEndpointConfig,
-  listTaggedServices,
   runServiceQuery,
   updateCloudBackupConfiguration,
   updateCloudOrganization,
@@ -62,16 +61,7 @@ const ours: Readonly<Partial<Record<OperationId, Difference>>> = {
   getKey: { result: "key" },
   updateKey: { result: "key" },
   deleteKey: {},
-  listServices: {
-    result: list("service"),
-    run: listTaggedServices,
-    query: z.object({
-      filter: z
-        .union([z.string(), z.array(z.string())])
-        .optional()
-        .describe("`tag:KEY` or `tag:KEY=VALUE`; repeated: all of them"),
-    }),
-  },
+  listServices: { result: list("service"), query: managementOperations.listServices.query.pick({ filter: true }) },
   createService: {
     result: ["service", "service"],
     run: createCloudService,

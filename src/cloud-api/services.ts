@@ -3,24 +3,6 @@ import { AppError } from "../lib/errors.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { CloudRequest, Run } from "./route.ts";
 
-type Tag = { readonly key: string; readonly value?: string };
-
-/** Filters are `tag:key` or `tag:key=value`; all of them hold for a listed service. */
-export const listTaggedServices: Run = async (call, { params, query }) => {
-  const filters = [query.filter ?? []].flat().map(tagFilter);
-  const listed: { tags: Tag[] }[] = await call("listServices", { params });
-  return listed.filter(({ tags }) => filters.every((holds) => tags.some(holds)));
-};
-
-function tagFilter(filter: string): (tag: Tag) => boolean {
-  const [, key, value] = /^tag:([^=]+)(?:=(.*))?$/.exec(filter) ?? [];
-  if (key === undefined) {
-    const message = "must be tag:KEY or tag:KEY=VALUE; another filter is not supported by this server";
-    throw new AppError("NOT_SUPPORTED", `filter ${message}.`, { issues: [{ path: "filter", message }] });
-  }
-  return (tag) => tag.key === key && (value === undefined || (tag.value ?? "") === value);
-}
-
 /** A backup there holds no pipes, so that a client would not know those that it brings. */
 export const createCloudService: Run = (call, { params, body }) => {
   const restored = body.backupId == null || body.restorePipes !== undefined ? {} : { restorePipes: "none" };

@@ -90,7 +90,10 @@ test("the list is filtered by tags, and refuses another filter", async () => {
   expect(await ids("filter=tag:env=filtered&filter=tag:other")).toEqual([]);
   expect(await ids("filter=tag:env=nope")).toEqual([]);
   const refused = await call("GET", "/services?filter=name=x");
-  expect([refused.status, refused.body.code]).toEqual([400, "NOT_SUPPORTED"]);
+  expect([refused.status, refused.body.issues]).toEqual([
+    400,
+    [{ path: "filter.0", message: "must be tag:KEY or tag:KEY=VALUE" }],
+  ]);
   expect((await call("GET", "/services?state=running")).body.error).toContain("state: is not a known query parameter");
 });
 

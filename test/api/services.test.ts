@@ -180,6 +180,20 @@ describe("services", () => {
     expect((await api.call("DELETE", `${path}/reader`)).status).toBe(404);
   });
 
+  test("the list has the services with all tags of its filters", async () => {
+    const { service } = await create({ tags: [{ key: "team", value: "a" }, { key: "lab" }] });
+    await create({ tags: [{ key: "team", value: "c" }] });
+    const ids = async (query: string) =>
+      (await api.call("GET", `${services}?${query}`)).body.result.map(({ id }: { id: string }) => id);
+    expect(await ids("filter=tag:team=a")).toEqual([service.id]);
+    expect(await ids("filter=tag:lab=&filter=tag:team")).toEqual([service.id]);
+    expect(await ids("filter=tag:team")).toHaveLength(2);
+    expect(await ids("filter=tag:team&name=nothing")).toEqual([]);
+    expect(await ids("filter=tag:team=a=b")).toEqual([]);
+    const { status, body } = await api.call("GET", `${services}?filter=tag:team&filter=team`);
+    expect([status, body.issues]).toEqual([400, [{ path: "filter.1", message: "must be tag:KEY or tag:KEY=VALUE" }]]);
+  });
+
   test("A4 lists the backups of a service", async () => {
     const { service } = await create();
     expect((await api.call("GET", `${services}/${service.id}/backups`)).body).toMatchObject({

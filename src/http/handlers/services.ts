@@ -14,7 +14,7 @@ import type { PipesChoice, RestoreStore } from "../../store/restores.ts";
 import { newSecret, sha256Hex } from "../../store/secrets.ts";
 import type { ServiceFacts, ServiceFactsStore } from "../../store/service-facts.ts";
 import type { ServiceMoves } from "../../store/service-moves.ts";
-import type { NewService, Service, ServiceStore } from "../../store/services.ts";
+import type { NewService, Service, ServiceStore, Tag } from "../../store/services.ts";
 import { type ExpectedVersions, requireVersion } from "../../store/versions.ts";
 import type { Context } from "../context.ts";
 import { pageOf } from "../paging.ts";
@@ -183,12 +183,23 @@ function detailsWith(deps: ServiceDeps, service: Service, facts: ServiceFacts) {
 
 type ListQuery = Input<ManagementOperations["listServices"]>["query"];
 
+type Listed = Pick<Service, "name" | "tags"> & { readonly state: string };
+
 /** By the state that is shown, which may differ from the stored one. */
-function filterOf({ state, name }: ListQuery): (service: { state: string; name: string }) => boolean {
+function filterOf({ state, name, filter = [] }: ListQuery): (service: Listed) => boolean {
   const states: ReadonlySet<string> | undefined = state && new Set(state);
   const text = name?.toLowerCase();
+  const tags = filter.map(tagFilter);
   return (service) =>
-    (states?.has(service.state) ?? true) && (text === undefined || service.name.toLowerCase().includes(text));
+    (states?.has(service.state) ?? true) &&
+    (text === undefined || service.name.toLowerCase().includes(text)) &&
+    tags.every((holds) => service.tags.some(holds));
+}
+
+/** Of `tag:KEY` or `tag:KEY=VALUE`. A tag without a value has the empty one. */
+function tagFilter(filter: string): (tag: Tag) => boolean {
+  const [key, ...value] = filter.slice("tag:".length).split("=");
+  return (tag) => tag.key === key && (value.length === 0 || (tag.value ?? "") === value.join("="));
 }
 
 /** The request with defaults filled in. Refuses unsupported sizes. */
