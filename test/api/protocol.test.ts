@@ -201,10 +201,10 @@ test("a query parameter that the operation does not have is refused by name, at 
       .replace("{organizationId}", "{o}")
       .replace("{activityId}", "1")
       .replaceAll(/\{(\w+Id|userName)\}/g, () => randomUUID());
-    const { status, body } = await api.call(method, `${url}?filter=tag:a=b&limitt=1`);
+    const { status, body } = await api.call(method, `${url}?filters=tag:a=b&limitt=1`);
     expect([url, status, body.issues]).toEqual([
       ...[url, 400],
-      ["filter", "limitt"].map((name) => ({ path: name, message: "is not a known query parameter" })),
+      ["filters", "limitt"].map((name) => ({ path: name, message: "is not a known query parameter" })),
     ]);
   }
 });
