@@ -11,6 +11,7 @@ import type { ReplicaParts } from "../src/pipes/control/replica.ts";
 import { PipesSupervisor, type PipeWorker } from "../src/pipes/control/supervisor.ts";
 import type { Fault } from "../src/pipes/control/worker.ts";
 import type { Job, WorkerStatus } from "../src/pipes/protocol.ts";
+import { CdcScalingStore } from "../src/store/cdc-scaling.ts";
 import { type Database, openDatabase } from "../src/store/database.ts";
 import { ErrorRequestStore } from "../src/store/error-requests.ts";
 import { Ledger } from "../src/store/ledger.ts";
@@ -100,13 +101,13 @@ async function storesOfPipes() {
       },
       limits.pipes,
     );
-  return { dataDir, db, queries, services, serviceId, pipes, leftovers, addPipe };
+  return { dataDir, db, queries, services, serviceId, pipes, leftovers, cdcScaling: new CdcScalingStore(db), addPipe };
 }
 
 type Made = Awaited<ReturnType<typeof storesOfPipes>>;
 
 /** A supervisor, and what a test changes about it. */
-function supervisorOf({ dataDir, db, services, pipes, leftovers }: Made) {
+function supervisorOf({ dataDir, db, services, pipes, leftovers, cdcScaling }: Made) {
   const clock = { now: 1_000_000 };
   const workers: FakeWorker[] = [];
   const told = { ownPorts: [] as (readonly number[])[] };
@@ -117,6 +118,7 @@ function supervisorOf({ dataDir, db, services, pipes, leftovers }: Made) {
       pipes,
       services,
       leftovers,
+      cdcScaling,
       ledger: new Ledger(db),
       errorRequests: new ErrorRequestStore(db),
       logger: createLogger("silent"),
@@ -143,7 +145,7 @@ function supervisorOf({ dataDir, db, services, pipes, leftovers }: Made) {
 /** A service with one pipe of two replicas, and its supervisor. `close` it at the end. */
 export async function supervised() {
   const made = await storesOfPipes();
-  const { db, queries, services, serviceId, pipes, addPipe } = made;
+  const { db, queries, services, serviceId, pipes, cdcScaling, addPipe } = made;
   const id = await addPipe("p");
   const { clock, workers, told, gate, policy, supervisor } = supervisorOf(made);
   const live = () => workers.filter((worker) => !worker.over);
@@ -176,6 +178,7 @@ export async function supervised() {
   return {
     pipes,
     services,
+    cdcScaling,
     serviceId,
     id,
     clock,

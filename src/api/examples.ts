@@ -50,6 +50,7 @@ export const requestExamples: Readonly<Record<string, readonly Example[]>> = {
       },
     },
   ],
+  updateCdcScaling: [{ title: "Two processors", body: { replicaCpuMillicores: 2_000, replicaMemoryGb: 8 } }],
   setQueryEndpoint: [
     {
       title: "One key that only reads",

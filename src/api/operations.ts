@@ -2,6 +2,7 @@
 import { activityOperations } from "./activities.ts";
 import { auditOperations } from "./audit.ts";
 import { backupOperations } from "./backups.ts";
+import { cdcScalingOperations } from "./cdc-scaling.ts";
 import { chartSourceOperations } from "./chart-sources.ts";
 import { chartOperations } from "./charts.ts";
 import { exploreOperations } from "./explore.ts";
@@ -32,6 +33,7 @@ export const managementOperations = {
   ...serviceOperations,
   ...serviceMoveOperations,
   ...pipeOperations,
+  ...cdcScalingOperations,
   ...pipeListOperations,
   ...historyOperations,
   ...pipeErrorOperations,

@@ -232,6 +232,5 @@ export const unsupportedParts: readonly UnsupportedPart[] = [
   { path: `${service}/backupBucket`, what: "A backup bucket of a service", read: "none" },
   { path: `${service}/clickhouseSettings`, what: "A setting of the server" },
   { path: `${service}/udfAttachments`, what: "A user-defined function", read: "empty" },
-  { path: `${service}/clickpipesCdcScaling`, what: "The size of all Postgres pipes of a service" },
   { path: `${service}/clickpipesReversePrivateEndpoints`, what: "A reverse private endpoint", read: "empty" },
 ];

@@ -134,6 +134,8 @@ const theirs: readonly CloudRoute[] = [
     },
     { query: managementOperations.runAtQueryEndpoint.query, run: runServiceQuery },
   ),
+  route("getCdcScaling", { ...managementOperations.getCdcScaling, path: `${service}/clickpipesCdcScaling` }, {}),
+  route("updateCdcScaling", { ...managementOperations.updateCdcScaling, path: `${service}/clickpipesCdcScaling` }, {}),
   route("listServiceSources", ofService(listSources, sources), {
     result: list("chartSource"),
     resultSchema: z.array(sourceRecord),

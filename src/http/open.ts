@@ -33,6 +33,7 @@ import { addConsoleSession } from "./console-session.ts";
 import { activityHandlers } from "./handlers/activities.ts";
 import { auditHandlers } from "./handlers/audit.ts";
 import { type BackupDeps, backupHandlers } from "./handlers/backups.ts";
+import { cdcScalingHandlers } from "./handlers/cdc-scaling.ts";
 import { chartSourceHandlers } from "./handlers/chart-sources.ts";
 import { chartHandlers } from "./handlers/charts.ts";
 import { exploreHandlers } from "./handlers/explore.ts";
@@ -201,6 +202,7 @@ function managementHandlers(options: HttpOptions, shared: Shared) {
       ...removal(options),
       poke: () => options.pipes.loop.poke(),
     }),
+    ...cdcScalingHandlers({ ...options.stores, poke: () => options.pipes.loop.poke() }),
     ...pipeListHandlers({ overviews: options.stores.pipeOverviews, vitals: (id) => options.pipes.vitals.of(id) }),
     ...historyHandlers(options.stores),
     ...pipeBatchHandlers(options.stores),

@@ -15,7 +15,7 @@ export const storedTables: readonly Table[] = [
   { name: "service_move_objects", key: ["move_id", "database", "name"] },
   { name: "service_move_parts", key: ["move_id", "database", "name", "part"] },
   { name: "cloud_members", key: ["object_id"] },
-  ...["backup_configurations", "query_endpoints"].map((name) => ({ name, key: ["service_id"] })),
+  ...["backup_configurations", "query_endpoints", "cdc_scaling"].map((name) => ({ name, key: ["service_id"] })),
   { name: "console_links", key: ["token_hash"] },
   { name: "pipe_checkpoints", key: ["pipe_id", "lane"] },
   { name: "pipe_intents", key: ["pipe_id", "batch_id"] },

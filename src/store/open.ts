@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { ActivityStore } from "./activities.ts";
 import { AuditEventStore } from "./audit-events.ts";
 import { BackupStore } from "./backups.ts";
+import { CdcScalingStore } from "./cdc-scaling.ts";
 import { ChartSourceStore } from "./chart-sources.ts";
 import { CloudMemberStore } from "./cloud-members.ts";
 import { ConsoleSessionStore } from "./console-sessions.ts";
@@ -66,6 +67,7 @@ export type Stores = {
   readonly chartSources: ChartSourceStore;
   readonly cloudMembers: CloudMemberStore;
   readonly queryEndpoints: QueryEndpointStore;
+  readonly cdcScaling: CdcScalingStore;
   close(): Promise<void>;
   readonly savedObjects: SavedObjectStore;
 };
@@ -197,6 +199,7 @@ function storesOf(db: Database, dataDir: string, key: Buffer): Stores {
     chartSources: new ChartSourceStore(db),
     cloudMembers: new CloudMemberStore(db),
     queryEndpoints: new QueryEndpointStore(db),
+    cdcScaling: new CdcScalingStore(definitions),
     close: async () => {
       for (const history of [pipeHistory, serviceHistory]) history.close();
       await db.close();

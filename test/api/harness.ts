@@ -19,6 +19,7 @@ import { addConsoleSession } from "../../src/http/console-session.ts";
 import { activityHandlers } from "../../src/http/handlers/activities.ts";
 import { auditHandlers } from "../../src/http/handlers/audit.ts";
 import { backupHandlers } from "../../src/http/handlers/backups.ts";
+import { cdcScalingHandlers } from "../../src/http/handlers/cdc-scaling.ts";
 import { chartSourceHandlers } from "../../src/http/handlers/chart-sources.ts";
 import type { ConnectionDeps } from "../../src/http/handlers/external-services.ts";
 import { historyHandlers } from "../../src/http/handlers/history.ts";
@@ -287,6 +288,7 @@ function handlersOf(options: ApiOptions, { dir, stores, disks, trail, vitals }: 
       ...{ services, pipes, readings: options.readings ?? (() => []), headers: () => [] },
       gauges: options.gauges ?? (() => ({})),
     }),
+    ...cdcScalingHandlers({ ...stores, poke }),
     ...pipeListHandlers({ overviews: stores.pipeOverviews, vitals: (id) => vitals.of(id) }),
     ...historyHandlers({ ...stores, now: options.now }),
     ...pipeBatchHandlers(stores),

@@ -14,7 +14,7 @@ import { hasOutcome, presenceOf, wantedOf } from "./state.ts";
 import { problemOf, sealedOtherwise } from "./stored-definition.ts";
 import type { PipeWorker, SupervisorOptions } from "./supervisor.ts";
 
-export type ErrorWorkOptions = Omit<SupervisorOptions, "leftovers">;
+export type ErrorWorkOptions = Omit<SupervisorOptions, "leftovers" | "cdcScaling">;
 
 type Run = { readonly generation: number; readonly worker: PipeWorker };
 

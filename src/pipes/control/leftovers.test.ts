@@ -12,6 +12,7 @@ import { Permits } from "../../outgoing/permits.ts";
 import { OutgoingPolicy } from "../../outgoing/policy.ts";
 import { kindOf } from "../../sources/registry.ts";
 import type { Connector } from "../../sources/source.ts";
+import { CdcScalingStore } from "../../store/cdc-scaling.ts";
 import type { Database } from "../../store/database.ts";
 import { ErrorRequestStore } from "../../store/error-requests.ts";
 import { Ledger } from "../../store/ledger.ts";
@@ -116,6 +117,7 @@ async function setUp() {
         ...shared,
         ...own,
         services: new ServiceStore(wrapped),
+        cdcScaling: new CdcScalingStore(wrapped),
         ledger: new Ledger(wrapped),
         dataDir,
         errorRequests: new ErrorRequestStore(wrapped),

@@ -63,11 +63,12 @@ const sampleEveryMs = 2_000;
 
 export function openPipes(options: PipesOptions): Pipes {
   const { config, dataDir, logger, acquire, policy, permits } = options;
-  const { pipes, services, ledger, errorRequests, leftovers } = options.stores;
+  const { pipes, services, cdcScaling, ledger, errorRequests, leftovers } = options.stores;
   const pool = poolOf(options, () => loop.poke());
   const supervision: SupervisorOptions = {
     pipes,
     services,
+    cdcScaling,
     ledger,
     errorRequests,
     leftovers,

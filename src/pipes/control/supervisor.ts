@@ -17,6 +17,7 @@ import type { Permits } from "../../outgoing/permits.ts";
 import type { OutgoingPolicy } from "../../outgoing/policy.ts";
 import { errorTableNameOf } from "../../sources/destination.ts";
 import { kindOf } from "../../sources/registry.ts";
+import type { CdcScalingStore } from "../../store/cdc-scaling.ts";
 import type { ErrorRequestStore } from "../../store/error-requests.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { LeftoverStore } from "../../store/leftovers.ts";
@@ -45,6 +46,7 @@ type Run = { readonly generation: number; readonly workers: PipeWorker[] };
 export type SupervisorOptions = {
   readonly pipes: PipeStore;
   readonly services: ServiceStore;
+  readonly cdcScaling: Pick<CdcScalingStore, "find">;
   readonly ledger: Ledger;
   readonly errorRequests: ErrorRequestStore;
   readonly leftovers: LeftoverStore;
@@ -191,12 +193,22 @@ export class PipesSupervisor {
     }
     // Before the first worker: what it makes is found again, wherever it is killed.
     await this.#record(pipe, config);
+    const scaling = {
+      ...pipe.scaling,
+      ...(pipe.sourceKind === "relationalDb" ? await this.#options.cdcScaling.find(pipe.serviceId) : {}),
+    };
     const run: Run = { generation: pipe.generation, workers: [] };
     this.#runs.set(pipe.id, run);
     try {
       for (let index = 0; index < count; index += 1) {
         const replica = { index, count, run: name };
-        const job = jobOf(pipe, secrets, { task: "load", replica, limits, organizationId, outgoing: policy.rules });
+        const job = jobOf({ ...pipe, scaling }, secrets, {
+          task: "load",
+          replica,
+          limits,
+          organizationId,
+          outgoing: policy.rules,
+        });
         run.workers.push(this.#options.startWorker(this.#partsOf(pipe, job)));
       }
     } catch (error) {
