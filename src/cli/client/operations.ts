@@ -50,6 +50,8 @@ export const routes = {
   updatePipeScaling: {"api":"management","method":"PATCH","path":"/v1/organizations/{organizationId}/services/{serviceId}/pipes/{pipeId}/scaling","query":[]},
   getPipeSettings: {"api":"management","method":"GET","path":"/v1/organizations/{organizationId}/services/{serviceId}/pipes/{pipeId}/settings","query":[]},
   updatePipeSettings: {"api":"management","method":"PUT","path":"/v1/organizations/{organizationId}/services/{serviceId}/pipes/{pipeId}/settings","query":[]},
+  getCdcScaling: {"api":"management","method":"GET","path":"/v1/organizations/{organizationId}/services/{serviceId}/cdcScaling","query":[]},
+  updateCdcScaling: {"api":"management","method":"PATCH","path":"/v1/organizations/{organizationId}/services/{serviceId}/cdcScaling","query":[]},
   listAllPipes: {"api":"management","method":"GET","path":"/v1/organizations/{organizationId}/pipes","query":["cursor","limit","state","kind","serviceId","name","sort","order"]},
   getPipeMetrics: {"api":"management","method":"GET","path":"/v1/organizations/{organizationId}/services/{serviceId}/pipes/{pipeId}/metrics","query":["from","to","step"]},
   getServiceMetrics: {"api":"management","method":"GET","path":"/v1/organizations/{organizationId}/services/{serviceId}/metrics","query":["from","to","step"]},
