@@ -7,7 +7,6 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
 import { parseArgs } from "node:util";
-import { loadEngine } from "../engine/chdb/library.ts";
 import { startServer } from "../engine/chdb/server.ts";
 import type { EngineUser } from "../engine/chdb/users.ts";
 import { lockDirectory } from "../engine/directory-lock.ts";
@@ -115,8 +114,6 @@ process.on("unhandledRejection", (error) => {
   console.error("unhandled rejection in the engine host", error);
   end();
 });
-// The parent's message and the rest of this program arrive meanwhile. A failure is reported by the start.
-loadEngine().catch(() => {});
 process.once("message", (start: Start) => {
   const runDir = required("run-dir");
   rmSync(runDir, { recursive: true, force: true });

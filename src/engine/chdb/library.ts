@@ -29,32 +29,8 @@ export function engineLibrary(): string {
   }
 }
 
-/** RTLD_LAZY: functions are resolved when they are called first, as `ffi-rs` opens libraries. */
-const lazily = 1;
-
-let loading: Promise<unknown> | undefined;
-
-/**
- * Loads the library in a thread, where the loader works for about 30 ms. Resolves when it has ended; a library that
- * cannot be loaded is reported by `runEngine`.
- */
-export async function loadEngine(): Promise<void> {
-  const { DataType, load } = nativeLibrary();
-  loading ??= load({
-    library: "c",
-    funcName: "dlopen",
-    retType: DataType.I64,
-    paramsType: [DataType.String, DataType.I32],
-    paramsValue: [engineLibrary(), lazily],
-    runInNewThread: true,
-    freeResultMemory: false,
-  }) as unknown as Promise<unknown>;
-  await loading;
-}
-
 /** Runs the engine's main function with these arguments. Resolves when it returns, which may never happen. */
 export async function runEngine(args: readonly string[]): Promise<void> {
-  await loadEngine();
   const { DataType, load, open } = nativeLibrary();
   open({ library: "chdb", path: engineLibrary() });
   const argv = ["clickhouse", ...args];
