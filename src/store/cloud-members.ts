@@ -15,8 +15,8 @@ export class CloudMemberStore {
   async find(ids: readonly string[]): Promise<ReadonlyMap<string, JsonObject>> {
     if (ids.length === 0) return new Map();
     const rows = await this.#db.all<MembersRow>(
-      "SELECT object_id, members FROM cloud_members WHERE object_id IN (SELECT value FROM json_each(?))",
-      JSON.stringify(ids),
+      `SELECT object_id, members FROM cloud_members WHERE object_id IN (${ids.map(() => "?").join(", ")})`,
+      ...ids,
     );
     return new Map(rows.map((row) => [row.object_id, JSON.parse(row.members) as JsonObject]));
   }

@@ -35,7 +35,7 @@ export class ServiceMoveContents {
 
   async listObjects(moveId: string): Promise<MovedObject[]> {
     const rows = await this.#db.all<Omit<MovedObject, "existed"> & { existed: number }>(
-      "SELECT kind, database, name, statement, existed FROM service_move_objects WHERE move_id = ? ORDER BY rowid",
+      "SELECT kind, database, name, statement, existed FROM service_move_objects WHERE move_id = ? ORDER BY seq",
       moveId,
     );
     return rows.map((row) => ({ ...row, existed: row.existed === 1 }));
@@ -43,9 +43,10 @@ export class ServiceMoveContents {
 
   async addObject(moveId: string, { kind, database, name, statement, existed }: MovedObject): Promise<void> {
     await this.#db.run(
-      `INSERT INTO service_move_objects (move_id, kind, database, name, statement, existed) VALUES (?, ?, ?, ?, ?, ?)
+      `INSERT INTO service_move_objects (move_id, kind, database, name, statement, existed, seq)
+       SELECT ?, ?, ?, ?, ?, ?, coalesce(max(seq), 0) + 1 FROM service_move_objects WHERE move_id = ?
        ON CONFLICT (move_id, database, name) DO UPDATE SET kind = excluded.kind, statement = excluded.statement`,
-      ...[moveId, kind, database, name, statement, Number(existed)],
+      ...[moveId, kind, database, name, statement, Number(existed), moveId],
     );
   }
 
@@ -66,7 +67,7 @@ export class ServiceMoveContents {
   async listParts(moveId: string, { database, name }: MovedTable): Promise<MovedPart[]> {
     const rows = await this.#db.all<MovePart & { unit: string; copied: number }>(
       `SELECT partition_id AS partition, part, rows, bytes, unit, is_copied AS copied FROM service_move_parts
-       WHERE move_id = ? AND database = ? AND name = ? ORDER BY rowid`,
+       WHERE move_id = ? AND database = ? AND name = ? ORDER BY seq`,
       ...[moveId, database, name],
     );
     return rows.map(({ copied, ...row }) => ({ ...row, isCopied: copied === 1 }));
@@ -78,9 +79,9 @@ export class ServiceMoveContents {
     await this.#db.transaction(async (tx) => {
       for (const { partition, part, rows, bytes } of parts) {
         await tx.run(
-          `INSERT INTO service_move_parts (move_id, database, name, partition_id, part, unit, rows, bytes)
-           VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-          ...[moveId, database, name, partition, part, unit, rows, bytes],
+          `INSERT INTO service_move_parts (move_id, database, name, partition_id, part, unit, rows, bytes, seq)
+           SELECT ?, ?, ?, ?, ?, ?, ?, ?, coalesce(max(seq), 0) + 1 FROM service_move_parts WHERE move_id = ?`,
+          ...[moveId, database, name, partition, part, unit, rows, bytes, moveId],
         );
       }
     });

@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { limits } from "../../harness/limits.ts";
-import { openStores, type Stores } from "./open.ts";
+import { openTestStores } from "../../harness/stores.ts";
+import type { Stores } from "./open.ts";
 
 const connection = { urls: ["https://ch.example.com:8443"], username: "owner" };
 const table = { database: "default", name: "t" };
@@ -13,11 +14,11 @@ let stores: Stores;
 let organizationId: string;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "millrace-moves-"));
-  stores = openStores(folder, Buffer.alloc(32, 7).toString("base64"));
+  stores = await openTestStores(folder);
   organizationId = (await stores.organizations.create("o")).id;
 });
-afterAll(() => {
-  stores.close();
+afterAll(async () => {
+  await stores.close();
   rmSync(folder, { recursive: true, force: true });
 });
 

@@ -4,8 +4,9 @@
  */
 import { randomUUID } from "node:crypto";
 import { AppError } from "../lib/errors.ts";
+import { versioned } from "../sources/durable.ts";
 import type { Database, Queries } from "./database.ts";
-import type { ServiceConnection } from "./service-connections.ts";
+import { connectionOf, type ServiceConnection } from "./service-connections.ts";
 import type { DesiredServiceState } from "./services.ts";
 
 export type MoveStatus = "copying" | "switching" | "completed" | "cancelled";
@@ -74,12 +75,12 @@ export class ServiceMoves {
     const id = randomUUID();
     const now = new Date().toISOString();
     return await this.#db.transaction(async (tx) => {
-      const open = await tx.get("SELECT 1 FROM service_moves WHERE service_id = ? AND finished_at IS NULL", serviceId);
-      if (open !== undefined) throw new AppError("CONFLICT", "A move of this service is in progress already.");
+      if (await hasOpen(tx, serviceId))
+        throw new AppError("CONFLICT", "A move of this service is in progress already.");
       await tx.run(
         `INSERT INTO service_moves (id, service_id, connection, connection_password, leave_behind, created_at, updated_at)
          VALUES (?, ?, ?, ?, ?, ?, ?)`,
-        ...[id, serviceId, JSON.stringify(connection), connectionPassword, Number(leaveBehind), now, now],
+        ...[id, serviceId, JSON.stringify(versioned(connection)), connectionPassword, Number(leaveBehind), now, now],
       );
       return id;
     });
@@ -105,8 +106,7 @@ export class ServiceMoves {
   }
 
   async isOpen(serviceId: string): Promise<boolean> {
-    const open = "SELECT 1 FROM service_moves WHERE service_id = ? AND finished_at IS NULL";
-    return (await this.#db.get(open, serviceId)) !== undefined;
+    return await hasOpen(this.#db, serviceId);
   }
 
   /** Called by handlers only. Returns false when the move is finished. */
@@ -116,7 +116,12 @@ export class ServiceMoves {
   }
 
   async setMessage(id: string, message: string | null): Promise<void> {
-    await this.#db.run("UPDATE service_moves SET message = ? WHERE id = ? AND message IS NOT ?", message, id, message);
+    await this.#db.run(
+      "UPDATE service_moves SET message = ? WHERE id = ? AND message IS DISTINCT FROM ?",
+      message,
+      id,
+      message,
+    );
   }
 
   async setTotals(id: string, rows: number, bytes: number): Promise<void> {
@@ -163,7 +168,7 @@ export class ServiceMoves {
         `UPDATE services SET runtime = 'external', connection = ?, connection_password = ?, min_replica_memory_gb = 0,
            max_replica_memory_gb = 0, idle_scaling = 0, disk_gb = NULL, disk_used_bytes = NULL, table_rows = NULL,
            database_version = '', state_message = NULL, version = version + 1, updated_at = ? WHERE id = ?`,
-        ...[JSON.stringify(move.connection), move.connectionPassword, now, move.serviceId],
+        ...[JSON.stringify(versioned(move.connection)), move.connectionPassword, now, move.serviceId],
       );
       await tx.run(
         `UPDATE service_moves SET status = 'completed', message = NULL, old_service_id = ?, held_state = NULL,
@@ -214,6 +219,11 @@ async function copyService(tx: Queries, serviceId: string, old: OldSide, now: st
   );
 }
 
+async function hasOpen(db: Queries, serviceId: string): Promise<boolean> {
+  const open = "SELECT 1 AS one FROM service_moves WHERE service_id = ? AND finished_at IS NULL";
+  return (await db.get(open, serviceId)) !== undefined;
+}
+
 async function forgetContents(tx: Queries, moveId: string): Promise<void> {
   await tx.run("DELETE FROM service_move_parts WHERE move_id = ?", moveId);
   await tx.run("DELETE FROM service_move_objects WHERE move_id = ?", moveId);
@@ -223,7 +233,7 @@ function toMove(row: MoveRow): ServiceMove {
   return {
     id: row.id,
     serviceId: row.service_id,
-    connection: JSON.parse(row.connection) as ServiceConnection,
+    connection: connectionOf(row.connection) as ServiceConnection,
     connectionPassword: row.connection_password,
     leaveBehind: row.leave_behind === 1,
     status: row.status,

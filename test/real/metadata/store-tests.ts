@@ -13,6 +13,7 @@ const files = {
   "console sessions": () => import("../../../src/store/console-sessions.test.ts"),
   "service connections": () => import("../../../src/store/service-connections.test.ts"),
   "copies of tables": () => import("../../../src/store/copy-tables.test.ts"),
+  "moves of services": () => import("../../../src/store/service-moves.test.ts"),
   positions: () => import("../../../src/backups/positions.test.ts"),
   leftovers: () => import("../../../src/pipes/control/leftovers.test.ts"),
   "API of pipes": () => import("../../api/pipes.test.ts"),
@@ -23,6 +24,7 @@ const files = {
   "API of versions": () => import("../../api/if-match.test.ts"),
   "API of saved objects": () => import("../../api/saved-objects.test.ts"),
   "API of activities": () => import("../../api/activities.test.ts"),
+  "API of ClickHouse Cloud": () => import("../../api/cloud-pipes.test.ts"),
 };
 
 /** Registers the tests; or one that is skipped with the reason, where the version is not installed. */
