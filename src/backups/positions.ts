@@ -8,13 +8,9 @@
  * clients are not held. A batch that does not finish in time is recorded in the captured pipe as unsettled: such a pipe
  * cannot continue exactly, and a restore reports that.
  */
-import { sleep } from "../lib/abort.ts";
 import type { Ledger } from "../store/ledger.ts";
 import { type PipeSnapshot, type PipeSnapshots, sourceOf } from "../store/pipe-snapshots.ts";
-
-/** Longest wait for batches in progress. */
-const settleMs = 30_000;
-const lookMs = 20;
+import { settled } from "../store/settled.ts";
 
 /**
  * Captures the positions and runs `snapshot` while they stay valid. `snapshot` calls its argument once the tables are
@@ -29,14 +25,9 @@ export async function withPositions(
   const pipes = await deps.pipes.listIn(serviceId);
   const hold = await deps.ledger.hold(pipes.map((pipe) => pipe.id));
   try {
-    const deadline = Date.now() + settleMs;
-    for (;;) {
-      const unsettled = await hold.unsettled();
-      // A pipe that is not desired to run finishes no batch, so there is no point in waiting for it.
-      if (!pipes.some((pipe) => pipe.running && unsettled.has(pipe.id)) || Date.now() > deadline) break;
-      await sleep(lookMs, signal);
-      signal.throwIfAborted();
-    }
+    // A pipe that is not desired to run finishes no batch, so there is no point in waiting for it.
+    const running = pipes.filter((pipe) => pipe.running).map((pipe) => pipe.id);
+    await settled(hold, running, signal);
     const held = new Set(pipes.map((pipe) => pipe.id));
     const captured = (await deps.pipes.capture(serviceId)).map((pipe) =>
       held.has(pipe.id) ? pipe : { ...pipe, unsettled: ["created while the backup began"] },

@@ -1,11 +1,8 @@
 /** Holds the pipes of a service between two batches, for a switch. */
-import { sleep } from "../../lib/abort.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { Hold } from "../../store/ledger.ts";
 import type { Stores } from "../../store/open.ts";
-
-const settleMs = 30_000;
-const lookMs = 50;
+import { settled } from "../../store/settled.ts";
 
 /**
  * Resolves when no pipe has a batch between its intent and its confirmation: then the tables contain everything up to
@@ -20,15 +17,9 @@ export async function holdPipes(
   const ids = (await pipeSnapshots.listIn(serviceId)).map(({ id }) => id);
   const hold = await ledger.hold(ids);
   try {
-    const deadline = Date.now() + settleMs;
-    for (;;) {
-      const unsettled = await hold.unsettled();
-      if (unsettled.size === 0) return hold;
-      if (Date.now() > deadline)
-        throw notSettled((await pipes.listIn(serviceId)).filter(({ id }) => unsettled.has(id)));
-      await sleep(lookMs, signal);
-      signal.throwIfAborted();
-    }
+    const unsettled = await settled(hold, ids, signal);
+    if (unsettled.size === 0) return hold;
+    throw notSettled((await pipes.listIn(serviceId)).filter(({ id }) => unsettled.has(id)));
   } catch (error) {
     await hold.release();
     throw error;
