@@ -1,6 +1,7 @@
 /** Restores a whole backup into an empty engine, and counts its rows before anything can merge or refresh them. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { ClickHouseClient } from "../clickhouse/client.ts";
+import { ownDatabases } from "../clickhouse/sql.ts";
 import { createFunctions, operationProgress, restoreFrom } from "./engine-backup.ts";
 import type { Manifest } from "./files/manifest.ts";
 
@@ -65,7 +66,7 @@ export async function withProgress(
 async function wrongCounts(client: ClickHouseClient, manifest: Manifest): Promise<string[]> {
   const rows = await client.rows<{ database: string; name: string; total_rows: string | null }>(
     `SELECT database, name, total_rows FROM system.tables
-     WHERE database NOT IN ('system', 'information_schema', 'INFORMATION_SCHEMA')`,
+     WHERE database NOT IN ${ownDatabases}`,
   );
   const found = new Map(rows.map((row) => [`${row.database}\0${row.name}`, row]));
   return manifest.tables.flatMap(({ database, table, rows: wanted }) => {

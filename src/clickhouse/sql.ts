@@ -35,3 +35,6 @@ export function parameterText(value: string): string {
   };
   return value.replaceAll(/[\\\t\n\r\0]/g, (char) => escapes[char] as string);
 }
+
+/** The server's own databases, as a list of SQL. */
+export const ownDatabases = "('system', 'INFORMATION_SCHEMA', 'information_schema')";

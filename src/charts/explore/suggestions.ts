@@ -4,6 +4,7 @@ import { type SourceBody, sourceBody } from "../../api/chart-sources.ts";
 import type { WakeMode } from "../../api/charts.ts";
 import type { ReadMeta } from "../../api/explore.ts";
 import { tokenize } from "../../clickhouse/lexer.ts";
+import { ownDatabases } from "../../clickhouse/sql.ts";
 import { parseType } from "../../clickhouse/types.ts";
 import { chartSourceRecordOf } from "../sources.ts";
 import type { Reader } from "../turns.ts";
@@ -23,7 +24,7 @@ const maxTables = 500;
 const tablesQuery = `
 SELECT t.database, t.name, t.sorting_key, groupArray(c.name), groupArray(c.type)
 FROM (SELECT database, name, sorting_key FROM system.tables
-  WHERE database NOT IN ('system', 'INFORMATION_SCHEMA', 'information_schema') AND NOT is_temporary
+  WHERE database NOT IN ${ownDatabases} AND NOT is_temporary
     AND name NOT LIKE '.%' AND (engine LIKE '%MergeTree' OR engine IN ('View', 'Merge', 'Distributed'))
   ORDER BY database, name LIMIT ${maxTables}) AS t
 INNER JOIN (SELECT database, table, name, type FROM system.columns ORDER BY database, table, position) AS c

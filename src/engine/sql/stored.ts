@@ -4,7 +4,7 @@
  */
 import type { ClickHouseClient } from "../../clickhouse/client.ts";
 import { ClickHouseException } from "../../clickhouse/exception.ts";
-import { identifier } from "../../clickhouse/sql.ts";
+import { identifier, ownDatabases } from "../../clickhouse/sql.ts";
 import type { Guard } from "./guard.ts";
 
 export type Forbidden = {
@@ -18,10 +18,9 @@ export type Forbidden = {
 
 type Stored = { readonly name: string; readonly database: string; readonly text: string };
 
-const own = "('system', 'INFORMATION_SCHEMA', 'information_schema')";
 const functionsQuery =
   "SELECT name, '' AS database, create_query AS text FROM system.functions WHERE origin = 'SQLUserDefined'";
-const tablesQuery = `SELECT name, database, create_table_query AS text FROM system.tables WHERE database NOT IN ${own} AND text != ''`;
+const tablesQuery = `SELECT name, database, create_table_query AS text FROM system.tables WHERE database NOT IN ${ownDatabases} AND text != ''`;
 /**
  * Databases of engine Overlay, such as `default`, keep no table detached over a restart, and cannot be queried for it.
  */

@@ -1,6 +1,6 @@
 /** The databases, tables and columns of a service, from the engine's own tables. Bounded. */
 import type { ClickHouseClient, QueryOptions } from "../../clickhouse/client.ts";
-import { parameterText } from "../../clickhouse/sql.ts";
+import { ownDatabases, parameterText } from "../../clickhouse/sql.ts";
 
 export type ColumnFacts = {
   readonly name: string;
@@ -52,9 +52,6 @@ const maxStatement = 65_536;
 /** Of all tables together, in characters. */
 const maxStatements = 4_194_304;
 
-/** The engine's own databases: completions know their tables. */
-const own = "('system', 'INFORMATION_SCHEMA', 'information_schema')";
-
 const tableColumns = `database, name, engine, comment, total_rows AS rows, total_bytes AS bytes,
   total_bytes_uncompressed AS uncompressedBytes, active_parts AS parts, partition_key AS partitionKey,
   sorting_key AS sortingKey, primary_key AS primaryKey, sampling_key AS samplingKey,
@@ -79,17 +76,17 @@ export async function readTableInventory(
   withColumns: boolean,
 ): Promise<TableInventory> {
   const databases = await client.rows<DatabaseFacts>(
-    `SELECT name, engine, comment FROM system.databases WHERE name NOT IN ${own} ORDER BY name LIMIT ${maxDatabases}`,
+    `SELECT name, engine, comment FROM system.databases WHERE name NOT IN ${ownDatabases} ORDER BY name LIMIT ${maxDatabases}`,
     options,
   );
   const tables = await client.rows<TableRow>(
-    `SELECT ${tableColumns} FROM system.tables WHERE database NOT IN ${own} AND NOT is_temporary
+    `SELECT ${tableColumns} FROM system.tables WHERE database NOT IN ${ownDatabases} AND NOT is_temporary
      ORDER BY database, name LIMIT ${maxTables + 1}`,
     options,
   );
   const columns = withColumns
     ? await client.rows<ColumnRow>(
-        `SELECT ${columnColumns} FROM system.columns WHERE database NOT IN ${own}
+        `SELECT ${columnColumns} FROM system.columns WHERE database NOT IN ${ownDatabases}
          ORDER BY database, table, position LIMIT ${maxColumns + 1}`,
         options,
       )

@@ -1,5 +1,6 @@
 /** What a service contains, and what of it cannot be moved. Reads only. */
 import type { ClickHouseClient } from "../../clickhouse/client.ts";
+import { ownDatabases } from "../../clickhouse/sql.ts";
 import { hasColumnTtl, hasInnerTable } from "./statements.ts";
 
 export type MovedKind = "table" | "view" | "materializedView" | "dictionary" | "function";
@@ -37,7 +38,6 @@ type Row = {
   total_bytes_uncompressed: string | null;
 };
 
-const ownDatabases = "('system', 'INFORMATION_SCHEMA', 'information_schema')";
 /** Databases whose tables are where they are; others are windows to another system. */
 const databaseEngines = new Set(["Atomic", "Ordinary", "Overlay"]);
 

@@ -79,8 +79,7 @@ export class Mover {
 
   async #round(move: ServiceMove, sides: CopyDeps, objects: readonly CatalogueObject[]): Promise<number> {
     let bytes = 0;
-    for (const { database, name, kind, engine } of objects) {
-      if (kind !== "table" || !engine.endsWith("MergeTree")) continue;
+    for (const { database, name } of storedTablesOf(objects)) {
       await sides.source.command(`SYSTEM STOP MERGES ${tableName(database, name)}`, { signal: sides.signal });
       bytes += await copyParts(sides, { database, name });
     }
@@ -148,8 +147,7 @@ export class Mover {
   async #cancel(move: ServiceMove, signal: AbortSignal): Promise<void> {
     await this.#withSides(move, signal, async (sides) => {
       await removeFromTarget(sides);
-      for (const { database, name, kind, engine } of (await readCatalogue(sides.source, signal)).objects) {
-        if (kind !== "table" || !engine.endsWith("MergeTree")) continue;
+      for (const { database, name } of storedTablesOf((await readCatalogue(sides.source, signal)).objects)) {
         await sides.source.command(`SYSTEM START MERGES ${tableName(database, name)}`, { signal });
       }
     });
@@ -169,8 +167,7 @@ export class Mover {
 
   /** Every host that answers must have the same rows as the source. */
   async #compare(move: ServiceMove, sides: CopyDeps, objects: readonly CatalogueObject[]): Promise<void> {
-    for (const { database, name, kind, engine } of objects) {
-      if (kind !== "table" || !engine.endsWith("MergeTree")) continue;
+    for (const { database, name, engine } of storedTablesOf(objects)) {
       const columns = await storedColumnsOf(sides.source, { database, name }, sides.signal);
       const table = { database, name, engine, columns };
       const wanted = await sumsOf(sides.source, table, sides.signal);
@@ -246,3 +243,8 @@ export class Mover {
 }
 
 const oldSuffix = " (before the move)";
+
+/** Tables that have rows: one with the engine Null has none. */
+function storedTablesOf(objects: readonly CatalogueObject[]): CatalogueObject[] {
+  return objects.filter(({ kind, engine }) => kind === "table" && engine.endsWith("MergeTree"));
+}

@@ -5,7 +5,7 @@ import { definitionSettings, onCluster, type TableForm, tableFormOf } from "../.
 import { detectTopology } from "../../clickhouse/topology.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { ServiceConnection } from "../../store/service-connections.ts";
-import type { MovedObject, MovedTable, ServiceMoveContents } from "../../store/service-move-contents.ts";
+import type { MovedObject, MovedTable } from "../../store/service-move-contents.ts";
 import type { CatalogueObject, MoveProblem } from "./catalogue.ts";
 import { type CopyDeps, storedColumnsOf } from "./parts.ts";
 import { objectStatement, tableStatements } from "./statements.ts";
@@ -69,10 +69,8 @@ async function existingEngine(client: ClickHouseClient, { database, name }: Move
   return row?.engine;
 }
 
-type MakeDeps = CopyDeps & { readonly contents: ServiceMoveContents };
-
 /** Makes everything but materialized views, and removes what the source has no longer or otherwise. */
-export async function prepareTarget(deps: MakeDeps, objects: readonly CatalogueObject[]): Promise<void> {
+export async function prepareTarget(deps: CopyDeps, objects: readonly CatalogueObject[]): Promise<void> {
   await dropChanged(deps, objects);
   const made = new Set((await deps.contents.listObjects(deps.moveId)).map(keyOf));
   const missing = objects.filter((object) => object.kind !== "materializedView" && !made.has(keyOf(object)));
@@ -85,7 +83,7 @@ export async function prepareTarget(deps: MakeDeps, objects: readonly CatalogueO
 }
 
 /** Makes what is only right once all rows are there: materialized views, and the expiry of rows. */
-export async function completeTarget(deps: MakeDeps, objects: readonly CatalogueObject[]): Promise<void> {
+export async function completeTarget(deps: CopyDeps, objects: readonly CatalogueObject[]): Promise<void> {
   for (const object of objects.filter(({ kind }) => kind === "table")) {
     const { ttl } = tableStatements(object, deps.form);
     if (ttl === undefined) continue;
@@ -99,18 +97,18 @@ export async function completeTarget(deps: MakeDeps, objects: readonly Catalogue
 }
 
 /** Undoes `completeTarget`: while rows are copied, no view may write. Does nothing where it was not called. */
-export async function reopenTarget(deps: MakeDeps): Promise<void> {
+export async function reopenTarget(deps: CopyDeps): Promise<void> {
   const views = (await deps.contents.listObjects(deps.moveId)).filter(({ kind }) => kind === "materializedView");
   for (const view of views) await dropObject(deps, view);
 }
 
 /** Removes everything that the move has made. A table that existed is empty again. */
-export async function removeFromTarget(deps: MakeDeps): Promise<void> {
+export async function removeFromTarget(deps: CopyDeps): Promise<void> {
   const objects = await deps.contents.listObjects(deps.moveId);
   for (const object of objects.reverse()) await dropObject(deps, object);
 }
 
-async function dropChanged(deps: MakeDeps, objects: readonly CatalogueObject[]): Promise<void> {
+async function dropChanged(deps: CopyDeps, objects: readonly CatalogueObject[]): Promise<void> {
   const now = new Map(objects.map((object) => [keyOf(object), object.statement]));
   const made = await deps.contents.listObjects(deps.moveId);
   for (const object of made.reverse()) {
@@ -118,7 +116,7 @@ async function dropChanged(deps: MakeDeps, objects: readonly CatalogueObject[]):
   }
 }
 
-async function dropObject(deps: MakeDeps, object: MovedObject): Promise<void> {
+async function dropObject(deps: CopyDeps, object: MovedObject): Promise<void> {
   const { kind, database, name, existed } = object;
   const where = `${tableName(database, name)}${onCluster(deps.form)}`;
   if (kind === "function") await run(deps, `DROP FUNCTION IF EXISTS ${identifier(name)}${onCluster(deps.form)}`);
@@ -128,7 +126,7 @@ async function dropObject(deps: MakeDeps, object: MovedObject): Promise<void> {
   await deps.contents.removeObject(deps.moveId, object);
 }
 
-async function createDatabases(deps: MakeDeps, objects: readonly CatalogueObject[]): Promise<void> {
+async function createDatabases(deps: CopyDeps, objects: readonly CatalogueObject[]): Promise<void> {
   const wanted = new Set(objects.filter(({ database }) => database !== "").map(({ database }) => database));
   const rows = await deps.target.rows<{ name: string }>("SELECT name FROM system.databases", { signal: deps.signal });
   for (const { name } of rows) wanted.delete(name);
@@ -136,7 +134,7 @@ async function createDatabases(deps: MakeDeps, objects: readonly CatalogueObject
     await run(deps, `CREATE DATABASE IF NOT EXISTS ${identifier(name)}${onCluster(deps.form)}`);
 }
 
-async function createTable(deps: MakeDeps, object: CatalogueObject): Promise<void> {
+async function createTable(deps: CopyDeps, object: CatalogueObject): Promise<void> {
   const existed = (await existingEngine(deps.target, object, deps.signal)) !== undefined;
   // Before the statement: a table that is made and not known would never be removed.
   await deps.contents.addObject(deps.moveId, { ...object, existed });
@@ -144,7 +142,7 @@ async function createTable(deps: MakeDeps, object: CatalogueObject): Promise<voi
 }
 
 /** Views may need each other: those that fail are tried again after the others, until none of the rest succeeds. */
-async function createInAnyOrder(deps: MakeDeps, objects: readonly CatalogueObject[]): Promise<void> {
+async function createInAnyOrder(deps: CopyDeps, objects: readonly CatalogueObject[]): Promise<void> {
   let rest = [...objects];
   while (rest.length > 0) {
     const failed: CatalogueObject[] = [];
@@ -166,7 +164,7 @@ async function createInAnyOrder(deps: MakeDeps, objects: readonly CatalogueObjec
   }
 }
 
-async function createObject(deps: MakeDeps, object: CatalogueObject): Promise<void> {
+async function createObject(deps: CopyDeps, object: CatalogueObject): Promise<void> {
   const { kind, database, name, statement } = object;
   const existed = kind !== "function" && (await existingEngine(deps.target, object, deps.signal)) !== undefined;
   await deps.contents.addObject(deps.moveId, { ...object, existed });
@@ -179,7 +177,7 @@ async function createObject(deps: MakeDeps, object: CatalogueObject): Promise<vo
 }
 
 async function run(
-  deps: MakeDeps,
+  deps: CopyDeps,
   sql: string,
   settings: Readonly<Record<string, string | number>> = {},
 ): Promise<void> {
