@@ -1,5 +1,5 @@
 /** Headers of every response, whoever writes it. */
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
 
 /** One year: until then browsers use https by themselves. */
 const strictTransport = ["strict-transport-security", "max-age=31536000"];
@@ -19,6 +19,11 @@ export function taggedHeaders(tls: boolean): string[] {
 
 function safeHeaders(tls: boolean): string[] {
   return ["x-content-type-options", "nosniff", ...(tls ? strictTransport : [])];
+}
+
+/** Sets names and values, alternating, on a response that the router sends. */
+export function setHeaders(reply: FastifyReply, headers: readonly string[]): void {
+  for (let i = 0; i < headers.length; i += 2) reply.header(headers[i] as string, headers[i + 1]);
 }
 
 /** For responses that the router sends. A response's own Cache-Control is kept. */

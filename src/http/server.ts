@@ -16,7 +16,7 @@ import { parseJson } from "./body.ts";
 import { answerClientError } from "./client-error.ts";
 import { type Context, RequestContext } from "./context.ts";
 import { type ApiName, errorBody, toAppError } from "./errors.ts";
-import { addFixedHeaders, fixedHeaders, taggedHeaders } from "./headers.ts";
+import { addFixedHeaders, fixedHeaders, setHeaders, taggedHeaders } from "./headers.ts";
 import type { RequestHead } from "./hosts.ts";
 import { validate, validateQuery } from "./validate.ts";
 
@@ -141,14 +141,23 @@ function apiOf(request: FastifyRequest): ApiName {
   return request.url.startsWith("/api/") ? "observability" : "management";
 }
 
+/** The path of an operation as the router takes it. */
+export function routePath(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ":$1");
+}
+
 function mount(server: FastifyInstance, options: ServerOptions, answers: Answers, name: ApiName): void {
   const { operations, handlers } = options[name];
   const methodsByPath = new Map<string, Set<string>>();
   const tls = options.tls !== undefined;
   for (const [id, operation] of Object.entries(operations)) {
-    const url = operation.path.replaceAll(/\{(\w+)\}/g, ":$1");
+    const url = routePath(operation.path);
     const methods = methodsByPath.get(url) ?? new Set();
     methodsByPath.set(url, methods.add(operation.method));
+    if (operation.crossOrigin === true) {
+      addPreflight(server, url);
+      methods.add("OPTIONS");
+    }
     const headers = isTagged(name, operation) ? taggedHeaders(tls) : fixedHeaders(tls);
     const cache =
       operation.storedOnly === true ? answers.stored : operation.sampled === true ? answers.sampled : undefined;
@@ -163,12 +172,6 @@ function mount(server: FastifyInstance, options: ServerOptions, answers: Answers
         : { onRequest: async (request: FastifyRequest) => void (await admit(options, name, operation, request)) }),
       handler: (request, reply) => serve(route, request, reply),
     });
-  }
-  for (const operation of Object.values(operations)) {
-    if (operation.crossOrigin !== true) continue;
-    const url = operation.path.replaceAll(/\{(\w+)\}/g, ":$1");
-    addPreflight(server, url);
-    methodsByPath.get(url)?.add("OPTIONS");
   }
   for (const [url, methods] of methodsByPath) refuseOtherMethods(server, url, [...methods]);
 }
@@ -275,7 +278,7 @@ function sendTagged(
   const headers = [...headersOf(route, request), "etag", `W/${tag}`, ...more];
   if (isNamed(request, tag)) return sendNotModified(reply, headers);
   if (route.name === "management") return sendEnvelope(reply, headers, json);
-  for (let i = 0; i < headers.length; i += 2) reply.header(headers[i] as string, headers[i + 1]);
+  setHeaders(reply, headers);
   return reply.type("application/json; charset=utf-8").send(json);
 }
 
@@ -303,13 +306,13 @@ export function readBody(request: FastifyRequest): unknown {
 /** For responses that are sent through the router. */
 function addRateHeaders(options: RouterOptions, request: FastifyRequest, reply: FastifyReply): void {
   const headers = rateHeaders(options, apiOf(request), request);
-  for (let i = 0; i < headers.length; i += 2) reply.header(headers[i] as string, headers[i + 1]);
+  setHeaders(reply, headers);
 }
 
 /** Answers a request that the router cannot route. No hook has seen it. */
 function sendRouterError(options: RouterOptions, error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const headers = fixedHeaders(options.tls !== undefined);
-  for (let i = 0; i < headers.length; i += 2) reply.header(headers[i] as string, headers[i + 1]);
+  setHeaders(reply, headers);
   let refusal = error;
   try {
     requireHost(request);

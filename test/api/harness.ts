@@ -286,6 +286,7 @@ function handlersOf(options: ApiOptions, { dir, stores, disks, trail, vitals }: 
     }),
     ...prometheusHandlers({
       ...{ services, pipes, readings: options.readings ?? (() => []), headers: () => [] },
+      pipeOverviews: stores.pipeOverviews,
       gauges: options.gauges ?? (() => ({})),
     }),
     ...cdcScalingHandlers({ ...stores, poke }),

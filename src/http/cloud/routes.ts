@@ -24,6 +24,7 @@ import {
   readBody,
   refuseOtherMethods,
   refuseUnversioned,
+  routePath,
   type ServerOptions,
 } from "../server.ts";
 import { validate, validateQuery } from "../validate.ts";
@@ -33,12 +34,26 @@ export type CloudApiOptions = Omit<ServerOptions, "extend"> & {
   readonly version: string;
 };
 
+/** With the operations of both APIs, by their ids. */
+type ServedOptions = CloudApiOptions & Pick<ServerOptions["management"], "operations" | "handlers">;
+
 /** `prefix` stands before `/v1`: `/cloud`, or nothing. */
 export function addCloudApi(server: FastifyInstance, options: CloudApiOptions, prefix: string): void {
+  const { management, observability } = options;
+  const served: ServedOptions = {
+    ...options,
+    operations: { ...management.operations, ...observability.operations },
+    handlers: { ...management.handlers, ...observability.handlers },
+  };
   const methodsByPath = new Map<string, Set<string>>();
   const add = (method: string, path: string, operation: Operation, answer: Answerer) => {
-    const url = prefix + path.replaceAll(/\{(\w+)\}/g, ":$1");
-    methodsByPath.set(url, (methodsByPath.get(url) ?? new Set()).add(method));
+    const url = prefix + routePath(path);
+    const methods = methodsByPath.get(url) ?? new Set();
+    methodsByPath.set(url, methods.add(method));
+    if (operation.crossOrigin === true) {
+      addPreflight(server, url);
+      methods.add("OPTIONS");
+    }
     server.route({
       method,
       url,
@@ -49,11 +64,7 @@ export function addCloudApi(server: FastifyInstance, options: CloudApiOptions, p
     });
   };
   for (const route of cloudRoutes) {
-    add(route.method, route.path, route.operation, (request, reply) => answer(options, route, request, reply));
-    if (route.operation.crossOrigin !== true) continue;
-    const url = prefix + route.path.replaceAll(/\{(\w+)\}/g, ":$1");
-    addPreflight(server, url);
-    methodsByPath.get(url)?.add("OPTIONS");
+    add(route.method, route.path, route.operation, (request, reply) => answer(served, route, request, reply));
   }
   for (const part of unsupportedParts) addUnsupported(options, part, add);
   addDocument(server, options, prefix);
@@ -62,7 +73,7 @@ export function addCloudApi(server: FastifyInstance, options: CloudApiOptions, p
 
 type Answerer = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
-async function answer(options: CloudApiOptions, route: CloudRoute, request: FastifyRequest, reply: FastifyReply) {
+async function answer(options: ServedOptions, route: CloudRoute, request: FastifyRequest, reply: FastifyReply) {
   const { principal } = request;
   if (principal === null) throw new Error("the request was not admitted");
   refuseUnversioned(route.operation, request);
@@ -83,13 +94,12 @@ async function answer(options: CloudApiOptions, route: CloudRoute, request: Fast
 
 /** Validation, handler and activity of an operation, as if its own request had come. */
 function callerOf(
-  options: CloudApiOptions,
+  options: ServedOptions,
   request: FastifyRequest,
   reply: FastifyReply,
   context: RequestContext,
 ): CallOperation {
-  const operations = { ...options.management.operations, ...options.observability.operations };
-  const handlers = { ...options.management.handlers, ...options.observability.handlers };
+  const { operations, handlers } = options;
   return async (id, given) => {
     const [operation, handler] = [operations[id] as Operation, handlers[id]];
     if (handler === undefined) throw new Error(`no handler of ${id}`);

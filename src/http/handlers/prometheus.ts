@@ -15,6 +15,7 @@ import {
 } from "../../cloud-api/metrics.ts";
 import type { MetricSample } from "../../lib/metric-sample.ts";
 import type { EngineValues } from "../../services/recorder.ts";
+import type { PipeOverviews } from "../../store/pipe-overviews.ts";
 import type { Pipe, PipeStore } from "../../store/pipes.ts";
 import type { Service, ServiceStore } from "../../store/services.ts";
 import { sendText } from "../answer.ts";
@@ -25,6 +26,7 @@ import { findService } from "./service-users.ts";
 export type PrometheusDeps = {
   readonly services: ServiceStore;
   readonly pipes: PipeStore;
+  readonly pipeOverviews: PipeOverviews;
   /** Last readings of a running engine, the newest last; empty if there is none. */
   readonly readings: (serviceId: string) => readonly EngineValues[];
   /** Gauges of a pipe's workers. */
@@ -66,21 +68,23 @@ async function samplesOf(deps: PrometheusDeps, service: Service, query: Query): 
     const value = reading?.values[name];
     if (value !== undefined) samples.push(sample(metric, labels, value));
   }
+  const counters = await deps.pipeOverviews.countersIn(service.id);
   for (const pipe of await deps.pipes.listIn(service.id)) {
-    samples.push(...(await pipeSamplesOf(deps, pipe, labels, query.filtered_metrics === "false")));
+    const values = { ...counters.get(pipe.id), ...deps.gauges(pipe.id) };
+    samples.push(...pipeSamplesOf(pipe, values, labels, query.filtered_metrics === "false"));
   }
   return samples;
 }
 
-async function pipeSamplesOf(
-  deps: PrometheusDeps,
+function pipeSamplesOf(
   pipe: Pipe,
+  values: Readonly<Record<string, number>>,
   ofService: Readonly<Record<string, string>>,
   withTables: boolean,
-): Promise<MetricSample[]> {
+): MetricSample[] {
   const labels = { ...ofService, ...pipeLabels(pipe) };
   const samples = [sample(pipeInfo, { ...labels, [pipeStateLabel]: pipe.state }, 1)];
-  for (const [key, value] of Object.entries({ ...(await deps.pipes.counters(pipe.id)), ...deps.gauges(pipe.id) })) {
+  for (const [key, value] of Object.entries(values)) {
     const metric = pipeNames[key];
     if (metric !== undefined) samples.push(sample(metric, labels, value));
     const [kind = "", ...table] = key.split(":");
