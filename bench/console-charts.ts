@@ -1,6 +1,7 @@
 /** What four charts of a dashboard cost to be drawn from answers that are there. */
 import type { Page } from "playwright-core";
 import type { ConsoleBrowser } from "../harness/browser.ts";
+import { observabilityCall } from "../harness/charts/observability.ts";
 import { type BenchService, query } from "../harness/serve.ts";
 import { median } from "./bench.ts";
 import { type Measure, workedMs } from "./console-measures.ts";
@@ -48,7 +49,6 @@ async function createDashboard({ served }: ConsoleBrowser, service: BenchService
     service,
     "INSERT INTO points SELECT now() - intDiv(number, 2) * 20, if(number % 2 = 0, 'a', 'b') FROM numbers(8640)",
   );
-  const { baseUrl, accessToken } = served.credentials;
   const source = {
     name: "points",
     kind: "log",
@@ -56,9 +56,9 @@ async function createDashboard({ served }: ConsoleBrowser, service: BenchService
     from: { databaseName: "default", tableName: "points" },
     timestampValueExpression: "at",
   };
-  const headers = { authorization: `Bearer ${accessToken}`, "content-type": "application/json" };
-  const response = await fetch(`${baseUrl}/api/v2/sources`, { method: "POST", headers, body: JSON.stringify(source) });
-  const { data } = (await response.json()) as { data: { id: string } };
+  const { data } = (await observabilityCall(served, "POST", "/api/v2/sources", source)).json as {
+    data: { id: string };
+  };
   const panels = Array.from({ length: charts }, (_, at) => ({
     id: String(at),
     kind: "chart",

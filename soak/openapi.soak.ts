@@ -14,6 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { backUp } from "../harness/backups.ts";
 import { numberOf, seedOf } from "../harness/bounds.ts";
+import { observabilityCall } from "../harness/charts/observability.ts";
 import { requireTool } from "../harness/missing.ts";
 import { startFauxqs } from "../harness/objects/pipe-stores.ts";
 import { createPipe, pipeBody, rows, untilRows } from "../harness/pipes.ts";
@@ -80,7 +81,7 @@ async function objectsOf(served: Served, service: BenchService, pipeId: string):
   const backup = await backUp(served, service);
   const part = { database: "default", table: "orders", targetDatabase: "default", targetTable: "orders_again" };
   const restore = await api.restoreBackup({ params: { ...service.params, backupId: backup.id }, body: part });
-  const source = await createSource(credentials, service.id);
+  const source = await createSource(served, service.id);
   const { activities } = await api.listActivities({ params });
   return {
     ...{ organizationId, serviceId: service.id, pipeId, keyId: made.key.id, tokenId: token.id, userName: "analyst" },
@@ -89,16 +90,12 @@ async function objectsOf(served: Served, service: BenchService, pipeId: string):
   };
 }
 
-async function createSource({ baseUrl, accessToken }: Served["credentials"], serviceId: string): Promise<string> {
-  const response = await fetch(`${baseUrl}/api/v2/sources`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${accessToken}`, "content-type": "application/json" },
-    body: JSON.stringify({
-      ...{ name: "orders", kind: "table", serviceId, timestampValueExpression: "now()" },
-      from: { databaseName: "default", tableName: "orders" },
-    }),
+async function createSource(served: Served, serviceId: string): Promise<string> {
+  const { json } = await observabilityCall(served, "POST", "/api/v2/sources", {
+    ...{ name: "orders", kind: "table", serviceId, timestampValueExpression: "now()" },
+    from: { databaseName: "default", tableName: "orders" },
   });
-  return ((await response.json()) as { data: { id: string } }).data.id;
+  return (json as { data: { id: string } }).data.id;
 }
 
 type Parameter = { readonly name: string; readonly in: string; schema: object };

@@ -8,6 +8,7 @@ import {
   chromiumMissing,
   openConsole,
 } from "../../harness/browser.ts";
+import { observabilityCall } from "../../harness/charts/observability.ts";
 import { type BenchService, query, runningService, serve, until } from "../../harness/serve.ts";
 
 if (chromiumMissing !== undefined) console.log(`skipped: ${chromiumMissing}`);
@@ -25,7 +26,6 @@ describe.skipIf(chromiumMissing !== undefined)("dashboards", () => {
       service,
       "INSERT INTO logs SELECT now() - number, if(number % 5 = 0, 'error', 'info') FROM numbers(600)",
     );
-    const { baseUrl, accessToken } = served.credentials;
     const source = {
       name: "logs",
       kind: "log",
@@ -34,9 +34,7 @@ describe.skipIf(chromiumMissing !== undefined)("dashboards", () => {
       timestampValueExpression: "at",
       severityTextExpression: "level",
     };
-    const headers = { authorization: `Bearer ${accessToken}`, "content-type": "application/json" };
-    const created = await fetch(`${baseUrl}/api/v2/sources`, { method: "POST", headers, body: JSON.stringify(source) });
-    expect(created.status).toBe(200);
+    expect((await observabilityCall(served, "POST", "/api/v2/sources", source)).status).toBe(200);
   });
   afterAll(async () => {
     await console_?.[Symbol.asyncDispose]();
