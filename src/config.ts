@@ -102,6 +102,14 @@ export const settings = {
   engineSessions: positive
     .default(1_000)
     .describe("Concurrent queries of one service; more are refused with TOO_MANY_SIMULTANEOUS_QUERIES"),
+  standbyEngines: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(2)
+    .describe(
+      "Number of idle services, those that became idle last, whose next start is prepared: they wake in about half the time, and each takes about 50 MB",
+    ),
   minFreeDiskGb: z.coerce
     .number()
     .min(0)

@@ -46,7 +46,7 @@ export class ReadyLauncher {
 }
 
 /** Whether this process stays alive for the child. */
-function hold(child: ChildProcess, how: "ref" | "unref"): void {
+export function hold(child: ChildProcess, how: "ref" | "unref"): void {
   child[how]();
   child.channel?.[how]();
   for (const stream of child.stdio) (stream as Socket | null | undefined)?.[how]?.();

@@ -7,6 +7,7 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
 import { parseArgs } from "node:util";
+import { loadEngine } from "../engine/chdb/library.ts";
 import { startServer } from "../engine/chdb/server.ts";
 import type { EngineUser } from "../engine/chdb/users.ts";
 import { lockDirectory } from "../engine/directory-lock.ts";
@@ -31,6 +32,7 @@ const { values } = parseArgs({
     merges: { type: "string" },
     "display-name": { type: "string", default: hostname() },
     "log-level": { type: "string", default: "warn" },
+    standby: { type: "boolean", default: false },
   },
 });
 
@@ -120,3 +122,8 @@ process.once("message", (start: Start) => {
   mkdirSync(runDir, { recursive: true, mode: 0o700 });
   main(start).catch(fail);
 });
+// A standby waits long for its start message. What the start needs is loaded until then.
+if (values.standby) {
+  loadEngine();
+  import("./engine-serving.ts").catch(fail);
+}

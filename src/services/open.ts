@@ -194,6 +194,7 @@ function embeddedRuntime(options: ServicesOptions, disks: ServiceDisks) {
     dataDir,
     maxQueries: config.engineSessions,
     minFreeDiskBytes: config.minFreeDiskGb * 2 ** 30,
+    standbyEngines: config.standbyEngines,
     proxy,
     usersOf: async (serviceId) =>
       (await stores.services.listUsers(serviceId)).map((user) => ({ name: user.name, readonly: user.readonly })),

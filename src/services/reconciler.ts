@@ -81,7 +81,7 @@ export class ServicesReconciler {
   #lookToStop(row: Service, engine: RunningEngine | undefined): void {
     this.#tasks.forgive(row.id);
     if (engine !== undefined) this.#tasks.run(row.id, () => this.#stop(row, engine));
-    else if (row.state !== "stopped") this.#tasks.run(row.id, () => this.#setState(row, "stopped", stoppedNote(row)));
+    else if (row.state !== "stopped") this.#tasks.run(row.id, () => this.#rest(row));
   }
 
   async #lookAtLive(row: Service, engine: RunningEngine): Promise<void> {
@@ -134,6 +134,12 @@ export class ServicesReconciler {
     await this.#setState(row, "stopped", stoppedNote(row));
   }
 
+  /** Stops a service without an engine. */
+  async #rest(row: Service): Promise<void> {
+    await this.#options.runtime.standDown?.(row.id);
+    await this.#setState(row, "stopped", stoppedNote(row));
+  }
+
   async #idle(row: Service, engine: RunningEngine): Promise<void> {
     if (await this.#options.isBusy(engine)) return;
     await this.#options.beforeStop(row.id, engine);
@@ -142,6 +148,16 @@ export class ServicesReconciler {
     await this.#end(row.id, engine);
     this.#tasks.forgive(row.id);
     await this.#setState(row, "idle", null);
+    await this.#standBy(row);
+  }
+
+  /** Without it, the service only wakes more slowly. */
+  async #standBy(row: Service): Promise<void> {
+    try {
+      await this.#options.runtime.standBy?.(row);
+    } catch (err) {
+      this.#options.logger.warn({ err, serviceId: row.id }, "the next start could not be prepared");
+    }
   }
 
   /**

@@ -29,10 +29,19 @@ export function engineLibrary(): string {
   }
 }
 
+/** Loads the engine library, which takes about 30 ms, unless it is loaded. */
+export function loadEngine(): void {
+  if (loaded) return;
+  nativeLibrary().open({ library: "chdb", path: engineLibrary() });
+  loaded = true;
+}
+
+let loaded = false;
+
 /** Runs the engine's main function with these arguments. Resolves when it returns, which may never happen. */
 export async function runEngine(args: readonly string[]): Promise<void> {
-  const { DataType, load, open } = nativeLibrary();
-  open({ library: "chdb", path: engineLibrary() });
+  loadEngine();
+  const { DataType, load } = nativeLibrary();
   const argv = ["clickhouse", ...args];
   await load({
     library: "chdb",

@@ -13,6 +13,14 @@ export class RuntimesByKind implements ServiceRuntime {
     return this.#runtimes[service.runtime].start(service);
   }
 
+  async standBy(service: Service): Promise<void> {
+    await this.#runtimes[service.runtime].standBy?.(service);
+  }
+
+  async standDown(serviceId: string): Promise<void> {
+    for (const runtime of Object.values(this.#runtimes)) await runtime.standDown?.(serviceId);
+  }
+
   /** Every runtime may keep something of the service on this machine. */
   async remove(serviceId: string): Promise<void> {
     for (const runtime of Object.values(this.#runtimes)) await runtime.remove(serviceId);

@@ -8,7 +8,9 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { ReadyLauncher } from "../../confinement/ready-launcher.ts";
 import { type EngineUser, readerUser } from "../../engine/chdb/users.ts";
+import type { EngineHostOptions } from "../../engine/host-process.ts";
 import { type Exit, spawnEngineHost } from "../../engine/spawn.ts";
+import { StandbyHosts } from "../../engine/standby.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { endRecorded, recordProcess } from "../../lib/process.ts";
 import type { EgressProxy } from "../../outgoing/proxy.ts";
@@ -36,6 +38,8 @@ export type EmbeddedOptions = {
   readonly usersOf: (serviceId: string) => Promise<readonly EngineUser[]>;
   /** The disk use of services. */
   readonly disks: ServiceDisks;
+  /** Maximum number of idle services whose engine host is prepared. */
+  readonly standbyEngines: number;
   readonly logger: Logger;
 };
 
@@ -50,6 +54,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
   readonly #disks: ServiceDisks;
   readonly #logger: Logger;
   readonly #readyLauncher = new ReadyLauncher();
+  readonly #standbys: StandbyHosts;
 
   constructor(options: EmbeddedOptions) {
     this.#dataDir = options.dataDir;
@@ -60,36 +65,28 @@ export class EmbeddedRuntime implements ServiceRuntime {
     this.#usersOf = options.usersOf;
     this.#backupPathOf = options.backupPathOf;
     this.#disks = options.disks;
+    this.#standbys = new StandbyHosts(options.standbyEngines);
     this.#logger = options.logger;
   }
 
   async start(service: Service): Promise<RunningEngine> {
     const home = this.#home(service.id);
-    const runDir = join(home, "run");
     const pidFile = join(home, "engine.pid");
-    mkdirSync(runDir, { recursive: true, mode: 0o700 });
     await endRecorded(pidFile);
     const users = await this.#usersOf(service.id);
     const isMoving = await this.#isMoving(service.id);
-    const host = await spawnEngineHost({
-      dataDir: join(home, "data"),
-      runDir,
-      maxMemoryBytes: memoryBytes(service),
-      maxQueries: this.#maxQueries,
-      minFreeDiskBytes: this.#minFreeDiskBytes,
-      disk: { usedBytes: this.#disks.usedBytes(service), limitBytes: diskLimitBytes(service) },
-      onDiskUsed: (usedBytes) => void this.#disks.report(service.id, usedBytes),
-      users,
-      merges: !isMoving,
-      proxy: await this.#proxy.open(service.id),
-      backupsAllowedPath: this.#backupPathOf(service.id),
-      compileCacheDir: join(home, "cache"),
-      launcherCacheDir: join(this.#dataDir, "cache", "launcher"),
-      readyLauncher: this.#readyLauncher,
-      logger: this.#logger,
-      logFields: { serviceId: service.id, service: service.name },
-      onSpawn: (pid: number) => recordProcess(pidFile, pid),
-    });
+    const host = await spawnEngineHost(
+      {
+        ...(await this.#processOptions(service, isMoving)),
+        disk: { usedBytes: this.#disks.usedBytes(service), limitBytes: diskLimitBytes(service) },
+        onDiskUsed: (usedBytes) => void this.#disks.report(service.id, usedBytes),
+        users,
+        logger: this.#logger,
+        logFields: { serviceId: service.id, service: service.name },
+        onSpawn: (pid: number) => recordProcess(pidFile, pid),
+      },
+      this.#standbys,
+    );
     return {
       process: { pid: host.pid, memoryGb: service.maxReplicaMemoryGb },
       address: host.address,
@@ -112,11 +109,44 @@ export class EmbeddedRuntime implements ServiceRuntime {
     };
   }
 
+  async standBy(service: Service): Promise<void> {
+    await this.#standbys.prepare(await this.#processOptions(service, await this.#isMoving(service.id)));
+  }
+
+  async standDown(serviceId: string): Promise<void> {
+    await this.#standbys.drop(this.#dataOf(serviceId));
+  }
+
   async remove(serviceId: string): Promise<void> {
+    await this.standDown(serviceId);
     await endRecorded(join(this.#home(serviceId), "engine.pid"));
     this.#disks.forget(serviceId);
     await this.#proxy.close(serviceId);
     await rm(this.#home(serviceId), { recursive: true, force: true, maxRetries: 3 });
+  }
+
+  /** What the process of a host is started with. */
+  async #processOptions(service: Service, isMoving: boolean): Promise<EngineHostOptions> {
+    const home = this.#home(service.id);
+    const runDir = join(home, "run");
+    mkdirSync(runDir, { recursive: true, mode: 0o700 });
+    return {
+      dataDir: this.#dataOf(service.id),
+      runDir,
+      maxMemoryBytes: memoryBytes(service),
+      maxQueries: this.#maxQueries,
+      minFreeDiskBytes: this.#minFreeDiskBytes,
+      merges: !isMoving,
+      proxy: await this.#proxy.open(service.id),
+      backupsAllowedPath: this.#backupPathOf(service.id),
+      compileCacheDir: join(home, "cache"),
+      launcherCacheDir: join(this.#dataDir, "cache", "launcher"),
+      readyLauncher: this.#readyLauncher,
+    };
+  }
+
+  #dataOf(serviceId: string): string {
+    return join(this.#home(serviceId), "data");
   }
 
   #home(serviceId: string): string {

@@ -22,6 +22,16 @@ export class LeasingRuntime implements ServiceRuntime {
     return this.#inTurn(service.id, () => this.#startRestored(service));
   }
 
+  /** Prepares nothing for a service that somebody uses or waits for. */
+  async standBy(service: Service): Promise<void> {
+    if (this.#live.has(service.id) || this.#turns.has(service.id)) return;
+    await this.#inTurn(service.id, async () => await this.#inner.standBy?.(service));
+  }
+
+  async standDown(serviceId: string): Promise<void> {
+    await this.#inner.standDown?.(serviceId);
+  }
+
   remove(serviceId: string): Promise<void> {
     return this.#inTurn(serviceId, () => this.#inner.remove(serviceId));
   }
