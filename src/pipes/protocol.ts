@@ -12,8 +12,8 @@ import type { Confirmation, Intent } from "./durable.ts";
 
 /** A pipe as a worker runs it, including secrets: it is sent over IPC only, never on a command line. */
 export type Job = {
-  /** `again`: the worker replays and discards refused rows, and does not read the source. */
-  readonly task: "load" | "again";
+  /** `error-requests`: the worker replays and discards refused rows, and does not read the source. */
+  readonly task: "load" | "error-requests";
   readonly pipeId: string;
   readonly epoch: number;
   readonly sourceKind: string;
@@ -67,7 +67,7 @@ export type Calls<D extends Durable = Durable> = {
 };
 
 /** The lane of batches that replay or discard refused rows. */
-export const againLane = "again";
+export const errorRequestLane = "again";
 
 /** The mark that the first worker of an epoch leaves when the destination is ready, before it opens the source. */
 export const begunMark = "begun";

@@ -4,14 +4,14 @@ import type { Connector, TypedConnector } from "./source.ts";
 
 /** A connector for the outside, which knows its configuration as JSON only. */
 export function defineConnector<Config>(connector: TypedConnector<Config>): Connector {
-  const { rowsAgain, discover, list, cleanUp, watch } = connector;
+  const { rowReplay, discover, list, cleanUp, watch } = connector;
   const typed = (config: JsonObject) => config as Config;
   return {
     check: async (config, options, signal) => await connector.check(typed(config), options, signal),
     open: async (config, context, signal) => await connector.open(typed(config), context, signal),
-    ...(rowsAgain === undefined
+    ...(rowReplay === undefined
       ? {}
-      : { rowsAgain: async (config, context) => await rowsAgain(typed(config), context) }),
+      : { rowReplay: async (config, context) => await rowReplay(typed(config), context) }),
     ...(discover === undefined
       ? {}
       : { discover: async (config, options, signal) => await discover(typed(config), options, signal) }),

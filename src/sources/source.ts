@@ -83,7 +83,7 @@ export type Batch<D extends Durable = Durable> = {
   /** Keys that the source has finished once the batch is durable (object versions, for example). */
   readonly marks?: D["marks"];
   /** Added to the pipe's counters when the batch is durable. */
-  readonly counts?: SourceCounts | AgainCounts;
+  readonly counts?: SourceCounts | ErrorRequestCounts;
   /** Rows that the source fetched and that are not meant for the destination: neither sent nor refused. */
   readonly skippedRows?: number;
   /** Written to the error table once, before the batch is confirmed. */
@@ -100,7 +100,7 @@ export type SourceCounts = Readonly<Partial<Record<"fetchedBytes" | "filesLoaded
 export type NotedCounts = Readonly<Partial<Record<"errors" | "skippedRows", number>>>;
 
 /** What a batch of refused rows counts instead: as rows of the source they are counted already. */
-export type AgainCounts = Readonly<
+export type ErrorRequestCounts = Readonly<
   Partial<Record<"fetchedRows" | "sentRows" | "sentBytes" | "replayedRows" | "discardedRows", number>>
 >;
 
@@ -116,7 +116,7 @@ export type RejectedRecord = {
   readonly format?: "text" | "hex";
   /** Bytes of the row; `raw` may be the beginning of it. */
   readonly size?: number;
-  /** What `RowsAgain` needs besides `raw`. Absent: the row cannot be replayed, because its bytes are not complete. */
+  /** What `RowReplay` needs besides `raw`. Absent: the row cannot be replayed, because its bytes are not complete. */
   readonly facts?: JsonObject;
 };
 
@@ -265,35 +265,35 @@ export type KeptRow = {
 };
 
 /** Reason by id of the row. */
-export type RefusedAgain = ReadonlyMap<string, string>;
+export type RefusedReplays = ReadonlyMap<string, string>;
 
 /** What becomes of a batch of kept rows that the engine refused again. */
-export type AgainDecision =
+export type ReplayDecision =
   /** The same batch without these rows; it continues under the refused one's token. */
-  | { readonly kind: "without"; readonly refused: RefusedAgain }
+  | { readonly kind: "without"; readonly refused: RefusedReplays }
   /** Two batches with tokens of their own; the first ends with this row. */
   | { readonly kind: "halves"; readonly lastOfFirst: string }
   /** The rows are not the cause. */
   | { readonly kind: "stop" };
 
-export type MadeAgain = {
+export type ReplayInserts = {
   /** None when no row is left. */
   readonly inserts: readonly Insert[];
   /** Rows without an insert. */
-  readonly refused: RefusedAgain;
-  decide(failure: InsertFailure): Promise<AgainDecision>;
+  readonly refused: RefusedReplays;
+  decide(failure: InsertFailure): Promise<ReplayDecision>;
 };
 
 /** Makes refused rows again, under the pipe's present definition. */
-export interface RowsAgain {
+export interface RowReplay {
   /**
    * The inserts of the rows, without those that are `refused`. The same rows in the same order give the same inserts.
    * Throws a retryable AppError.
    */
-  make(rows: readonly KeptRow[], refused: RefusedAgain, signal: AbortSignal): Promise<MadeAgain>;
+  make(rows: readonly KeptRow[], refused: RefusedReplays, signal: AbortSignal): Promise<ReplayInserts>;
 }
 
-export type RowsAgainContext = {
+export type RowReplayContext = {
   readonly network: NetworkContext;
   readonly target: Destination;
   readonly query: Query;
@@ -305,7 +305,7 @@ export type TypedConnector<Config> = {
   check(config: Config, options: CheckOptions, signal: AbortSignal): Promise<void>;
   open(config: Config, context: SourceContext, signal: AbortSignal): Promise<Source>;
   /** For a kind whose refused rows can be replayed. Does not connect to the source. */
-  rowsAgain?(config: Config, context: RowsAgainContext): Promise<RowsAgain>;
+  rowReplay?(config: Config, context: RowReplayContext): Promise<RowReplay>;
   /** Fields and types inferred from samples, and some of these. Throws SOURCE_* like `check`. */
   discover?(config: Config, options: DiscoverOptions, signal: AbortSignal): Promise<Discovery>;
   /** A page of what the source has. The members that the kind's `listed` names may be absent. Throws like `check`. */

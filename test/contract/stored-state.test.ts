@@ -9,9 +9,9 @@ import * as z from "zod/mini";
 import { manifestSchema } from "../../src/backups/files/manifest.ts";
 import { metadataManifestSchema } from "../../src/backups/metadata.ts";
 import type { Json, JsonObject } from "../../src/lib/json.ts";
-import { againShapes } from "../../src/pipes/again.ts";
 import { definitionShapes, problemOf } from "../../src/pipes/control/stored-definition.ts";
 import { commonMarks, frozenShape, StoredForms } from "../../src/pipes/durable.ts";
+import { errorRequestShapes } from "../../src/pipes/error-requests.ts";
 import { kindOf, sourceKinds } from "../../src/sources/registry.ts";
 import { columnShapes, readJson } from "../../src/store/column-shapes.ts";
 import { pipeSeries, serviceSeries } from "../../src/store/history-series.ts";
@@ -25,7 +25,7 @@ const whatToDo =
 
 /** First characters of the SHA-256 of each shape's JSON schema. */
 const hashes = {
-  "again replay": "3a332330a068",
+  "error requests replay": "3a332330a068",
   "column accessList": "77ff42b83341",
   "column errorSelection": "ac2868d8816b",
   "column resyncObjects": "aaa0ed10ff97",
@@ -90,7 +90,7 @@ function shapes(): (readonly [string, z.core.$ZodType])[] {
   ]);
   const ofPipes = Object.entries(definitionShapes).map(([name, shape]) => [`pipe ${name}`, shape] as const);
   const common = Object.entries(commonMarks).map(([key, shape]) => [`mark ${key}`, shape] as const);
-  const again = ["again replay", againShapes.replay] as const;
+  const errorRequests = ["error requests replay", errorRequestShapes.replay] as const;
   const columns = Object.entries(columnShapes).map(([name, shape]) => [`column ${name}`, shape] as const);
   const backups = [
     ["manifest", manifestSchema],
@@ -103,7 +103,7 @@ function shapes(): (readonly [string, z.core.$ZodType])[] {
     ["history of services", z.enum(serviceSeries)],
   ] as const;
   return [
-    ...[...ofKinds, ...ofPipes, ...common, ["intent", frozenShape] as const, again],
+    ...[...ofKinds, ...ofPipes, ...common, ["intent", frozenShape] as const, errorRequests],
     ...[...columns, ...backups, ...histories],
   ];
 }

@@ -73,7 +73,13 @@ export class ErrorWork {
     }
     const organizationId = (await services.find(pipe.serviceId))?.organizationId ?? "";
     const replica = { index: 0, count: 1, run: randomUUID() };
-    const job = jobOf(pipe, secrets, { task: "again", replica, limits, organizationId, outgoing: policy.rules });
+    const job = jobOf(pipe, secrets, {
+      task: "error-requests",
+      replica,
+      limits,
+      organizationId,
+      outgoing: policy.rules,
+    });
     const worker = this.#options.startWorker(this.#partsOf(pipe, job));
     this.#runs.set(pipe.id, { generation: pipe.generation, worker });
     this.#tasks.started(pipe.id);

@@ -12,9 +12,9 @@ import type { Permits } from "../../outgoing/permits.ts";
 import { kindOf } from "../../sources/registry.ts";
 import type { ErrorRequestStore } from "../../store/error-requests.ts";
 import type { Ledger, StoredIntent } from "../../store/ledger.ts";
-import { againShapes } from "../again.ts";
 import { StoredForms } from "../durable.ts";
-import { againLane, type Calls, type FromSlot, type Job, type WorkerStatus } from "../protocol.ts";
+import { errorRequestShapes } from "../error-requests.ts";
+import { type Calls, errorRequestLane, type FromSlot, type Job, type WorkerStatus } from "../protocol.ts";
 import { listenForEngine } from "./engine-listener.ts";
 import { hasOutcome } from "./state.ts";
 import type { Fault, Tenant, Told, Worker } from "./worker.ts";
@@ -67,7 +67,7 @@ export class Replica implements Tenant {
     this.#parts = parts;
     this.#pool = pool;
     const { task, sourceKind, scaling, organizationId, config, pipeId } = parts.job;
-    this.#forms = new StoredForms(task === "again" ? againShapes : kindOf(sourceKind).durable);
+    this.#forms = new StoredForms(task === "error-requests" ? errorRequestShapes : kindOf(sourceKind).durable);
     const limits = { memoryGb: scaling.replicaMemoryGb, cpuMillicores: scaling.replicaCpuMillicores };
     const { name, isAlone } = parts;
     const request = { organizationId, sourceKind, config, pipeId, name, isAlone, limits };
@@ -161,7 +161,8 @@ export class Replica implements Tenant {
   }
 
   /** Workers that load and workers that replay refused rows have intents of their own. */
-  readonly #isMine = ({ lane }: StoredIntent) => (lane === againLane) === (this.#parts.job.task === "again");
+  readonly #isMine = ({ lane }: StoredIntent) =>
+    (lane === errorRequestLane) === (this.#parts.job.task === "error-requests");
 
   get #calls(): Calls {
     const { ledger, errorRequests, job } = this.#parts;

@@ -1,9 +1,9 @@
 /** The refused rows of a pipe as its worker reads and marks them. Every statement may be repeated. */
 import { literal } from "../../clickhouse/sql.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import type { Destination, Insert, KeptRow, Query, RefusedAgain } from "../../sources/source.ts";
+import type { Destination, Insert, KeptRow, Query, RefusedReplays } from "../../sources/source.ts";
 import type { ErrorRequest } from "../../store/error-requests.ts";
-import type { AgainRows } from "../again.ts";
+import type { ReplayedRows } from "../error-requests.ts";
 import { errorTableSql, groupSql } from "../error-table.ts";
 
 /** Limits of one batch. */
@@ -80,7 +80,10 @@ export class RefusedRows {
   }
 
   /** The statement that records what became of the rows. */
-  mark({ request, by, at, rows }: Pick<AgainRows, "request" | "by" | "at" | "rows">, refused: RefusedAgain): Insert {
+  mark(
+    { request, by, at, rows }: Pick<ReplayedRows, "request" | "by" | "at" | "rows">,
+    refused: RefusedReplays,
+  ): Insert {
     const time = `fromUnixTimestamp64Milli(toInt64(${Math.trunc(at)}))`;
     const again = refused.size === 0 ? "0" : `row_id IN (${list([...refused.keys()])})`;
     const changes = [
@@ -134,7 +137,7 @@ function keptRowOf(id: string, row: Readonly<Record<string, unknown>>): KeptRow 
   return { id, bytes, facts: JSON.parse(String(row.facts)) as JsonObject };
 }
 
-function messageSql(refused: RefusedAgain): string {
+function messageSql(refused: RefusedReplays): string {
   const byReason = new Map<string, string[]>();
   for (const [id, reason] of refused) {
     const known = byReason.has(reason) || byReason.size < maxReasons ? reason : generalReason;

@@ -6,7 +6,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { OutgoingPolicy } from "../../outgoing/policy.ts";
 import { connectorOf } from "../../sources/connectors.ts";
 import type { FromSlot, FromWorker, Job, ToSlot, ToWorker, WorkerStatus } from "../protocol.ts";
-import { runAgainJob } from "./again-job.ts";
+import { runErrorRequests } from "./error-requests-job.ts";
 import { runJob } from "./job.ts";
 import { WorkerLink } from "./worker-link.ts";
 
@@ -69,7 +69,7 @@ export class Slots {
         send({ type: "gauges", gauges: Object.fromEntries(changed) });
       },
     };
-    const run = job.task === "again" ? runAgainJob : runJob;
+    const run = job.task === "error-requests" ? runErrorRequests : runJob;
     const ended = (failed: boolean) => {
       this.#slots.delete(slot);
       send({ type: "ended", failed });

@@ -6,7 +6,7 @@ import { requireTable } from "../destination.ts";
 import { type KeptMessage, keptColumns } from "../messages/facts.ts";
 import { messageFormatOf } from "../messages/formats/rows.ts";
 import { batchLimits } from "../messages/limits.ts";
-import { MessagesAgain } from "../messages/messages-again.ts";
+import { MessageReplay } from "../messages/message-replay.ts";
 import { planRows, type RowPlan } from "../messages/plan.ts";
 import { checkSamples, discoverSamples } from "../messages/samples.ts";
 import type {
@@ -15,7 +15,7 @@ import type {
   DiscoverOptions,
   ListOptions,
   NetworkContext,
-  RowsAgainContext,
+  RowReplayContext,
   SourceContext,
 } from "../source.ts";
 import { KinesisStream } from "./client/client.ts";
@@ -80,9 +80,9 @@ export const managedStreamConnector = defineConnector<ManagedStreamConfig>({
     });
   },
 
-  async rowsAgain(config: ManagedStreamConfig, context: RowsAgainContext) {
+  async rowReplay(config: ManagedStreamConfig, context: RowReplayContext) {
     const rows = await messageFormatOf<KeptMessage>(config, registryDialer(context.network));
-    return new MessagesAgain(rows, keptColumns(kinesisVirtualColumns(config.streamName)), context);
+    return new MessageReplay(rows, keptColumns(kinesisVirtualColumns(config.streamName)), context);
   },
 
   async cleanUp(config: ManagedStreamConfig, { network, object }: CleanUpOptions, signal: AbortSignal): Promise<void> {

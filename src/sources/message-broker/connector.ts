@@ -6,7 +6,7 @@ import { requireTable } from "../destination.ts";
 import type { Discovery } from "../discovery.ts";
 import { type KeptMessage, keptColumns } from "../messages/facts.ts";
 import { messageFormatOf } from "../messages/formats/rows.ts";
-import { MessagesAgain } from "../messages/messages-again.ts";
+import { MessageReplay } from "../messages/message-replay.ts";
 import { planRows } from "../messages/plan.ts";
 import { checkSamples, discoverSamples, type Samples } from "../messages/samples.ts";
 import type {
@@ -15,7 +15,7 @@ import type {
   DiscoverOptions,
   ListOptions,
   NetworkContext,
-  RowsAgainContext,
+  RowReplayContext,
   SourceContext,
 } from "../source.ts";
 import { brokerAccessOf, topicsOf } from "./access.ts";
@@ -74,9 +74,9 @@ export const messageBrokerConnector = defineConnector<MessageBrokerConfig>({
     }
   },
 
-  async rowsAgain(config: MessageBrokerConfig, context: RowsAgainContext) {
+  async rowReplay(config: MessageBrokerConfig, context: RowReplayContext) {
     const rows = await messageFormatOf<KeptMessage>(config, registryDialer(context.network));
-    return new MessagesAgain(rows, keptColumns(kafkaVirtualColumns), context);
+    return new MessageReplay(rows, keptColumns(kafkaVirtualColumns), context);
   },
 
   async cleanUp(config: MessageBrokerConfig, { network, object }: CleanUpOptions): Promise<void> {

@@ -8,7 +8,7 @@ import type {
   DiscoverOptions,
   ListOptions,
   NetworkContext,
-  RowsAgainContext,
+  RowReplayContext,
   SourceContext,
   TargetTable,
 } from "../source.ts";
@@ -17,7 +17,7 @@ import type { ObjectStorageConfig } from "./kind.ts";
 import { listFolder } from "./listing.ts";
 import { conflictingFields } from "./reading/fields.ts";
 import { inferFormat, isBzip2, isUnpacked, type ObjectFormat } from "./reading/formats.ts";
-import { LinesAgain } from "./reading/lines-again.ts";
+import { LineReplay } from "./reading/line-replay.ts";
 import { ObjectStatements } from "./reading/reading.ts";
 import { ObjectRelay } from "./reading/relay.ts";
 import { checkSample, discoverObject } from "./reading/samples.ts";
@@ -71,8 +71,8 @@ export const objectStorageConnector = defineConnector<ObjectStorageConfig>({
     }
   },
 
-  async rowsAgain(config: ObjectStorageConfig, context: RowsAgainContext) {
-    return new LinesAgain(config, context);
+  async rowReplay(config: ObjectStorageConfig, context: RowReplayContext) {
+    return new LineReplay(config, context);
   },
 
   async list(config: ObjectStorageConfig, { network, page }: ListOptions, signal: AbortSignal) {

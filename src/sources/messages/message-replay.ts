@@ -1,6 +1,6 @@
 /** Makes the rows of rejected messages again, for the connectors of brokers and streams. */
 import { requireTable } from "../destination.ts";
-import type { KeptRow, MadeAgain, RefusedAgain, RowsAgain, RowsAgainContext } from "../source.ts";
+import type { KeptRow, RefusedReplays, ReplayInserts, RowReplay, RowReplayContext } from "../source.ts";
 import type { KeptMessage } from "./facts.ts";
 import type { RowEncoder } from "./formats/encoder.ts";
 import type { MessageFormat } from "./formats/rows.ts";
@@ -9,21 +9,21 @@ import { MessageBatch } from "./message-batch.ts";
 import { planRows } from "./plan.ts";
 import { decideRefusal } from "./refusals.ts";
 
-export class MessagesAgain implements RowsAgain {
+export class MessageReplay implements RowReplay {
   readonly #encoder: RowEncoder<KeptMessage>;
-  readonly #context: RowsAgainContext;
+  readonly #context: RowReplayContext;
 
   constructor(
     rows: MessageFormat<KeptMessage>,
     /** `keptColumns` of those of the kind. */
     columns: VirtualColumns<KeptMessage>,
-    context: RowsAgainContext,
+    context: RowReplayContext,
   ) {
     this.#encoder = rows.encoder(planRows(requireTable(context.target), rows.format, columns));
     this.#context = context;
   }
 
-  async make(rows: readonly KeptRow[], refused: RefusedAgain): Promise<MadeAgain> {
+  async make(rows: readonly KeptRow[], refused: RefusedReplays): Promise<ReplayInserts> {
     const encoder = this.#encoder;
     // The limit of the pipe held for what it reads; these rows are in memory already.
     const batch = new MessageBatch({ encoder, origin: "", maxMessageBytes: Number.MAX_SAFE_INTEGER, refused });

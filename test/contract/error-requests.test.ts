@@ -4,13 +4,13 @@ import { testDestination } from "../../harness/sources/source-context.ts";
 import { describeSource, type World } from "../../harness/sources/source-contract.ts";
 import { ClickHouseError } from "../../src/clickhouse/client.ts";
 import { Dialer } from "../../src/outgoing/dialer.ts";
-import { againShapes } from "../../src/pipes/again.ts";
-import { AgainSource } from "../../src/pipes/worker/again-source.ts";
+import { errorRequestShapes } from "../../src/pipes/error-requests.ts";
+import { ErrorRequestsSource } from "../../src/pipes/worker/error-requests-source.ts";
 import type { RefusedRowsAccess, RowPosition } from "../../src/pipes/worker/refused-rows.ts";
 import { keptColumns } from "../../src/sources/messages/facts.ts";
 import { messageFormatOf } from "../../src/sources/messages/formats/rows.ts";
-import { MessagesAgain } from "../../src/sources/messages/messages-again.ts";
-import type { Insert, Query, RefusedAgain } from "../../src/sources/source.ts";
+import { MessageReplay } from "../../src/sources/messages/message-replay.ts";
+import type { Insert, Query, RefusedReplays } from "../../src/sources/source.ts";
 import type { ErrorOutcome, ErrorRequest } from "../../src/store/error-requests.ts";
 
 const payloads = [
@@ -69,7 +69,7 @@ class MemoryErrors {
         const row = this.rows.get(id);
         return row === undefined ? [] : [{ id, bytes: Buffer.from(row.raw), facts: {} }];
       }),
-    mark: ({ request, rows }, refused: RefusedAgain) => ({
+    mark: ({ request, rows }, refused: RefusedReplays) => ({
       sql: JSON.stringify({
         mark: request,
         landed: rows.filter((id) => !refused.has(id)),
@@ -114,11 +114,11 @@ describeSource("replays and discards", () => {
           .split("\n")
           .filter((line) => line !== "");
   return {
-    durable: againShapes,
+    durable: errorRequestShapes,
     async open(world) {
       seen = world;
       const rows = await messageFormatOf({ format: "JSONEachRow" }, new Dialer(anyNetwork.policy, "x"));
-      const again = new MessagesAgain(rows as never, keptColumns({}), {
+      const replay = new MessageReplay(rows as never, keptColumns({}), {
         network: anyNetwork,
         target: testDestination,
         query,
@@ -133,7 +133,7 @@ describeSource("replays and discards", () => {
         },
         finish: async (id: string, outcome: ErrorOutcome) => errors.change(id, { state: "done", ...outcome }),
       };
-      return new AgainSource({ requests, rows: errors.access, again, now: () => 1 }) as never;
+      return new ErrorRequestsSource({ requests, rows: errors.access, replay, now: () => 1 }) as never;
     },
     expected: ['{"a":"1"}', '{"a":"2"}', '{"a":"3"}', '{"a":"4"}', '{"a":"5"}'],
     rowsOf: async (insert) => rowsOf(insert),

@@ -24,7 +24,7 @@ const discard = z.object({ request: z.string(), discard: z.int() });
 /** The last batch of a request: everything before it is durable. */
 const end = z.object({ request: z.string(), end: z.literal(true) });
 
-export const againShapes = { replay: z.union([rows, discard, end]), checkpoint: z.never(), marks: {} };
+export const errorRequestShapes = { replay: z.union([rows, discard, end]), checkpoint: z.never(), marks: {} };
 
-export type AgainDurable = DurableOf<typeof againShapes>;
-export type AgainRows = Stored<typeof rows>;
+export type ErrorRequestDurable = DurableOf<typeof errorRequestShapes>;
+export type ReplayedRows = Stored<typeof rows>;

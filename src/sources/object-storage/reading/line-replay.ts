@@ -7,14 +7,14 @@ import { requireTable } from "../../destination.ts";
 import { shortMessage } from "../../messages/engine-message.ts";
 import { bytesLiteral } from "../../messages/probe.ts";
 import type {
-  AgainDecision,
   Insert,
   InsertFailure,
   KeptRow,
-  MadeAgain,
-  RefusedAgain,
-  RowsAgain,
-  RowsAgainContext,
+  RefusedReplays,
+  ReplayDecision,
+  ReplayInserts,
+  RowReplay,
+  RowReplayContext,
 } from "../../source.ts";
 import type { LineFacts } from "../durable.ts";
 import type { ObjectStorageConfig } from "../kind.ts";
@@ -32,16 +32,16 @@ const oneBlock = {
   max_threads: 1,
 };
 
-export class LinesAgain implements RowsAgain {
+export class LineReplay implements RowReplay {
   readonly #config: ObjectStorageConfig;
-  readonly #context: RowsAgainContext;
+  readonly #context: RowReplayContext;
 
-  constructor(config: ObjectStorageConfig, context: RowsAgainContext) {
+  constructor(config: ObjectStorageConfig, context: RowReplayContext) {
     this.#config = config;
     this.#context = context;
   }
 
-  async make(rows: readonly KeptRow[], refused: RefusedAgain): Promise<MadeAgain> {
+  async make(rows: readonly KeptRow[], refused: RefusedReplays): Promise<ReplayInserts> {
     const groups = groupsOf(rows);
     // A group without rows keeps its place: the token of a statement contains its number.
     const left = groups.map(({ facts, rows: all }) => ({ facts, rows: all.filter(({ id }) => !refused.has(id)) }));
@@ -67,7 +67,7 @@ export class LinesAgain implements RowsAgain {
     };
   }
 
-  async #decide(group: Group | undefined, failure: InsertFailure): Promise<AgainDecision> {
+  async #decide(group: Group | undefined, failure: InsertFailure): Promise<ReplayDecision> {
     if (group === undefined || failure.kind !== "data") return { kind: "stop" };
     const refused = new Map<string, string>();
     await this.#findBad(group, refused);

@@ -1,10 +1,10 @@
 /** Runs the requests for a pipe's refused rows: replays and discards, beside the workers that read the source. */
 import type { Connector, NetworkContext } from "../../sources/source.ts";
-import type { AgainDurable } from "../again.ts";
 import type { Confirmation, Intent } from "../durable.ts";
+import type { ErrorRequestDurable } from "../error-requests.ts";
 import type { Calls, Job, WorkerStatus } from "../protocol.ts";
-import { AgainSource } from "./again-source.ts";
 import type { DestinationWriter } from "./destination.ts";
+import { ErrorRequestsSource } from "./error-requests-source.ts";
 import type { Health } from "./health.ts";
 import { type JobEvents, untilDone } from "./job.ts";
 import { outcomeOfJob } from "./job-outcome.ts";
@@ -12,7 +12,7 @@ import { RefusedRows } from "./refused-rows.ts";
 import { Runner } from "./runner.ts";
 import { engineSettings } from "./settings.ts";
 
-export async function runAgainJob(
+export async function runErrorRequests(
   job: Job,
   network: NetworkContext,
   connect: () => Promise<Connector>,
@@ -33,8 +33,8 @@ export async function runAgainJob(
       });
       if (signal.aborted) return;
       const context = { network, target: job.table, query };
-      const again = await connector.rowsAgain?.(job.config, context);
-      await using source = new AgainSource({
+      const replay = await connector.rowReplay?.(job.config, context);
+      await using source = new ErrorRequestsSource({
         requests: {
           list: () => calls.errorRequests(),
           find: (id) => calls.errorRequest(id),
@@ -42,28 +42,28 @@ export async function runAgainJob(
           finish: (id, outcome) => calls.finishErrorRequest(id, outcome),
         },
         rows: new RefusedRows(job.pipeId, job.table, query),
-        again,
+        replay,
         now: () => Date.now(),
       });
-      await runnerOf(job, source, destination, calls as unknown as Calls<AgainDurable>, health, signal).run();
+      await runnerOf(job, source, destination, calls as unknown as Calls<ErrorRequestDurable>, health, signal).run();
     },
   );
 }
 
 function runnerOf(
   job: Job,
-  source: AgainSource,
+  source: ErrorRequestsSource,
   destination: DestinationWriter,
-  ledger: Calls<AgainDurable>,
+  ledger: Calls<ErrorRequestDurable>,
   health: Health,
   signal: AbortSignal,
-): Runner<AgainDurable> {
+): Runner<ErrorRequestDurable> {
   const parts = {
     ...{ pipeId: job.pipeId, epoch: job.epoch, source, destination, health, limits: job.limits },
     ledger: {
-      begin: (intent: Intent<AgainDurable>) => ledger.begin(intent),
-      replace: (batchId: string, intents: readonly Intent<AgainDurable>[]) => ledger.replace(batchId, intents),
-      confirm: (done: Confirmation<AgainDurable>) => ledger.confirm(done),
+      begin: (intent: Intent<ErrorRequestDurable>) => ledger.begin(intent),
+      replace: (batchId: string, intents: readonly Intent<ErrorRequestDurable>[]) => ledger.replace(batchId, intents),
+      confirm: (done: Confirmation<ErrorRequestDurable>) => ledger.confirm(done),
       intents: () => ledger.intents(),
       // What has been tried is marked in the error table; the positions are those of the workers that read the source.
       checkpoints: async () => ({}),
@@ -74,5 +74,5 @@ function runnerOf(
     worker: job.replica,
     isMine: () => true,
   };
-  return new Runner<AgainDurable>(parts, signal);
+  return new Runner<ErrorRequestDurable>(parts, signal);
 }

@@ -4,20 +4,20 @@
  * therefore never selected again by its request, and a batch that was interrupted is repeated from its intent.
  */
 import type {
-  AgainDecision,
   InsertFailure,
-  MadeAgain,
-  RefusedAgain,
-  RowsAgain,
+  RefusedReplays,
+  ReplayDecision,
+  ReplayInserts,
+  RowReplay,
   Source,
   Batch as SourceBatch,
 } from "../../sources/source.ts";
 import type { ErrorOutcome, ErrorRequest } from "../../store/error-requests.ts";
-import type { AgainDurable, AgainRows } from "../again.ts";
-import { againLane } from "../protocol.ts";
+import type { ErrorRequestDurable, ReplayedRows } from "../error-requests.ts";
+import { errorRequestLane } from "../protocol.ts";
 import type { RefusedRowsAccess, RowPosition } from "./refused-rows.ts";
 
-type Batch = SourceBatch<AgainDurable>;
+type Batch = SourceBatch<ErrorRequestDurable>;
 
 /** The requests, which the control plane keeps. */
 export type ErrorRequests = {
@@ -30,11 +30,11 @@ export type ErrorRequests = {
   finish(id: string, outcome: ErrorOutcome): Promise<void>;
 };
 
-export type AgainParts = {
+export type ErrorRequestsParts = {
   readonly requests: ErrorRequests;
   readonly rows: RefusedRowsAccess;
   /** Undefined for a kind whose rows cannot be replayed. */
-  readonly again: RowsAgain | undefined;
+  readonly replay: RowReplay | undefined;
   /** The clock, in ms. */
   readonly now: () => number;
 };
@@ -42,11 +42,11 @@ export type AgainParts = {
 /** These rows are no rows of the source: they are counted for themselves. */
 const notLoaded = { fetchedRows: 0, sentRows: 0, sentBytes: 0 };
 
-export class AgainSource implements Source<AgainDurable> {
-  readonly #parts: AgainParts;
-  readonly #made = new WeakMap<Batch, MadeAgain>();
+export class ErrorRequestsSource implements Source<ErrorRequestDurable> {
+  readonly #parts: ErrorRequestsParts;
+  readonly #made = new WeakMap<Batch, ReplayInserts>();
 
-  constructor(parts: AgainParts) {
+  constructor(parts: ErrorRequestsParts) {
     this.#parts = parts;
   }
 
@@ -66,7 +66,7 @@ export class AgainSource implements Source<AgainDurable> {
   }
 
   async *#replays(request: ErrorRequest, signal: AbortSignal): AsyncIterable<Batch> {
-    if (this.#parts.again === undefined) return;
+    if (this.#parts.replay === undefined) return;
     let after: RowPosition | undefined;
     while (!signal.aborted) {
       const { ids, last } = await this.#parts.rows.next(request, after);
@@ -77,7 +77,7 @@ export class AgainSource implements Source<AgainDurable> {
     }
   }
 
-  async replay(saved: AgainDurable["replay"], signal: AbortSignal): Promise<Batch> {
+  async replay(saved: ErrorRequestDurable["replay"], signal: AbortSignal): Promise<Batch> {
     if ("rows" in saved) return await this.#batch(saved, signal);
     if ("end" in saved) return endOf(saved.request);
     return this.#discard(await this.#parts.requests.find(saved.request), saved.discard);
@@ -88,7 +88,7 @@ export class AgainSource implements Source<AgainDurable> {
     const made = this.#made.get(batch);
     // The rows are in the table, and what is refused is the mark.
     if (made === undefined || !("rows" in saved) || failure.insert >= made.inserts.length) return [];
-    const decision: AgainDecision = await made.decide(failure);
+    const decision: ReplayDecision = await made.decide(failure);
     if (decision.kind === "stop") return [];
     if (decision.kind === "without") {
       const refused = byReason(new Map([...made.refused, ...decision.refused]));
@@ -108,14 +108,14 @@ export class AgainSource implements Source<AgainDurable> {
 
   async [Symbol.asyncDispose](): Promise<void> {}
 
-  async #batch(saved: AgainRows, signal: AbortSignal): Promise<Batch> {
-    const { rows, again } = this.#parts;
-    if (again === undefined) throw new TypeError("rows of this kind of source cannot be replayed");
+  async #batch(saved: ReplayedRows, signal: AbortSignal): Promise<Batch> {
+    const { rows, replay } = this.#parts;
+    if (replay === undefined) throw new TypeError("rows of this kind of source cannot be replayed");
     const kept = await rows.read(saved.rows);
-    const made = await again.make(kept, refusedOf(saved), signal);
-    const id = `${againLane}:${saved.request}:${saved.rows[0]}+${saved.rows.length}`;
+    const made = await replay.make(kept, refusedOf(saved), signal);
+    const id = `${errorRequestLane}:${saved.request}:${saved.rows[0]}+${saved.rows.length}`;
     const batch: Batch = {
-      lane: againLane,
+      lane: errorRequestLane,
       id: saved.attempt === 0 ? id : `${id}~${saved.attempt}`,
       // Also what could not be made into rows: a repeat after a change of the pipe must not insert more than was begun.
       replay: { ...saved, refused: byReason(made.refused) },
@@ -129,8 +129,8 @@ export class AgainSource implements Source<AgainDurable> {
 
   #discard(request: ErrorRequest, discard: number): Batch {
     return {
-      lane: againLane,
-      id: `${againLane}:${request.id}:discard`,
+      lane: errorRequestLane,
+      id: `${errorRequestLane}:${request.id}:discard`,
       replay: { request: request.id, discard },
       inserts: [this.#parts.rows.remove(request)],
       counts: { ...notLoaded, discardedRows: discard },
@@ -140,15 +140,15 @@ export class AgainSource implements Source<AgainDurable> {
 
 function endOf(request: string): Batch {
   return {
-    lane: againLane,
-    id: `${againLane}:${request}:end`,
+    lane: errorRequestLane,
+    id: `${errorRequestLane}:${request}:end`,
     replay: { request, end: true },
     inserts: [],
     counts: notLoaded,
   };
 }
 
-function byReason(refused: RefusedAgain): Record<string, string[]> {
+function byReason(refused: RefusedReplays): Record<string, string[]> {
   const ids: Record<string, string[]> = {};
   for (const [id, reason] of refused) {
     ids[reason] ??= [];
@@ -157,6 +157,6 @@ function byReason(refused: RefusedAgain): Record<string, string[]> {
   return ids;
 }
 
-function refusedOf({ refused }: AgainRows): RefusedAgain {
+function refusedOf({ refused }: ReplayedRows): RefusedReplays {
   return new Map(Object.entries(refused).flatMap(([reason, ids]) => ids.map((id) => [id, reason] as const)));
 }
