@@ -80,13 +80,6 @@ const noPrivateEndpoints = {
   path: "privateEndpointIds",
   otherwise: `must be empty: a private endpoint ${unsupported}`,
 };
-const openToAll = {
-  path: "ipAccessList",
-  value: z
-    .array(z.strictObject({ source: z.string(), description: z.string().nullish() }))
-    .refine((list) => list.some(({ source }) => source === "0.0.0.0/0")),
-  otherwise: `must hold 0.0.0.0/0: an access list of a key ${unsupported}`,
-};
 const noOtherRoles = {
   path: "assignedRoleIds",
   value: none,
@@ -117,8 +110,8 @@ export const acceptedMembers: Readonly<Record<string, readonly AcceptedMember[]>
     noCoreDumps,
     { path: "privateEndpoints", value: noChange, otherwise: `must be empty: a private endpoint ${unsupported}` },
   ],
-  createKey: [noOtherRoles, openToAll],
-  updateKey: [noOtherRoles, openToAll],
+  createKey: [noOtherRoles],
+  updateKey: [noOtherRoles],
   createService: [
     isVertical,
     noCoreDumps,
@@ -131,12 +124,7 @@ export const acceptedMembers: Readonly<Record<string, readonly AcceptedMember[]>
   updateService: [noCoreDumps, noMysql, { ...noPrivateEndpoints, value: noChange }],
   updateServiceScaling: [isVertical],
   updateServiceTotalScaling: [isVertical],
-  createPipe: [
-    exactlyOnce,
-    readCommitted("settings.kafka_read_committed"),
-    ...noPartitions("tableMappings"),
-    { path: "startPaused", value: z.literal(false), otherwise: `must be false: true ${unsupported}` },
-  ],
+  createPipe: [exactlyOnce, readCommitted("settings.kafka_read_committed"), ...noPartitions("tableMappings")],
   updatePipe: [
     exactlyOnce,
     readCommitted("settings.kafka_read_committed"),
@@ -179,7 +167,6 @@ export const addedMembers: Readonly<Partial<Record<CloudForm, Readonly<Record<st
   organization: { privateEndpoints: z.array(z.unknown()).max(0), enableCoreDumps: z.literal(false) },
   key: {
     assignedRoles: z.array(z.object({ roleName: z.string(), roleType: z.literal("system") })),
-    ipAccessList: z.array(z.object({ source: z.string(), description: z.string() })),
   },
   service: {
     autoscalingMode: z.literal("vertical"),

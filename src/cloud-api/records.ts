@@ -13,7 +13,7 @@ export const recordViews: Readonly<Partial<Record<CloudForm, (record: JsonObject
 
 function keyView(record: JsonObject): object {
   const assignedRoles = (record.roles as string[]).map((roleName) => ({ roleName, roleType: "system" }));
-  return { ...record, assignedRoles, ipAccessList: [{ source: "0.0.0.0/0", description: "Anywhere" }] };
+  return { ...record, assignedRoles };
 }
 
 function serviceView(record: JsonObject): object {

@@ -175,7 +175,6 @@ describe("a pipe that cannot be created", () => {
 
   test.each([
     ["a source that there is not", { source: { mysql: { host: "h" } } }, "source.mysql"],
-    ["a paused start", { startPaused: true }, "startPaused"],
     ["uncommitted messages", { settings: { kafka_read_committed: false } }, "settings.kafka_read_committed"],
     [
       "an account of a service",

@@ -230,6 +230,7 @@ async function terraformGraph(): Promise<void> {
   for (const name of ["events", "files", "stream", "shop"])
     await untilPipe(pipes[name] as string, ["Running", "Snapshot"]);
   await untilCount(record, { events: 10, files: 3, stream: 7, orders: 20 });
+  await pausedPipe(path);
   const events = pipes.events as string;
   await ok("PATCH", `${events}/scaling`, { replicas: 1 });
   await ok("PUT", `${events}/settings`, { streaming_max_insert_wait_ms: 1000, clickhouse_max_threads: 2 });
@@ -243,6 +244,17 @@ async function terraformGraph(): Promise<void> {
   await changeTables(pipes.shop as string, record);
   await untilPipe(pipes.files as string, ["Completed"]);
   await destroy(path, Object.values(pipes));
+}
+
+/** A pipe that is created paused reads nothing before it is started. */
+async function pausedPipe(service: string): Promise<void> {
+  const { events } = definitions();
+  const destination = { ...events.destination, table: "held" };
+  const { id, state } = await ok("POST", `${service}/clickpipes/`, { ...events, destination, startPaused: true });
+  expect(state).toBe("Stopped");
+  await ok("PATCH", `${service}/clickpipes/${id}/state`, { command: "start" });
+  await untilPipe(`${service}/clickpipes/${id}`, ["Running"]);
+  await ok("DELETE", `${service}/clickpipes/${id}`);
 }
 
 /** Adds a table and removes another; the source is sent as the provider does, with what does not change. */
