@@ -1,5 +1,7 @@
 /** Values that clients of the ClickHouse Cloud API set and read again, although nothing depends on them. */
 import type { JsonObject } from "../lib/json.ts";
+import { versioned } from "../sources/durable.ts";
+import { columnShapes, readJson } from "./column-shapes.ts";
 import type { Database } from "./database.ts";
 
 type MembersRow = { readonly object_id: string; readonly members: string };
@@ -18,7 +20,7 @@ export class CloudMemberStore {
       `SELECT object_id, members FROM cloud_members WHERE object_id IN (${ids.map(() => "?").join(", ")})`,
       ...ids,
     );
-    return new Map(rows.map((row) => [row.object_id, JSON.parse(row.members) as JsonObject]));
+    return new Map(rows.map((row) => [row.object_id, membersOf(row)]));
   }
 
   /** Replaces the values of the same paths; null removes one. The object must exist. */
@@ -26,14 +28,20 @@ export class CloudMemberStore {
     await this.#db.transaction(async (tx) => {
       const one = "SELECT object_id, members FROM cloud_members WHERE object_id = ?";
       const row = await tx.get<MembersRow>(one, id);
-      const former = row === undefined ? {} : (JSON.parse(row.members) as JsonObject);
+      const former = row === undefined ? {} : membersOf(row);
       const kept = Object.entries({ ...former, ...values }).filter(([, value]) => value !== null);
       await tx.run("DELETE FROM cloud_members WHERE object_id = ?", id);
       if (kept.length === 0) return;
+      const stored = JSON.stringify(versioned(Object.fromEntries(kept)));
       await tx.run(
         "INSERT INTO cloud_members (object_id, service_id, pipe_id, members) VALUES (?, ?, ?, ?)",
-        ...[id, kind === "service" ? id : null, kind === "pipe" ? id : null, JSON.stringify(Object.fromEntries(kept))],
+        ...[id, kind === "service" ? id : null, kind === "pipe" ? id : null, stored],
       );
     });
   }
+}
+
+function membersOf({ members }: MembersRow): JsonObject {
+  const { v: _, ...values } = readJson(columnShapes.cloudMembers, members, "members of the ClickHouse Cloud API");
+  return values;
 }

@@ -3,6 +3,7 @@
  * written with `versioned`. The rules of `src/sources/durable.ts` for changing a shape apply here too.
  */
 import * as z from "zod/mini";
+import { queryEndpointRoles } from "../api/query-endpoints.ts";
 import type { Json } from "../lib/json.ts";
 import { readStored, versioned } from "../sources/durable.ts";
 
@@ -27,6 +28,10 @@ export const columnShapes = {
     origin: z.exactOptional(text),
     rowIds: z.exactOptional(z.array(text)),
   }),
+  queryEndpointRoles: z.array(z.enum(queryEndpointRoles)),
+  queryEndpointKeys: z.array(text),
+  /** By the paths of the ClickHouse Cloud API, which the store does not know. `v` is the version. */
+  cloudMembers: z.catchall(z.object({ v: z.optional(z.number()) }), z.union([text, z.boolean()])),
 };
 
 /** Reads a column. `what` names it for the user. Throws STORED_STATE_UNREADABLE with the first member that is wrong. */

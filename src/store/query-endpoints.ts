@@ -1,6 +1,7 @@
 /** Query endpoints of services: which keys may run statements there, and with which rights. */
 import { randomUUID } from "node:crypto";
 import type { QueryEndpointRole } from "../api/query-endpoints.ts";
+import { columnShapes, readJson } from "./column-shapes.ts";
 import type { Database } from "./database.ts";
 
 export type QueryEndpoint = {
@@ -26,14 +27,19 @@ export class QueryEndpointStore {
     this.#db = db;
   }
 
+  /** Rejects with STORED_STATE_UNREADABLE when a list is not one of this server. */
   async find(serviceId: string): Promise<QueryEndpoint | undefined> {
     const row = await this.#db.get<Row>(
       "SELECT id, roles, open_api_keys, allowed_origins FROM query_endpoints WHERE service_id = ?",
       serviceId,
     );
     if (row === undefined) return undefined;
-    const { id, allowed_origins: allowedOrigins } = row;
-    return { id, roles: JSON.parse(row.roles), openApiKeys: JSON.parse(row.open_api_keys), allowedOrigins };
+    return {
+      id: row.id,
+      roles: readJson(columnShapes.queryEndpointRoles, row.roles, "roles of the query endpoint"),
+      openApiKeys: readJson(columnShapes.queryEndpointKeys, row.open_api_keys, "keys of the query endpoint"),
+      allowedOrigins: row.allowed_origins,
+    };
   }
 
   /** Replaces what there is; the id stays. */

@@ -27,7 +27,10 @@ const whatToDo =
 const hashes = {
   "error requests replay": "3a332330a068",
   "column accessList": "77ff42b83341",
+  "column cloudMembers": "6e088685a908",
   "column errorSelection": "ac2868d8816b",
+  "column queryEndpointKeys": "4e2bd3d7ee0e",
+  "column queryEndpointRoles": "6ce097846989",
   "column resyncObjects": "aaa0ed10ff97",
   "column resyncTables": "4e2bd3d7ee0e",
   "column serviceConnection": "33a4ddaab7de",
@@ -222,6 +225,19 @@ describe("what cannot be read fails the pipe, with its name and the member", () 
     expect(() => readJson(errorSelection, '{"v":2}', "selection")).toThrow("it has version 2");
     expect(readJson(resyncObjects, '[{"key":"a"},{"prefix":"b/"}]', "objects")).toHaveLength(2);
     expect(() => readJson(resyncObjects, '[{"name":"a"}]', "objects")).toThrow("stored objects cannot be read: 0:");
+  });
+
+  test("lists of a query endpoint, and members of the ClickHouse Cloud API", () => {
+    const { queryEndpointRoles, queryEndpointKeys, cloudMembers } = columnShapes;
+    expect(readJson(queryEndpointRoles, '["sql_console_admin"]', "roles")).toEqual(["sql_console_admin"]);
+    expect(() => readJson(queryEndpointRoles, '["owner"]', "roles")).toThrow("stored roles cannot be read: 0:");
+    expect(readJson(queryEndpointKeys, '["a"]', "keys")).toEqual(["a"]);
+    expect(() => readJson(queryEndpointKeys, "[1]", "keys")).toThrow("stored keys cannot be read: 0:");
+    // Rows written before there were versions have none.
+    expect(readJson(cloudMembers, '{"tier":"production","a.b":true}', "members")).toMatchObject({ "a.b": true });
+    expect(readJson(cloudMembers, '{"v":1,"tier":"production"}', "members")).toMatchObject({ tier: "production" });
+    expect(() => readJson(cloudMembers, '{"v":2}', "members")).toThrow("it has version 2");
+    expect(() => readJson(cloudMembers, '{"tier":{}}', "members")).toThrow("stored members cannot be read: tier:");
   });
 
   test("a definition, by its part", () => {
