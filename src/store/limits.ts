@@ -31,6 +31,17 @@ export function requireRoom(limit: Limit, what: string, present: number, adding 
   throw new AppError("LIMIT_REACHED", message);
 }
 
+/** Throws LIMIT_REACHED when the organization of the service may have no further pipe. */
+export async function requireRoomForPipe(db: Queries, serviceId: string, limit: Limit): Promise<void> {
+  const present = await db.get<{ n: number }>(
+    `SELECT count(*) AS n FROM pipes JOIN services ON services.id = pipes.service_id
+     WHERE services.organization_id = (SELECT organization_id FROM services WHERE id = ?)
+       AND pipes.desired_state <> 'deleted'`,
+    serviceId,
+  );
+  requireRoom(limit, "pipes of the organization", Number(present?.n ?? 0));
+}
+
 /** Sums over the organization's services, without those being deleted. */
 export async function reservedBy(tx: Queries, organizationId: string): Promise<{ services: number; memoryGb: number }> {
   const row = await tx.get<{ services: number; memory: number | null }>(

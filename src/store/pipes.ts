@@ -9,8 +9,9 @@ import type { ObjectResync, ObjectSelection } from "../sources/partial-resync.ts
 import { addActivity } from "./activities.ts";
 import { columnShapes, readJson } from "./column-shapes.ts";
 import type { Database, Queries } from "./database.ts";
-import { type Limit, requireRoom } from "./limits.ts";
+import { type Limit, requireRoomForPipe } from "./limits.ts";
 import { hasMarkOf, type PartialResyncs, startObjectsOver, startTablesOver } from "./partial-resyncs.ts";
+import { noteError } from "./pipe-outcomes.ts";
 import type { Sealer } from "./secrets.ts";
 import { type ExpectedVersions, pipeVersion, requireChanged, versionCondition } from "./versions.ts";
 
@@ -132,7 +133,7 @@ export class PipeStore {
   async create(pipe: NewPipe, limit: Limit, accept: (others: readonly Pipe[]) => void = () => {}): Promise<string> {
     const id = randomUUID();
     await this.#db.transaction(async (tx) => {
-      await requireRoomIn(tx, pipe.serviceId, limit);
+      await requireRoomForPipe(tx, pipe.serviceId, limit);
       accept(await listIn(tx, pipe.serviceId));
       await this.#insert(tx, id, pipe);
     });
@@ -141,7 +142,7 @@ export class PipeStore {
 
   /** Throws LIMIT_REACHED when the organization of the service may have no further pipe. */
   async requireRoom(serviceId: string, limit: Limit): Promise<void> {
-    await requireRoomIn(this.#db, serviceId, limit);
+    await requireRoomForPipe(this.#db, serviceId, limit);
   }
 
   async #insert(tx: Queries, id: string, pipe: NewPipe): Promise<void> {
@@ -213,9 +214,24 @@ export class PipeStore {
 
   /**
    * Called by HTTP handlers only: raises the version, and the generation unless only the name changes, which no worker
-   * uses. Throws PRECONDITION_FAILED.
+   * uses. `accept` gets the other pipes of the service, and throws to refuse the change beside them. Throws
+   * PRECONDITION_FAILED.
    */
-  async change(id: string, change: PipeChange, expected?: ExpectedVersions): Promise<void> {
+  async change(
+    id: string,
+    change: PipeChange,
+    expected?: ExpectedVersions,
+    accept?: (others: readonly Pipe[]) => void,
+  ): Promise<void> {
+    if (accept === undefined) return await this.#change(this.#db, id, change, expected);
+    await this.#db.transaction(async (tx) => {
+      const row = await tx.get<PipeRow>("SELECT * FROM pipes WHERE id = ?", id);
+      if (row !== undefined) accept((await listIn(tx, row.service_id)).filter((other) => other.id !== id));
+      await this.#change(tx, id, change, expected);
+    });
+  }
+
+  async #change(db: Queries, id: string, change: PipeChange, expected: ExpectedVersions): Promise<void> {
     const json = (value: unknown) => (value === undefined ? undefined : JSON.stringify(value));
     const columns = {
       name: change.name,
@@ -238,13 +254,13 @@ export class PipeStore {
     const raised = isRename ? "renames = renames + 1" : "generation = generation + 1";
     const sets = [...given.map(([column]) => `${column} = ?`), raised, "updated_at = ?"];
     const condition = versionCondition(pipeVersion, expected);
-    const changed = await this.#db.run(
+    const changed = await db.run(
       `UPDATE pipes SET ${sets.join(", ")} WHERE id = ?${condition.sql}`,
       ...given.map(([, value]) => value),
       ...[new Date().toISOString(), id, ...condition.values],
     );
     await requireChanged(changed, "pipe", expected, () =>
-      this.#db.get(`SELECT ${pipeVersion} AS version FROM pipes WHERE id = ?`, id),
+      db.get(`SELECT ${pipeVersion} AS version FROM pipes WHERE id = ?`, id),
     );
   }
 
@@ -263,6 +279,7 @@ export class PipeStore {
         ...[state, now, state, lastError, observedGeneration, id],
       );
       if (before === undefined || (before.state === state && before.reason === lastError)) return;
+      // A stopped pipe's reason is no error: it waits for its service.
       if (lastError !== null && state !== "Stopped") await noteError(tx, id, lastError, now);
       const { organizationId, serviceId, name } = before;
       const object = { type: "pipe", id, name };
@@ -340,15 +357,6 @@ type Before = {
   readonly reason: string | null;
 };
 
-/** A stopped pipe's reason is no error: it waits for its service. */
-async function noteError(tx: Queries, id: string, message: string, at: string): Promise<void> {
-  await tx.run(
-    `INSERT INTO pipe_outcomes (pipe_id, last_error, last_error_at) VALUES (?, ?, ?)
-     ON CONFLICT (pipe_id) DO UPDATE SET last_error = excluded.last_error, last_error_at = excluded.last_error_at`,
-    ...[id, message, at],
-  );
-}
-
 async function listIn(db: Queries, serviceId: string): Promise<readonly Pipe[]> {
   const rows = await db.all<PipeRow>(
     "SELECT * FROM pipes WHERE service_id = ? AND desired_state <> 'deleted' ORDER BY created_at, id",
@@ -383,14 +391,4 @@ function toPipe(row: PipeRow): Pipe {
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };
-}
-
-async function requireRoomIn(db: Queries, serviceId: string, limit: Limit): Promise<void> {
-  const present = await db.get<{ n: number }>(
-    `SELECT count(*) AS n FROM pipes JOIN services ON services.id = pipes.service_id
-     WHERE services.organization_id = (SELECT organization_id FROM services WHERE id = ?)
-       AND pipes.desired_state <> 'deleted'`,
-    serviceId,
-  );
-  requireRoom(limit, "pipes of the organization", Number(present?.n ?? 0));
 }

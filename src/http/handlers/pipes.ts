@@ -1,9 +1,10 @@
 /** Pipes: handlers check and write the desired state; the pipes supervisor carries it out. */
 
+import type { z } from "zod";
 import { withoutNulls } from "../../api/operation.ts";
 import type { Handlers, ManagementOperations } from "../../api/operations.ts";
 import type { pipeOperations } from "../../api/pipes.ts";
-import { found, type Issue } from "../../lib/errors.ts";
+import { AppError, found, type Issue } from "../../lib/errors.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { checkChange, mergeSettings } from "../../pipes/control/changes.ts";
 import type { PipeChecks } from "../../pipes/control/check.ts";
@@ -17,7 +18,7 @@ import type { OrganizationLimits } from "../../store/limits.ts";
 import type { PipeOverviews } from "../../store/pipe-overviews.ts";
 import type { Pipe, PipeStore } from "../../store/pipes.ts";
 import type { Service, ServiceStore } from "../../store/services.ts";
-import { requireVersion } from "../../store/versions.ts";
+import { type ExpectedVersions, requireVersion } from "../../store/versions.ts";
 import type { Context } from "../context.ts";
 import { listedPipeOf, pipeDetailsOf, pipeRecordOf } from "../views/pipes.ts";
 import { type AfterAttempt, deletedOf } from "./leftovers.ts";
@@ -89,21 +90,14 @@ function changeHandlers(
       return pipeDetailsOf(pipe, counters, deps.gauges(pipe.id), shown, deps.sourceWarning(pipe.id));
     },
     updatePipe: async ({ params, body }, { signal, expected }) => {
-      const pipe = await find(deps, params);
-      // Also at the end: the source is asked in between.
-      requireVersion("pipe", pipe.version, expected);
-      const { change, ...checked } = checkChange(pipe, await pipes.secrets(pipe.id), body);
-      if (Object.keys(change).length === 0) return pipeRecordOf(pipe);
-      await checkSettings(deps, params, change.settings);
-      let warnings: readonly Issue[] = [];
-      if (checked.config !== undefined || checked.destination !== undefined || checked.validateSamples) {
-        refuseUnlessRunning(await findService(deps, params), "update");
-        const { organizationId } = params;
-        const request = { ...checked, organizationId, serviceId: pipe.serviceId, pipeId: pipe.id };
-        ({ warnings } = await deps.checks.reachable(request, new CheckRun(), signal));
+      for (let attempt = 1; ; attempt += 1) {
+        const pipe = await find(deps, params);
+        const made = await updated(deps, pipe, { params, body, expected }, signal);
+        if (made !== "changed meanwhile") return made;
+        if (attempt === maxAttempts) {
+          throw new AppError("CONFLICT", `${pipe.name}: other requests change the pipe all the time; repeat this one`);
+        }
       }
-      await pipes.change(pipe.id, change, expected);
-      return answerOf(await changed(deps, params), warnings);
     },
     deletePipe: async ({ params }, { signal, expected }) => {
       const { id } = await find(deps, params);
@@ -120,6 +114,42 @@ function changeHandlers(
       return (await changed(deps, params)).settings;
     },
   };
+}
+
+/** Of a change that another one overtakes. */
+const maxAttempts = 5;
+
+type Update = {
+  readonly params: PipeParams;
+  readonly body: z.output<typeof pipeOperations.updatePipe.body>;
+  readonly expected: ExpectedVersions;
+};
+
+/** The changed pipe. A change is made of what the pipe has: it applies to the version that was read, or not at all. */
+async function updated(deps: PipeDeps, pipe: Pipe, { params, body, expected }: Update, signal: AbortSignal) {
+  const { pipes } = deps;
+  // Also at the end: the source is asked in between.
+  requireVersion("pipe", pipe.version, expected);
+  const { change, ...checked } = checkChange(pipe, await pipes.secrets(pipe.id), body);
+  if (Object.keys(change).length === 0) return pipeRecordOf(pipe);
+  await checkSettings(deps, params, change.settings);
+  let warnings: readonly Issue[] = [];
+  if (checked.config !== undefined || checked.destination !== undefined || checked.validateSamples) {
+    refuseUnlessRunning(await findService(deps, params), "update");
+    const { organizationId } = params;
+    const request = { ...checked, organizationId, serviceId: pipe.serviceId, pipeId: pipe.id };
+    ({ warnings } = await deps.checks.reachable(request, new CheckRun(), signal));
+  }
+  const { source } = change;
+  const accept = source && ((others: readonly Pipe[]) => refuseTakenTables({ ...pipe, source }, others, pipe));
+  try {
+    await pipes.change(pipe.id, change, expected ?? [pipe.version], accept);
+  } catch (error) {
+    const isOvertaken = error instanceof AppError && error.code === "PRECONDITION_FAILED";
+    if (isOvertaken && expected === undefined) return "changed meanwhile";
+    throw error;
+  }
+  return answerOf(await changed(deps, params), warnings);
 }
 
 function commandHandlers(deps: PipeDeps): PipeHandlers<"updatePipeState" | "updatePipeScaling"> {

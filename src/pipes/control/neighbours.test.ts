@@ -26,6 +26,17 @@ test("a table has one pipe that manages it; others load into it only on purpose"
   refuseTakenTables(pipe("second", "", { destination: { table: "events", database: "b" } }), others);
 });
 
+test("a change is refused tables of others, and keeps those that the pipe has", () => {
+  const before = pipe("second", "", database);
+  const more = [...targets, { sourceSchemaName: "public", sourceTable: "y", targetTable: "orders" }];
+  const after = { ...before, source: { relationalDb: { tableMappings: more } } };
+  const sharing = pipe("first", "", { destination: { table: "events", managedTable: false } });
+  refuseTakenTables(after, [sharing], before);
+  expect(() => refuseTakenTables(after, [pipe("third", "orders")], before)).toThrow(
+    'source.relationalDb.tableMappings: default.orders is the table of pipe "third"',
+  );
+});
+
 test("members without effect and a shared consumer group are named", () => {
   const settings = {
     object_storage_concurrency: 1,

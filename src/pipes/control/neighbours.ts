@@ -7,12 +7,17 @@ import { tableOf } from "./definition.ts";
 
 type Neighbour = Pick<NewPipe, "name" | "sourceKind" | "source" | "destination">;
 
-/** Throws DESTINATION_INVALID when the pipe would manage a table that another one loads into. */
-export function refuseTakenTables(pipe: Neighbour, others: readonly Neighbour[]): void {
+/**
+ * Throws DESTINATION_INVALID when the pipe would manage a table that another one loads into. `before`: the pipe as it
+ * was, whose tables it has already.
+ */
+export function refuseTakenTables(pipe: Neighbour, others: readonly Neighbour[], before?: Neighbour): void {
   if (pipe.destination.managedTable === false) return;
+  const own = before === undefined ? [] : tablesOf(before);
+  const wanted = tablesOf(pipe).filter((name) => !own.includes(name));
   for (const other of others) {
     const taken = new Set(tablesOf(other));
-    const [table] = tablesOf(pipe).filter((name) => taken.has(name));
+    const table = wanted.find((name) => taken.has(name));
     if (table === undefined) continue;
     const isOne = pipe.destination.table !== undefined;
     const path = isOne ? "destination.table" : `source.${pipe.sourceKind}.tableMappings`;
