@@ -124,7 +124,9 @@ const patchBody = z.strictObject({
       messageBroker: allowingNulls(kinds.messageBroker.request.partial()).meta({ id: "MessageBrokerChange" }).nullish(),
       objectStorage: allowingNulls(kinds.objectStorage.request.partial()).meta({ id: "ObjectStorageChange" }).nullish(),
       managedStream: allowingNulls(kinds.managedStream.request.partial()).meta({ id: "ManagedStreamChange" }).nullish(),
-      relationalDb: allowingNulls(kinds.relationalDb.request.partial()).meta({ id: "RelationalDbChange" }).nullish(),
+      relationalDb: allowingNulls(kinds.relationalDb.request.partial().extend(kinds.relationalDb.listChange.members))
+        .meta({ id: "RelationalDbChange" })
+        .nullish(),
       validateSamples: z.boolean().nullish(),
     })
     .nullish(),

@@ -14,55 +14,10 @@ export const createCloudPipe: Run = (call, { params, body, kept }) => {
   return call("createPipe", { params, body });
 };
 
-/** Tables are added and removed one by one; ours is the whole list. */
 export const updateCloudPipe: Run = async (call, { params, body, kept }) => {
-  const { tableMappingsToAdd, tableMappingsToRemove, ...config } = (body.source?.relationalDb ?? {}) as JsonObject;
   if (kept[keptReadCommitted] != null) refuseUnlessKafka(kept, await isKafka(call, params));
-  if (tableMappingsToAdd == null && tableMappingsToRemove == null) return await call("updatePipe", { params, body });
-  if (config.tableMappings != null) {
-    throw refused("source.relationalDb.tableMappings", "cannot be combined with tables to add or to remove");
-  }
-  const [added, removed] = [
-    mappingsIn("tableMappingsToAdd", tableMappingsToAdd),
-    mappingsIn("tableMappingsToRemove", tableMappingsToRemove),
-  ];
-  const changed: JsonObject =
-    added.length + removed.length === 0 ? {} : { tableMappings: await mappings(call, params, added, removed) };
-  const source = { ...body.source, relationalDb: { ...config, ...changed } };
-  return await call("updatePipe", { params, body: { ...body, source } });
+  return await call("updatePipe", { params, body });
 };
-
-type Mapping = JsonObject;
-
-function mappingsIn(name: string, value: unknown): readonly Mapping[] {
-  if (value == null) return [];
-  if (Array.isArray(value) && value.every(isObject)) return value;
-  throw refused(`source.relationalDb.${name}`, "must be a list of tables");
-}
-
-async function mappings(
-  call: CallOperation,
-  params: CloudRequest["params"],
-  added: readonly Mapping[],
-  removed: readonly Mapping[],
-): Promise<Mapping[]> {
-  const { source } = await call("getPipe", { params });
-  let left: Mapping[] = source.relationalDb?.tableMappings ?? [];
-  for (const [index, wanted] of removed.entries()) {
-    const others = left.filter((mapping) => !isSameTable(mapping, wanted));
-    if (others.length === left.length) {
-      const name = `${String(wanted.sourceSchemaName)}.${String(wanted.sourceTable)}`;
-      throw refused(`source.relationalDb.tableMappingsToRemove.${index}`, `is ${name}, which the pipe does not have`);
-    }
-    left = others;
-  }
-  return [...left, ...added];
-}
-
-function isSameTable(mapping: Mapping, wanted: Mapping): boolean {
-  if (mapping.sourceSchemaName !== wanted.sourceSchemaName || mapping.sourceTable !== wanted.sourceTable) return false;
-  return wanted.targetTable == null || mapping.targetTable === wanted.targetTable;
-}
 
 /** A client changes settings of a Kafka pipe only when it finds this one among them. */
 export const getCloudPipeSettings: Run = async (call, { params }) =>

@@ -14,6 +14,7 @@ import type { OutgoingPolicy } from "../outgoing/policy.ts";
 import type { CheckRun } from "./checks.ts";
 import type { Discovery } from "./discovery.ts";
 import type { DurableShapes } from "./durable.ts";
+import type { ListChange } from "./list-change.ts";
 import type { ListingPage, SourceListing } from "./listing.ts";
 import type { ObjectResync, TableResync } from "./partial-resync.ts";
 import type { TableProgress } from "./several-tables.ts";
@@ -367,6 +368,8 @@ export type SourceKind = {
   readonly request: z.ZodObject;
   /** Dotted paths that a patch request may change; unchanged immutable members are tolerated by the handler. */
   readonly mutable: readonly string[];
+  /** For a list that a patch request may also change in part. */
+  readonly listChange?: ListChange;
   /** Members that a listing of the source returns: a request for one may leave them out. */
   readonly listed: readonly string[];
   /** Dotted paths that are encrypted at rest and absent from responses. */

@@ -68,3 +68,62 @@ test("a setting that decides what the pipe has made is refused by name", () => {
     expect(() => changeSettings(settings)).toThrow(`source.relationalDb.settings.${name}: cannot be changed`);
   }
 });
+
+const mapped = (sourceTable: string, more: object = {}) => ({
+  ...{ sourceSchemaName: "s", sourceTable, targetTable: sourceTable },
+  ...more,
+});
+const changeTables = (relationalDb: object, before: Partial<Pipe> = {}) =>
+  checkChange({ ...database, resyncTables: [], ...before }, secrets, { source: { relationalDb } } as never).change;
+const mappingsOf = (change: ReturnType<typeof changeTables>) =>
+  (change.source as { relationalDb: { tableMappings: object[] } }).relationalDb.tableMappings;
+
+test("tables are added to those that the pipe has, and removed ones begin anew should they come back", () => {
+  const added = changeTables({ tableMappingsToAdd: [mapped("u"), mapped("v", { targetTable: "w" })] });
+  expect(mappingsOf(added)).toEqual([mapped("t"), mapped("u"), mapped("v", { targetTable: "w" })]);
+  expect(added).not.toHaveProperty("resyncTables");
+  const table = { sourceSchemaName: "s", sourceTable: "t" };
+  const replaced = changeTables(
+    { tableMappingsToAdd: [mapped("u")], tableMappingsToRemove: [table] },
+    { resyncTables: ["x"] },
+  );
+  expect([mappingsOf(replaced), replaced.resyncTables]).toEqual([[mapped("u")], ["x", "t"]]);
+  const whole = changeTables({ tableMappings: [mapped("u")] });
+  expect([mappingsOf(whole), whole.resyncTables]).toEqual([[mapped("u")], ["t"]]);
+  expect(changeTables({ tableMappingsToAdd: [], tableMappingsToRemove: null })).toEqual({});
+  expect(changeTables({ tableMappings: null, host: null })).toEqual({});
+});
+
+test("a table that is removed and added is copied anew, also under the same mapping", () => {
+  const to = (mapping: object) => ({ tableMappingsToRemove: [mapped("t")], tableMappingsToAdd: [mapping] });
+  expect(changeTables(to(mapped("t")))).toEqual({ resyncTables: ["t"] });
+  const other = changeTables(to(mapped("t", { excludedColumns: ["c"] })));
+  expect([mappingsOf(other), other.resyncTables]).toEqual([[mapped("t", { excludedColumns: ["c"] })], ["t"]]);
+});
+
+test.each([
+  [
+    "a table that the pipe does not have",
+    { tableMappingsToRemove: [mapped("u")] },
+    "ToRemove.0: s.u into u is no table of",
+  ],
+  [
+    "a table under another target",
+    { tableMappingsToRemove: [mapped("t", { targetTable: "u" })] },
+    "ToRemove.0: s.t into u is no table of this pipe",
+  ],
+  ["the last table", { tableMappingsToRemove: [mapped("t")] }, "ToRemove: leaves no table; delete the pipe instead"],
+  [
+    "a table that the pipe has",
+    { tableMappingsToAdd: [mapped("u"), mapped("t", { targetTable: "x" })] },
+    "ToAdd.1.sourceTable: s.t is a table of this pipe already",
+  ],
+  [
+    "a target that is taken",
+    { tableMappingsToAdd: [mapped("u"), mapped("v", { targetTable: "u" })] },
+    "ToAdd.1.targetTable: u is the table of s.u already",
+  ],
+  ["the list beside", { tableMappings: [mapped("u")], tableMappingsToAdd: [mapped("v")] }, ": cannot be combined with"],
+])("%s is refused by name", (_, change, message) => {
+  expect(() => changeTables(change)).toThrow(`source.relationalDb.tableMappings${message}`);
+});

@@ -33,7 +33,7 @@ type Secrets = Record<string, unknown> | undefined;
 export function checkChange(pipe: Pipe, secrets: Secrets, body: PatchBody): CheckedChange {
   const kind = kindOf(pipe.sourceKind);
   const source = body.source ?? undefined;
-  const { next, issues, isKept } = changedConfig(pipe, secrets, kind, (source ?? {}) as Record<string, unknown>);
+  const { next, issues, isKept, removed } = changedConfig(pipe, secrets, kind, source ?? {});
   // What lacks its secrets can be saved, and not be tried.
   const config = isKept ? undefined : next;
   const columns = body.destination?.columns ?? undefined;
@@ -57,6 +57,7 @@ export function checkChange(pipe: Pipe, secrets: Secrets, body: PatchBody): Chec
       ...(columns === undefined ? {} : { destination }),
       ...(body.fieldMappings ? { fieldMappings: body.fieldMappings } : {}),
       ...(body.settings ? { settings: mergeSettings(pipe.settings, body.settings) } : {}),
+      ...(removed.length === 0 ? {} : { resyncTables: [...new Set([...pipe.resyncTables, ...removed])] }),
     },
   };
 }
@@ -81,6 +82,8 @@ type ChangedConfig = {
   readonly issues: readonly Issue[];
   /** The secrets cannot be opened, and stay as they are. */
   readonly isKept: boolean;
+  /** Tables that are taken out: should they come back before a worker has seen that, they begin anew too. */
+  readonly removed: readonly string[];
 };
 
 function changedConfig(pipe: Pipe, secrets: Secrets, kind: SourceKind, source: Record<string, unknown>): ChangedConfig {
@@ -89,11 +92,15 @@ function changedConfig(pipe: Pipe, secrets: Secrets, kind: SourceKind, source: R
     if (key === "validateSamples" || key === kind.key || source[key] === null || source[key] === undefined) continue;
     issues.push({ path: `source.${key}`, message: `cannot be set: the source of this pipe is ${kind.key}` });
   }
-  const given = (source[kind.key] ?? {}) as Record<string, unknown>;
-  const isKept = secrets === undefined && !Object.entries(given).some(([name, value]) => value && isSecret(kind, name));
+  const sent = (source[kind.key] ?? {}) as JsonObject;
+  const isKept = secrets === undefined && !Object.entries(sent).some(([name, value]) => value && isSecret(kind, name));
   const current = fullConfig(pipe, secrets ?? {});
+  const listed = kind.listChange?.apply(current, sent) ?? { change: sent, removed: [], issues: [] };
+  for (const issue of listed.issues) issues.push({ ...issue, path: `source.${kind.key}.${issue.path}` });
+  if (listed.issues.length > 0) return { next: undefined, issues, isKept, removed: [] };
   const next: Record<string, unknown> = { ...current };
-  for (const [member, value] of Object.entries(given)) {
+  for (const [member, value] of Object.entries(listed.change)) {
+    if (value === null && isRequired(kind, member)) continue;
     const wanted = withoutNulls(value ?? undefined);
     const parts = kind.mutable.filter((path) => path.startsWith(`${member}.`));
     if (kind.mutable.includes(member)) next[member] = value;
@@ -107,11 +114,24 @@ function changedConfig(pipe: Pipe, secrets: Secrets, kind: SourceKind, source: R
     }
   }
   const config = withoutNulls(next) as JsonObject;
-  if (isDeepStrictEqual(config, current)) return { next: undefined, issues, isKept };
+  const removed = [...listed.removed, ...goneTargets(kind, current, config)];
+  if (isDeepStrictEqual(config, current)) return { next: undefined, issues, isKept, removed };
   for (const { path, message } of (isKept ? undefined : kind.rules?.(config)) ?? []) {
     issues.push({ path: `source.${kind.key}.${path}`, message });
   }
-  return { next: config, issues, isKept };
+  return { next: config, issues, isKept, removed };
+}
+
+/** Null says "not set": such a member stays as it is. */
+function isRequired(kind: SourceKind, member: string): boolean {
+  const schema = kind.request.shape[member];
+  return schema !== undefined && !schema.safeParse(undefined).success;
+}
+
+/** Destination tables that the changed source does not fill any more. */
+function goneTargets(kind: SourceKind, before: JsonObject, after: JsonObject): string[] {
+  const left = kind.targets?.(after) ?? [];
+  return (kind.targets?.(before) ?? []).filter((target) => !left.includes(target));
 }
 
 const fixed = "cannot be changed; delete the pipe and create it anew";

@@ -5,6 +5,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import { ownSqlName } from "../own-names.ts";
 import type { NetworkContext, SourceKind, SourceObject } from "../source.ts";
 import { postgresShapes } from "./durable.ts";
+import { mappingChanges } from "./mapping-changes.ts";
 import { sourceName, tableMapping } from "./table-mapping.ts";
 import { tablesOf } from "./table-progress.ts";
 
@@ -93,6 +94,7 @@ export const relationalDb = {
     "settings.slotBudgetBytes",
     "settings.slotBudgetAction",
   ],
+  listChange: mappingChanges,
   listed: ["tableMappings"],
   secrets: ["credentials"],
   rules,
