@@ -82,6 +82,8 @@ export const ageMetric = {
 };
 
 type Table = { database: string; table: string; bytes: string; rows: string; parts: string };
+/** A table with the sums of all tables. */
+type TableRow = Table & { readonly allBytes: string; readonly allRows: string };
 type Reading = {
   readonly at: number;
   readonly values: readonly number[];
@@ -96,18 +98,18 @@ const valuesQuery = `SELECT ${engineMetrics.map(({ sql }, i) => `toFloat64(${sql
   SELECT 'event' AS source, event AS name, toFloat64(value) AS value FROM system.events
   UNION ALL SELECT 'metric', metric, toFloat64(value) FROM system.metrics)`;
 
-const tablesQuery = `SELECT database, table, sum(bytes_on_disk) AS bytes, sum(rows) AS rows, count() AS parts
-  FROM system.parts WHERE active AND database != 'system' GROUP BY database, table
+const tablesQuery = `SELECT *, sum(bytes) OVER () AS allBytes, sum(rows) OVER () AS allRows FROM (
+    SELECT database, table, sum(bytes_on_disk) AS bytes, sum(rows) AS rows, count() AS parts
+    FROM system.parts WHERE active AND database != 'system' GROUP BY database, table)
   ORDER BY bytes DESC, database, table LIMIT ${maxTables}`;
-
-const sumsQuery =
-  "SELECT sum(rows) AS rows, sum(bytes_on_disk) AS bytes FROM system.parts WHERE active AND database != 'system'";
 
 /** The last numbers of the engines. */
 export class EngineMetrics {
   readonly #engines: () => ReadonlyMap<string, RunningEngine>;
   readonly #now: () => number;
   readonly #readings = new Map<string, Reading>();
+  /** Their connections stay open: opening one takes more than a query. */
+  readonly #clients = new Map<RunningEngine, ClickHouseClient>();
 
   constructor(engines: () => ReadonlyMap<string, RunningEngine>, now = Date.now) {
     this.#engines = engines;
@@ -116,7 +118,20 @@ export class EngineMetrics {
 
   /** Queries every running engine. One that does not answer keeps its last numbers. */
   async pass(): Promise<void> {
-    await Promise.all([...this.#engines()].map(([id, engine]) => this.#read(id, engine)));
+    const engines = this.#engines();
+    const running = new Set(engines.values());
+    for (const [engine, client] of this.#clients) {
+      if (running.has(engine)) continue;
+      client.close();
+      this.#clients.delete(engine);
+    }
+    await Promise.all([...engines].map(([id, engine]) => this.#read(id, this.#clientOf(engine))));
+  }
+
+  #clientOf(engine: RunningEngine): ClickHouseClient {
+    const client = this.#clients.get(engine) ?? new ClickHouseClient(engine.address);
+    this.#clients.set(engine, client);
+    return client;
   }
 
   /** Samples of one service; empty while nothing is known. */
@@ -174,26 +189,22 @@ export class EngineMetrics {
     for (const id of this.#readings.keys()) if (!serviceIds.has(id)) this.#readings.delete(id);
   }
 
-  async #read(serviceId: string, { address }: RunningEngine): Promise<void> {
-    const client = new ClickHouseClient(address);
+  async #read(serviceId: string, client: ClickHouseClient): Promise<void> {
     const options = { settings: { log_queries: 0 }, signal: AbortSignal.timeout(timeoutMs) };
     try {
       const [row] = await client.rows<Record<string, number>>(valuesQuery, options);
-      const tables = await client.rows<Table>(tablesQuery, options);
-      const [sum] = await client.rows<{ rows: string; bytes: string }>(sumsQuery, options);
+      const rows = await client.rows<TableRow>(tablesQuery, options);
       const values = engineMetrics.map((_, i) => Number(row?.[`v${i}`] ?? 0));
       this.#readings.set(serviceId, {
         at: this.#now(),
         values,
-        tables,
-        rows: Number(sum?.rows ?? 0),
-        bytes: Number(sum?.bytes ?? 0),
+        tables: rows.map(({ allBytes: _, allRows: __, ...table }) => table),
+        rows: Number(rows[0]?.allRows ?? 0),
+        bytes: Number(rows[0]?.allBytes ?? 0),
         before: this.#newest(serviceId),
       });
     } catch {
       // The engine is ending or too busy: its state and the age of its numbers show that.
-    } finally {
-      client.close();
     }
   }
 }

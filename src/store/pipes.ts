@@ -9,6 +9,7 @@ import type { ObjectResync, ObjectSelection } from "../sources/partial-resync.ts
 import { addActivity } from "./activities.ts";
 import { columnShapes, readJson } from "./column-shapes.ts";
 import type { Database, Queries } from "./database.ts";
+import { keptList } from "./kept-list.ts";
 import { type Limit, requireRoomForPipe } from "./limits.ts";
 import { hasMarkOf, type PartialResyncs, startObjectsOver, startTablesOver } from "./partial-resyncs.ts";
 import { noteError } from "./pipe-outcomes.ts";
@@ -123,10 +124,13 @@ export type PipeChange = Partial<
 export class PipeStore {
   readonly #db: Database;
   readonly #sealer: Sealer;
+  readonly listAll: () => Promise<readonly Pipe[]>;
 
   constructor(db: Database, sealer: Sealer) {
     this.#db = db;
     this.#sealer = sealer;
+    const all = "SELECT * FROM pipes ORDER BY created_at, id";
+    this.listAll = keptList(db, async () => (await db.all<PipeRow>(all)).map(toPipe));
   }
 
   /** `accept` gets the other pipes of the service, and throws to refuse this one beside them. */
@@ -186,10 +190,6 @@ export class PipeStore {
       organizationId,
     );
     return rows.map(({ id }) => id);
-  }
-
-  async listAll(): Promise<Pipe[]> {
-    return (await this.#db.all<PipeRow>("SELECT * FROM pipes ORDER BY created_at, id")).map(toPipe);
   }
 
   /** Pipes of one kind of source that are not to be deleted, with the organization of each. */

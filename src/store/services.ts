@@ -9,6 +9,7 @@ import { addActivity } from "./activities.ts";
 import { columnShapes, readJson, withVersion } from "./column-shapes.ts";
 import { columnsOf } from "./columns.ts";
 import type { Database, Queries } from "./database.ts";
+import { keptList } from "./kept-list.ts";
 import { type Limit, type OrganizationLimits, requireRoom, reservedBy } from "./limits.ts";
 import { connectionOf, connectionValues, type NewConnection, type ServiceConnection } from "./service-connections.ts";
 import { type ExpectedVersions, requireChanged, versionCondition } from "./versions.ts";
@@ -149,9 +150,12 @@ export type ServiceUser = {
 
 export class ServiceStore {
   readonly #db: Database;
+  readonly listAll: () => Promise<readonly Service[]>;
 
   constructor(db: Database) {
     this.#db = db;
+    const all = "SELECT * FROM services ORDER BY created_at, id";
+    this.listAll = keptList(db, async () => (await db.all<ServiceRow>(all)).map(toService));
   }
 
   /** Inserts the service with its `default` user: desired running, state provisioning. Throws LIMIT_REACHED. */
@@ -207,10 +211,6 @@ export class ServiceStore {
       organizationId,
     );
     return rows.map(toService);
-  }
-
-  async listAll(): Promise<Service[]> {
-    return (await this.#db.all<ServiceRow>("SELECT * FROM services ORDER BY created_at, id")).map(toService);
   }
 
   /** Called by handlers and the gateway only. Throws PRECONDITION_FAILED. */

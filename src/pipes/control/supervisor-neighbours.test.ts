@@ -58,7 +58,7 @@ test("workers that must leave their process end, and start again without a death
   expect(s.workers.length).toBe(4);
 });
 
-test("a pass reads with two queries, however many pipes there are", async () => {
+test("a pass reads with two queries, however many pipes there are, and with none while nothing changes", async () => {
   await s.running();
   for (let i = 0; i < 20; i += 1) await s.addPipe(`further ${i}`);
   await vi.waitFor(async () => {
@@ -68,6 +68,10 @@ test("a pass reads with two queries, however many pipes there are", async () => 
   for (const worker of s.live()) worker.say({ phase: "running" });
   // The states are written.
   for (let i = 0; i < 5; i += 1) await s.pass();
+  s.queries.count = 0;
+  await s.pass();
+  expect(s.queries.count).toBe(0);
+  await s.services.change(s.serviceId, { name: "renamed" });
   s.queries.count = 0;
   await s.pass();
   expect(s.queries.count).toBe(2);

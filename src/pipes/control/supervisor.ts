@@ -94,7 +94,11 @@ export class PipesSupervisor {
     const acting = new Set(this.#tasks.acting());
     const pipes = await this.#options.pipes.listAll();
     const services = new Map((await this.#options.services.listAll()).map((service) => [service.id, service]));
-    for (const pipe of pipes) if (!acting.has(pipe.id)) await this.#look(pipe, services.get(pipe.serviceId));
+    for (const pipe of pipes) {
+      const looking = acting.has(pipe.id) ? undefined : this.#look(pipe, services.get(pipe.serviceId));
+      // Nearly all of them rest: to wait for each of them takes longer than to look.
+      if (looking !== undefined) await looking;
+    }
     const known = new Set(pipes.map((pipe) => pipe.id));
     for (const id of this.#runs.keys()) {
       if (!known.has(id) && this.#tasks.isFree(id)) this.#tasks.run(id, () => this.#forget(id));
@@ -137,15 +141,17 @@ export class PipesSupervisor {
     this.#swept = true;
   }
 
-  async #look(pipe: Pipe, service: Service | undefined): Promise<void> {
+  /** Undefined when the pipe's state is as it is written. */
+  #look(pipe: Pipe, service: Service | undefined): Promise<void> | undefined {
     const { id } = pipe;
-    if (!this.#tasks.isFree(id)) return;
+    if (!this.#tasks.isFree(id)) return undefined;
     const run = this.#runs.get(id);
     const action = pipeAction(wantedOf(pipe, service), observedOf(pipe, run), presenceOf(service));
-    if (action === "wait") await this.#wait(pipe, service?.state);
-    else if (action === "watch") await this.#watch(pipe, run);
-    else if (action === "start" && !this.#tasks.mayStart(id)) return;
-    else if (action !== "rest") this.#tasks.run(id, () => this.#actions[action](pipe));
+    if (action === "wait") return this.#wait(pipe, service?.state);
+    if (action === "watch") return this.#watch(pipe, run);
+    if (action === "start" && !this.#tasks.mayStart(id)) return undefined;
+    if (action !== "rest") this.#tasks.run(id, () => this.#actions[action](pipe));
+    return undefined;
   }
 
   readonly #actions = {
@@ -159,20 +165,16 @@ export class PipesSupervisor {
   };
 
   /** The service is stopped or failed: no workers until it runs again. */
-  async #wait(pipe: Pipe, serviceState: string | undefined): Promise<void> {
+  #wait(pipe: Pipe, serviceState: string | undefined): Promise<void> | undefined {
     const reason = `waiting for the service. Current state: ${serviceState ?? "deleted"}`;
-    if (!shows(pipe, "Stopped", reason)) await this.#setState(pipe, "Stopped", reason);
-  }
-
-  async #watch(pipe: Pipe, run: Run | undefined): Promise<void> {
-    this.#tasks.runs(pipe.id);
-    await this.#show(pipe, run);
+    return shows(pipe, "Stopped", reason) ? undefined : this.#setState(pipe, "Stopped", reason);
   }
 
   /** Writes the state that the workers report. */
-  async #show(pipe: Pipe, run: Run | undefined): Promise<void> {
-    const shown = shownState((run?.workers ?? []).map((worker) => worker.status));
-    if (!shows(pipe, shown.state, shown.reason)) await this.#setState(pipe, shown.state, shown.reason);
+  #watch(pipe: Pipe, run: Run | undefined): Promise<void> | undefined {
+    this.#tasks.runs(pipe.id);
+    const { state, reason } = shownState((run?.workers ?? []).map((worker) => worker.status));
+    return shows(pipe, state, reason) ? undefined : this.#setState(pipe, state, reason);
   }
 
   async #start(pipe: Pipe): Promise<void> {
