@@ -28,6 +28,11 @@ type Batch = SourceBatch<ObjectDurable>;
 /** Pages of a listing that are read before their files are loaded, so that the progress gauge knows the total. */
 const pagesAhead = 100;
 
+/** What a listing has found: its last key, or the one before it; and whether one call was enough. */
+type Listed = { readonly last: string | undefined; readonly isOnePage: boolean };
+/** Where the next look at old keys begins, and whether no key follows this one. */
+type Swept = { readonly next: string | undefined; readonly isLast: boolean };
+
 export type ObjectSourceParts = {
   readonly config: ObjectStorageConfig;
   readonly context: SourceContext<ObjectDurable>;
@@ -84,15 +89,29 @@ export class ObjectSource implements Source<ObjectDurable> {
       if (this.#config.skipInitialLoad !== true) yield* this.#readFrom(from, signal);
       return yield* this.#readQueue(this.#queue, this.#deliveries, signal);
     }
-    let tail = yield* this.#readFrom(from, signal);
-    if (this.#config.isContinuous !== true) return;
+    const first = yield* this.#readFrom(from, signal);
+    if (this.#config.isContinuous === true) yield* this.#poll(first, from === this.#config.startAfter, signal);
+  }
+
+  /** `isAll`: the listing began at the first key. */
+  async *#poll({ last, isOnePage }: Listed, isAll: boolean, signal: AbortSignal): AsyncGenerator<Batch> {
+    const start = this.#config.startAfter;
+    let tail = last;
     let sweep: string | undefined;
+    // One call then finds new objects and those that arrive late with a smaller key.
+    let fitsOnePage = isAll && isOnePage;
     while (!signal.aborted) {
       await sleep(Number(this.#context.settings.object_storage_polling_interval_ms), signal);
       if (signal.aborted) return;
       const before = tail;
-      tail = yield* this.#readFrom(tail, signal);
-      if (before !== undefined) sweep = yield* this.#sweepPage(sweep, before, signal);
+      const read: Listed = yield* this.#readFrom(fitsOnePage ? start : tail, signal, tail);
+      tail = read.last;
+      if (fitsOnePage) fitsOnePage = read.isOnePage;
+      else if (before !== undefined) {
+        const swept: Swept = yield* this.#sweepPage(sweep, before, signal);
+        fitsOnePage = sweep === undefined && swept.isLast;
+        sweep = swept.next;
+      }
     }
   }
 
@@ -113,15 +132,17 @@ export class ObjectSource implements Source<ObjectDurable> {
     }
   }
 
-  /** All objects after the key; returns the last key listed. */
-  async *#readFrom(after: string | undefined, signal: AbortSignal): AsyncGenerator<Batch, string | undefined> {
-    let last = after;
+  /** All objects after the key. `tail` is the last key that was listed before. */
+  async *#readFrom(after: string | undefined, signal: AbortSignal, tail = after): AsyncGenerator<Batch, Listed> {
+    let last = tail;
+    let pages = 0;
     for await (const page of prefetch(this.#pages(after, signal), pagesAhead)) {
       yield* this.#batchesOf(page.fresh, signal, page.listed);
       last = page.last ?? last;
+      pages += 1;
     }
-    if (last !== undefined && last !== after) await this.#tracker.moveCursor(last);
-    return last;
+    if (last !== undefined && last !== tail) await this.#tracker.moveCursor(last);
+    return { last, isOnePage: pages === 1 };
   }
 
   async *#pages(after: string | undefined, signal: AbortSignal) {
@@ -132,7 +153,7 @@ export class ObjectSource implements Source<ObjectDurable> {
       const { fresh, replaced } = await this.#tracker.news(this.#wanted(page.files));
       await this.#skipReplaced(replaced);
       this.#tracker.take(fresh);
-      this.#tracker.report({ listMs: Math.round(performance.now() - started) });
+      this.#tracker.listed(Math.round(performance.now() - started));
       const listed = { keys: page.files.map((file) => file.key), after: from, more: page.more };
       yield { fresh, last: page.last, listed };
       more = page.more;
@@ -144,18 +165,14 @@ export class ObjectSource implements Source<ObjectDurable> {
    * One page of the keys that were passed long ago, advancing with every poll: finds objects that arrived late with a
    * smaller key, at the constant cost of one LIST call.
    */
-  async *#sweepPage(
-    from: string | undefined,
-    end: string,
-    signal: AbortSignal,
-  ): AsyncGenerator<Batch, string | undefined> {
+  async *#sweepPage(from: string | undefined, end: string, signal: AbortSignal): AsyncGenerator<Batch, Swept> {
     const page = await this.#store.list(this.#pattern.prefix, from ?? this.#config.startAfter, signal);
     const { fresh, replaced } = await this.#tracker.news(this.#wanted(page.files));
     await this.#skipReplaced(replaced);
     this.#tracker.take(fresh);
     yield* this.#batchesOf(fresh, signal);
     const passedEnd = page.last === undefined || Buffer.compare(Buffer.from(page.last), Buffer.from(end)) >= 0;
-    return page.more && !passedEnd ? page.last : undefined;
+    return { next: page.more && !passedEnd ? page.last : undefined, isLast: !page.more };
   }
 
   async *#batchesOf(files: readonly ObjectFile[], signal: AbortSignal, page?: ListedPage): AsyncGenerator<Batch> {

@@ -2,6 +2,7 @@
  * The state of objects: which versions are done (durable marks), which are in progress (memory), and up to which key
  * everything is done (the cursor, also a mark). Progress gauges are derived from it.
  */
+import { createHash } from "node:crypto";
 import { marks } from "../../marks.ts";
 import type { SourceContext } from "../../source.ts";
 import type { FileMark, ObjectDurable } from "../durable.ts";
@@ -10,6 +11,9 @@ import { compareKeys } from "./glob.ts";
 
 const fileMark = (key: string) => `o:${key}` as const;
 
+/** Changes of the time that a listing takes are reported from this share and this many ms on. */
+const noticeable = { share: 0.25, ms: 20 };
+
 export class Tracker {
   readonly #context: SourceContext<ObjectDurable>;
   /** Versions handed out and not yet durable. */
@@ -17,6 +21,10 @@ export class Tracker {
   #found = { files: 0, bytes: 0 };
   #done = { files: 0, bytes: 0 };
   readonly #startedAt = Date.now();
+  /** A digest of the files that were looked up last, when all of them were known. */
+  #known: string | undefined;
+  #listMs = 0;
+  #hasReported = false;
 
   constructor(context: SourceContext<ObjectDurable>) {
     this.#context = context;
@@ -28,6 +36,7 @@ export class Tracker {
    */
   forget(): void {
     this.#onTheirWay.clear();
+    this.#known = undefined;
     this.#found = { ...this.#done };
   }
 
@@ -47,6 +56,10 @@ export class Tracker {
    * loaded with other content are returned in `replaced`.
    */
   async news(files: readonly ObjectFile[]): Promise<{ fresh: ObjectFile[]; replaced: ObjectFile[] }> {
+    // Only this replica writes the marks of its objects: a listing without a change needs no look at them.
+    const digest = digestOf(files);
+    if (files.length === 0 || digest === this.#known) return { fresh: [], replaced: [] };
+    const isOpen = files.some((file) => this.#onTheirWay.has(file.key));
     const known = await this.#context.ledger.marks(files.map((file) => fileMark(file.key)));
     const fresh: ObjectFile[] = [];
     const replaced: ObjectFile[] = [];
@@ -57,7 +70,15 @@ export class Tracker {
       else if (mark.result === "again") fresh.push({ ...file, again: mark.again ?? 1 });
       else if (mark.etag !== file.etag) replaced.push(mark.again === undefined ? file : { ...file, again: mark.again });
     }
+    this.#known = isOpen || fresh.length + replaced.length > 0 ? undefined : digest;
     return { fresh, replaced };
+  }
+
+  /** Reports the time of a listing, when it differs noticeably from the one before. */
+  listed(ms: number): void {
+    if (Math.abs(ms - this.#listMs) < Math.max(noticeable.ms, noticeable.share * this.#listMs)) return;
+    this.#listMs = ms;
+    this.report({ listMs: ms });
   }
 
   /** What the objects that are to be loaded once more begin with. */
@@ -78,7 +99,8 @@ export class Tracker {
       if (!this.#onTheirWay.has(file.key)) this.#add(this.#found, file);
       this.#onTheirWay.set(file.key, { file, foundAt: this.#onTheirWay.get(file.key)?.foundAt ?? Date.now() });
     }
-    this.report();
+    // Once also for nothing: a pipe without objects is not behind.
+    if (this.#onTheirWay.size > 0 || !this.#hasReported) this.report();
   }
 
   finish(keys: readonly string[]): void {
@@ -92,6 +114,7 @@ export class Tracker {
   }
 
   report(gauges: Readonly<Record<string, number>> = {}): void {
+    this.#hasReported = true;
     const filesPending = this.#found.files - this.#done.files;
     const bytesPending = this.#found.bytes - this.#done.bytes;
     const seconds = (Date.now() - this.#startedAt) / 1000;
@@ -128,4 +151,10 @@ export function marksOf(files: readonly ObjectFile[], result: FileMark["result"]
 
 export function sortByKey(files: readonly ObjectFile[]): ObjectFile[] {
   return [...files].sort((a, b) => compareKeys(a.key, b.key));
+}
+
+function digestOf(files: readonly ObjectFile[]): string {
+  return createHash("sha256")
+    .update(JSON.stringify(files.map(({ key, etag }) => [key, etag])))
+    .digest("base64");
 }

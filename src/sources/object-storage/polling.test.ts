@@ -1,0 +1,162 @@
+/** Polls of a continuous pipe: what they find, and what they ask for when there is nothing to find. */
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { keptMarks, testContext } from "../../../harness/sources/source-context.ts";
+import type { Json } from "../../lib/json.ts";
+import { type ObjectDurable, objectShapes } from "./durable.ts";
+import { ObjectSource } from "./source.ts";
+import type { ObjectFile, ObjectStore } from "./stores/store.ts";
+
+const keysPerPage = 4;
+
+/** Objects in memory, and the keys after which they were listed. */
+class MemoryStore implements ObjectStore {
+  readonly objects = new Map<string, string>();
+  readonly lists: (string | undefined)[] = [];
+
+  async list(prefix: string, after: string | undefined) {
+    this.lists.push(after);
+    const keys = [...this.objects.keys()].filter((key) => key.startsWith(prefix) && key > (after ?? "")).sort();
+    const files = keys
+      .slice(0, keysPerPage)
+      .map((key): ObjectFile => ({ key, etag: this.objects.get(key) as string, size: 1 }));
+    return { files, more: keys.length > keysPerPage, last: files.at(-1)?.key };
+  }
+
+  pathOf(key: string): string {
+    return key;
+  }
+
+  async reader(keys: readonly string[]) {
+    return { head: "memory(", params: { keys: JSON.stringify(keys) } };
+  }
+
+  head(): never {
+    throw new Error("nothing here is decompressed");
+  }
+
+  download(): never {
+    throw new Error("nothing here is decompressed");
+  }
+
+  close(): void {}
+}
+
+const running: { stop: AbortController; ended: Promise<void> }[] = [];
+afterEach(async () => {
+  for (const { stop, ended } of running.splice(0)) {
+    stop.abort();
+    await ended;
+  }
+});
+
+/** A pipe over these objects that makes every batch durable at once. */
+function poll(...keys: string[]) {
+  const store = new MemoryStore();
+  for (const key of keys) store.objects.set(key, "v1");
+  const seen = { loaded: [] as string[], refused: [] as string[], marks: 0, reports: 0 };
+  const kept = keptMarks<ObjectDurable>(objectShapes, new Map<string, Json>());
+  const marks: typeof kept.marks = (wanted) => {
+    seen.marks += 1;
+    return kept.marks(wanted);
+  };
+  const context = testContext<ObjectDurable>({
+    settings: {
+      object_storage_polling_interval_ms: 1,
+      object_storage_max_file_count: 10,
+      object_storage_max_insert_bytes: 2 ** 30,
+    },
+    ledger: {
+      ...kept,
+      marks,
+      reject: async (records) => void seen.refused.push(...records.map(({ origin }) => origin)),
+    },
+    progress: { report: () => (seen.reports += 1) },
+  });
+  const config = { url: "http://host/bucket/in/*.json", isContinuous: true };
+  const source = new ObjectSource({ config, context, store, pattern: "in/*.json" });
+  const stop = new AbortController();
+  const load = async () => {
+    for await (const batch of source.read(new Map(), stop.signal)) {
+      await context.ledger.note(batch.marks ?? {}, {});
+      await source.acknowledge(batch);
+      seen.loaded.push(...batch.replay.files.map(({ key }) => key));
+    }
+  };
+  running.push({ stop, ended: load() });
+  const polls = async (further: number) => {
+    const before = store.lists.length;
+    await vi.waitFor(() => expect(store.lists.length).toBeGreaterThanOrEqual(before + further), 60_000);
+  };
+  const loads = async (...expected: string[]) =>
+    await vi.waitFor(() => expect(seen.loaded.toSorted()).toEqual(expected.toSorted()), 60_000);
+  return { store, seen, polls, loads };
+}
+
+describe("objects on one page", () => {
+  test("at rest a poll is one LIST from the first key, without a look at marks and without a report", async () => {
+    const { store, seen, polls, loads } = poll("in/b.json", "in/c.json");
+    await loads("in/b.json", "in/c.json");
+    await polls(4);
+    const before = { ...seen, lists: store.lists.length };
+    await polls(6);
+    expect(seen.marks).toBe(before.marks);
+    expect(seen.reports).toBe(before.reports);
+    expect(new Set(store.lists.slice(before.lists))).toEqual(new Set([undefined]));
+  });
+
+  test("new, late and replaced objects are found", async () => {
+    const { store, seen, polls, loads } = poll("in/b.json");
+    await loads("in/b.json");
+    await polls(3);
+    store.objects.set("in/c.json", "v1");
+    await loads("in/b.json", "in/c.json");
+    store.objects.set("in/a.json", "v1");
+    await loads("in/a.json", "in/b.json", "in/c.json");
+    store.objects.set("in/b.json", "v2");
+    await vi.waitFor(() => expect(seen.refused).toEqual(["in/b.json"]), 60_000);
+    await polls(4);
+    expect(seen.refused).toEqual(["in/b.json"]);
+    expect(seen.loaded.length).toBe(3);
+  });
+
+  test("a pipe without an object finds the first one", async () => {
+    const { store, polls, loads } = poll();
+    await polls(3);
+    store.objects.set("in/a.json", "v1");
+    await loads("in/a.json");
+  });
+});
+
+describe("more objects than a page shows", () => {
+  const old = Array.from({ length: 2 * keysPerPage + 1 }, (_, i) => `in/m${i}.json`);
+
+  test("a poll lists behind the last key, and one page of the old keys", async () => {
+    const { store, polls, loads } = poll(...old);
+    await loads(...old);
+    await polls(4);
+    const before = store.lists.length;
+    await polls(8);
+    const tail = store.lists.slice(before).filter((after) => after === old.at(-1)).length;
+    expect(tail).toBeGreaterThanOrEqual(3);
+    store.objects.set("in/a.json", "v1");
+    store.objects.set("in/z.json", "v1");
+    await loads(...old, "in/a.json", "in/z.json");
+  });
+
+  test("a listing that grows beyond its page, or shrinks to it, misses nothing", async () => {
+    const { store, polls, loads } = poll("in/m0.json");
+    await loads("in/m0.json");
+    await polls(3);
+    for (const key of old) store.objects.set(key, "v1");
+    await loads(...old);
+    for (const key of old.slice(1)) store.objects.delete(key);
+    await polls(12);
+    store.objects.set("in/a.json", "v1");
+    store.objects.set("in/z.json", "v1");
+    await loads(...old, "in/a.json", "in/z.json");
+    await polls(8);
+    const before = store.lists.length;
+    await polls(4);
+    expect(new Set(store.lists.slice(before))).toEqual(new Set([undefined]));
+  });
+});
