@@ -5,6 +5,7 @@
 import { abortable, sleep } from "../../lib/abort.ts";
 import { assignedWorker } from "../../lib/assign.ts";
 import { AppError, publicMessage } from "../../lib/errors.ts";
+import { untilTick } from "../../lib/ticks.ts";
 import type { RowEncoder } from "../messages/formats/encoder.ts";
 import type { LaneBatches } from "../messages/lane-batches.ts";
 import type { SourceContext } from "../source.ts";
@@ -25,7 +26,7 @@ import { isPassing, kafkaCodes, nameOf } from "./protocol/error-codes.ts";
 import { emptyMessage, type KafkaMessage, offsetBehind, RecordCursor } from "./protocol/records.ts";
 import { brokerKey, partitionKey, type Troubles } from "./troubles.ts";
 
-/** Maximum delay until new partitions and topics are detected. */
+/** Maximum delay until new partitions and topics are detected. The pipes of a worker look at the same time. */
 const metadataEveryMs = 5_000;
 const settlePauseMs = 200;
 const fetchWaitMs = 500;
@@ -94,7 +95,7 @@ export class PartitionReader {
         await this.#look();
         const onAbort = () => this.#lookAgain.abort();
         this.#signal.addEventListener("abort", onAbort);
-        await sleep(metadataEveryMs, this.#lookAgain.signal);
+        await untilTick(metadataEveryMs, this.#lookAgain.signal);
         this.#signal.removeEventListener("abort", onAbort);
         // Electing leaders takes a moment: this pause limits metadata requests.
         await sleep(settlePauseMs, this.#signal);
@@ -197,8 +198,9 @@ export class PartitionReader {
         await batches.change(fetchWaitMs, this.#signal);
         continue;
       }
+      let fetched: readonly FetchedPartition[];
       try {
-        const fetched = await abortable(inHand.answer, this.#signal);
+        fetched = await abortable(inHand.answer, this.#signal);
         context.progress.answered();
         asked = this.#ask(broker, fetched, memories[(turn + 1) % 2] as AnswerMemory);
         for (const answer of fetched) await this.#take(answer);
@@ -208,7 +210,9 @@ export class PartitionReader {
         throw error;
       }
       for (const partition of inHand.partitions) partition.busy -= 1;
-      batches.added();
+      // Nobody waits for a response without records of partitions that stay with this broker.
+      const isNothing = fetched.every(({ errorCode, records }) => errorCode === 0 && records.length === 0);
+      if (!isNothing || inHand.partitions.some(({ leader }) => leader !== broker)) batches.added();
       lag.report();
     }
   }

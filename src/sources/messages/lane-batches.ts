@@ -3,7 +3,6 @@
  * handed out one per lane at a time, so that a slow lane does not delay the others. Open batches and those in progress
  * stay within a memory budget: producers check for room before they read on.
  */
-import { childOf, sleep } from "../../lib/abort.ts";
 import type { BatchLimits } from "./limits.ts";
 import type { Position, SourceMessage } from "./message.ts";
 import type { MessageBatch } from "./message-batch.ts";
@@ -119,12 +118,19 @@ export class LaneBatches<M extends SourceMessage> {
   }
 
   /** Waits until something is added, handed out or finished, but at most this long. */
-  async change(limitMs: number, signal: AbortSignal): Promise<void> {
-    using waiting = childOf(signal);
-    const wake = () => waiting.abort();
-    this.#waiting.add(wake);
-    await sleep(limitMs, waiting.signal);
-    this.#waiting.delete(wake);
+  change(limitMs: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal.aborted) return resolve();
+      const done = () => {
+        clearTimeout(timer);
+        this.#waiting.delete(done);
+        signal.removeEventListener("abort", done);
+        resolve();
+      };
+      const timer = setTimeout(done, limitMs);
+      this.#waiting.add(done);
+      signal.addEventListener("abort", done);
+    });
   }
 
   /** Something was added that `next` may be waiting for. */

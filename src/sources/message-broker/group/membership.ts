@@ -28,7 +28,8 @@ import { findCoordinator, metadata } from "../protocol/requests.ts";
 const protocol = "millrace";
 /** The group drops a dead member after this time; its successor replaces it immediately, by its instance id. */
 const sessionMs = 20_000;
-const heartbeatMs = 3_000;
+/** Nothing waits for a rebalance: a third of the session is soon enough to notice one. */
+const heartbeatMs = 6_000;
 const rejoinPauseMs = 5_000;
 const leaveWithinMs = 2_000;
 

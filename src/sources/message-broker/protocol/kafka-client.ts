@@ -36,6 +36,7 @@ export class KafkaClient implements BrokerClient {
   readonly #seeds: readonly BrokerAddress[];
   readonly #connections: BrokerConnections;
   readonly #release: () => void;
+  readonly #lent: Lent | undefined;
   /** A fetch waits at the broker, and later requests on the same connection wait with it. */
   readonly #fetching: BrokerConnections;
   #brokers: ReadonlyMap<number, BrokerAddress> = new Map();
@@ -48,6 +49,7 @@ export class KafkaClient implements BrokerClient {
   /** With `lent` connections, short requests use those. */
   constructor(access: BrokerAccess, clientId: string, lent?: Lent) {
     this.#seeds = access.brokers;
+    this.#lent = lent;
     this.#connections = lent?.connections ?? new BrokerConnections(access, clientId);
     this.#release = () => (lent === undefined ? this.#connections.close() : lent.release());
     this.#fetching = new BrokerConnections(access, clientId);
@@ -64,8 +66,8 @@ export class KafkaClient implements BrokerClient {
 
   async #metadata(names: readonly string[] | undefined): Promise<Metadata["topics"]> {
     return await orSourceError(async () => {
-      const connection = await this.#anyBroker();
-      const { brokers, clusterId, topics } = await connection.send(metadata(names));
+      const asking = names === undefined ? undefined : this.#lent?.metadata(names);
+      const { brokers, clusterId, topics } = await (asking ?? (await this.#anyBroker()).send(metadata(names)));
       this.#brokers = brokers;
       this.#clusterId = clusterId;
       for (const topic of topics) this.#topics.set(topic.name, topic);

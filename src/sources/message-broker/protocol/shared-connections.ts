@@ -4,13 +4,17 @@
  */
 import type { BrokerAccess } from "../access.ts";
 import { BrokerConnections } from "./connections.ts";
+import { MergedMetadata } from "./merged-metadata.ts";
+import { type Metadata, metadata } from "./requests.ts";
 
-type Shared = { readonly connections: BrokerConnections; users: number };
+type Shared = { readonly connections: BrokerConnections; readonly metadata: MergedMetadata; users: number };
 
 const open = new Map<string, Shared>();
 
 export type Lent = {
   readonly connections: BrokerConnections;
+  /** The topics with these names. */
+  metadata(names: readonly string[]): Promise<Metadata>;
   /** Returns them; the last user closes them. */
   release(): void;
 };
@@ -20,15 +24,13 @@ const clientId = "millrace";
 
 export function lendConnections(access: BrokerAccess): Lent {
   const key = keyOf(access);
-  const shared = (key === undefined ? undefined : open.get(key)) ?? {
-    connections: new BrokerConnections(access, clientId),
-    users: 0,
-  };
+  const shared = (key === undefined ? undefined : open.get(key)) ?? startShared(access);
   shared.users += 1;
   if (key !== undefined) open.set(key, shared);
   let isLent = true;
   return {
     connections: shared.connections,
+    metadata: (names) => shared.metadata.ask(names),
     release: () => {
       if (!isLent) return;
       isLent = false;
@@ -38,6 +40,18 @@ export function lendConnections(access: BrokerAccess): Lent {
       shared.connections.close();
     },
   };
+}
+
+function startShared(access: BrokerAccess): Shared {
+  const connections = new BrokerConnections(access, clientId);
+  let brokers = access.brokers;
+  const merged = new MergedMetadata(async (names) => {
+    const connection = await connections.any([...brokers, ...access.brokers]);
+    const found = await connection.send(metadata(names));
+    brokers = [...found.brokers.values()];
+    return found;
+  });
+  return { connections, metadata: merged, users: 0 };
 }
 
 /** Equal for the same brokers, certificates and login; undefined for tokens, which belong to one pipe. */
