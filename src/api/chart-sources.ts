@@ -2,80 +2,33 @@
  * Sources of charts (observability API): which table a series reads and how. The terms are those of the HyperDX API.
  */
 import { z } from "zod";
-import { metricTypes, refuseMisspelt } from "./charts.ts";
-import { operation, plainText, timestamp, uuid, version } from "./operation.ts";
+import { keptMembersOf, readMembersOf, rollupOf } from "./chart-source-members.ts";
+import { knownObject } from "./known-members.ts";
+import { operation, timestamp, uuid, version } from "./operation.ts";
 
-export const chartSourceKinds = ["log", "trace", "metric", "table"] as const;
+/** Members that the server sets: a client that sends a record back sends them too. */
+export const setByServer = ["id", "version", "createdAt", "updatedAt"] as const;
 
-const expression = plainText(1, 4096);
-const tableName = plainText(1, 206);
+const ignored = z.unknown().optional().describe("Set by the server; a value that is sent has no effect");
 
-/** Members of other clients are kept and shown; one that looks like a misspelt member is refused. */
-function keeping<Shape extends z.ZodRawShape>(shape: Shape) {
-  return z.looseObject(shape).superRefine((body, context) => refuseMisspelt(body, shape, context));
+/** The HyperDX API sends null for a member that is not set. */
+function nullableToo<Shape extends z.ZodRawShape>(shape: Shape): Shape {
+  const members = Object.entries(shape).map(([name, schema]) => {
+    const isOptional = schema instanceof z.ZodOptional && name !== "serviceId" && name !== "connection";
+    return [name, isOptional ? schema.nullable() : schema];
+  });
+  return Object.fromEntries(members) as Shape;
 }
 
-export const rollup = keeping({
-  databaseName: tableName,
-  tableName,
-  timestampColumn: plainText(1, 200).describe("Column with the start of the rollup's buckets"),
-  minGranularity: z.enum(["1s", "30s", "1m", "5m", "10m", "15m", "30m", "1h", "2h", "6h", "12h", "1d"]),
-  dimensionColumns: z
-    .string()
-    .max(4096)
-    .default("")
-    .describe("Comma-separated columns that are copied from the source's table"),
-  minDate: timestamp.optional().describe("Time from which the rollup is complete"),
-  aggregatedColumns: z
-    .array(
-      keeping({
-        aggFn: z.enum(["count", "sum", "min", "max", "avg", "count_distinct"]),
-        sourceColumn: plainText(1, 200).optional().describe("Column that is aggregated; absent for count"),
-        mvColumn: plainText(1, 200).describe("Column of the rollup that holds the aggregate or its state"),
-      }),
-    )
-    .min(1)
-    .max(100),
-}).meta({ id: "Rollup" });
+const rollup = rollupOf(knownObject).meta({ id: "Rollup" });
 
-const metricTables = keeping(
-  Object.fromEntries(metricTypes.map((type) => [type, tableName.optional()])) as MetricTablesShape,
-).refine((tables) => metricTypes.some((type) => tables[type] !== undefined), {
-  error: "must name a table for at least one of gauge, sum and histogram",
-});
-type MetricTablesShape = Record<(typeof metricTypes)[number], z.ZodOptional<typeof tableName>>;
-
-const members = {
-  name: plainText(1, 256),
-  kind: z.enum(chartSourceKinds),
-  serviceId: uuid.optional().describe("The service that holds the table"),
-  connection: uuid.optional().describe("Alias of serviceId"),
-  from: keeping({ databaseName: tableName, tableName: z.string().max(206).default("") }),
-  timestampValueExpression: expression
-    .optional()
-    .describe(
-      "Time of a row: a column or SQL expression, or a comma-separated list of them. Default for metrics: TimeUnix",
-    ),
-  implicitColumnExpression: expression.optional().describe("Text that is searched for bare words of a filter"),
-  defaultTableSelectExpression: z.string().max(4096).optional(),
-  bodyExpression: expression.optional(),
-  serviceNameExpression: expression.optional(),
-  severityTextExpression: expression.optional(),
-  durationExpression: expression.optional(),
-  resourceAttributesExpression: expression.optional(),
-  eventAttributesExpression: expression.optional(),
-  sampleRateExpression: expression.optional().describe("Number of rows that a sampled row represents"),
-  section: z.string().max(256).optional(),
-  disabled: z.boolean().optional(),
-  metricTables: metricTables.optional(),
-  materializedViews: z
-    .array(rollup)
-    .max(20)
-    .optional()
-    .describe("Rollups of the table; used when they give the same result"),
-};
-
-export const sourceBody = keeping(members)
+export const sourceBody = knownObject({
+  ...nullableToo({ ...readMembersOf(knownObject, rollup), ...keptMembersOf(knownObject) }),
+  ...(Object.fromEntries(setByServer.map((name) => [name, ignored])) as Record<
+    (typeof setByServer)[number],
+    typeof ignored
+  >),
+})
   .superRefine((body, context) => {
     const fail = (path: string, message: string) => context.addIssue({ code: "custom", path: [path], message });
     if (body.serviceId === undefined && body.connection === undefined) fail("serviceId", "is required");
@@ -83,20 +36,26 @@ export const sourceBody = keeping(members)
       fail("connection", "must be equal to serviceId");
     }
     if (body.kind === "metric") {
-      if (body.metricTables === undefined) fail("metricTables", "is required for metric sources");
+      if (body.metricTables == null) fail("metricTables", "is required for metric sources");
     } else {
       if (body.from.tableName === "") fail("from.tableName", "is required");
-      if (body.timestampValueExpression === undefined) fail("timestampValueExpression", "is required");
+      if (body.timestampValueExpression == null) fail("timestampValueExpression", "is required");
+    }
+    if (body.kind === "session" && body.traceSourceId == null) {
+      fail("traceSourceId", "is required for session sources");
     }
   })
   .meta({ id: "SourceRequest" });
 
-export const sourceRecord = z
-  .looseObject({
+/** As stored: earlier versions kept members of every name and type. */
+export const storedSource = z.looseObject(readMembersOf(z.looseObject, rollupOf(z.looseObject)));
+
+export const sourceRecord = storedSource
+  .extend({
     id: uuid,
-    ...members,
     serviceId: uuid,
     connection: uuid,
+    ...keptMembersOf(z.looseObject),
     version,
     createdAt: timestamp,
     updatedAt: timestamp,

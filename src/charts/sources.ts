@@ -1,23 +1,24 @@
 /** Sources between the store and the interface. */
 
-import { type SourceBody, type SourceRecord, sourceBody } from "../api/chart-sources.ts";
+import { type SourceBody, type SourceRecord, setByServer, storedSource } from "../api/chart-sources.ts";
 import { metricTypes, type SeriesItem } from "../api/charts.ts";
+import { withoutNulls } from "../api/operation.ts";
 import type { ChartSource, ChartSourceContent } from "../store/chart-sources.ts";
 import { badRequest } from "./errors.ts";
 
-/** Members of a record that the server sets: a client that sends a record back sends them too. */
-const setByServer = ["id", "serviceId", "connection", "version", "createdAt", "updatedAt"];
+/** Members of a body that are no part of its definition. */
+const apart = ["serviceId", "connection", ...setByServer];
 
 /** What the store keeps of a validated body. */
 export function sourceContent(body: SourceBody): ChartSourceContent {
   const serviceId = (body.serviceId ?? body.connection) as string;
-  const kept = Object.entries(body).filter(([name]) => !setByServer.includes(name));
+  const kept = Object.entries(withoutNulls(body)).filter(([name]) => !apart.includes(name));
   const definition = Object.fromEntries(kept);
   return { serviceId, name: body.name, kind: body.kind, definition };
 }
 
 export function chartSourceRecordOf(row: ChartSource): SourceRecord {
-  const definition = sourceBody.parse({ ...row.definition, serviceId: row.serviceId });
+  const definition = storedSource.parse({ ...row.definition, serviceId: row.serviceId });
   return {
     ...definition,
     id: row.id,
@@ -42,6 +43,7 @@ export function targetOf(source: SourceRecord, asked: string | undefined, path: 
   if (source.kind !== "metric") return { table: source.from.tableName, metric: undefined };
   const tables = source.metricTables ?? {};
   const known = metricTypes.filter((type) => tables[type] !== undefined);
+  if (known.length === 0) throw badRequest(path, `the source has no table for ${metricTypes.join(", ")}`);
   // With one kind of metric in the source there is nothing to choose.
   const wanted = asked ?? (known.length === 1 ? known[0] : undefined);
   if (wanted === undefined) throw badRequest(path, `name one of ${known.join(", ")}`);

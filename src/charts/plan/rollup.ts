@@ -13,7 +13,7 @@ import type { TableSchema } from "../columns/schema.ts";
 import { type ConditionOf, conditionsOf, groupExpressions, integersOf } from "./conditions.ts";
 import { alias } from "./events.ts";
 import { ExpressionTypes, type TypedExpression } from "./expression-types.ts";
-import { granularityMs } from "./granularity.ts";
+import { sizeMsOf } from "./granularity.ts";
 import type { PlanInput, QueryPlan, Series } from "./plan.ts";
 import { instant, rowTime } from "./row-time.ts";
 
@@ -26,7 +26,7 @@ type Combine = "sum" | "min" | "max";
 export async function planRollup(input: PlanInput, tables: readonly RollupTable[]): Promise<QueryPlan | undefined> {
   // A rollup counts rows, not what sampled rows stand for.
   if (input.source.sampleRateExpression !== undefined) return undefined;
-  const size = ({ rollup }: RollupTable) => granularityMs[rollup.minGranularity];
+  const size = ({ rollup }: RollupTable) => sizeMsOf(rollup.minGranularity);
   for (const table of [...tables].sort((a, b) => size(b) - size(a))) {
     const span = wholeBuckets(input, table.rollup);
     if (span === undefined) continue;
@@ -40,7 +40,7 @@ type Span = { readonly fromMs: number; readonly untilMs: number };
 
 /** The part of the range that whole buckets of the rollup cover. */
 function wholeBuckets({ range, buckets }: PlanInput, rollup: Rollup): Span | undefined {
-  const size = granularityMs[rollup.minGranularity];
+  const size = sizeMsOf(rollup.minGranularity);
   if (!buckets.isOne && (buckets.zone !== "UTC" || buckets.sizeMs % size !== 0)) return undefined;
   const complete = rollup.minDate === undefined ? 0 : Date.parse(rollup.minDate);
   const fromMs = Math.ceil(Math.max(range.startMs, complete) / size) * size;
