@@ -271,6 +271,8 @@ export const requestExamples: Readonly<Record<string, readonly Example[]>> = {
       },
     },
   ],
+  createConnection: [{ title: "Refused", body: { name: "local", host: "http://localhost:8123" } }],
+  replaceConnection: [{ title: "Refused", body: { name: "local", host: "http://localhost:8123" } }],
   createSource: [
     {
       title: "A table of logs",

@@ -5,6 +5,7 @@ import { backupOperations } from "./backups.ts";
 import { cdcScalingOperations } from "./cdc-scaling.ts";
 import { chartSourceOperations } from "./chart-sources.ts";
 import { chartOperations } from "./charts.ts";
+import { connectionOperations } from "./connections.ts";
 import { exploreOperations } from "./explore.ts";
 import { historyOperations } from "./history.ts";
 import { identityOperations } from "./identity.ts";
@@ -57,6 +58,7 @@ export const observabilityOperations = {
   ...chartOperations,
   ...chartSourceOperations,
   ...exploreOperations,
+  ...connectionOperations,
 };
 
 export type ObservabilityOperations = typeof observabilityOperations;

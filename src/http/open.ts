@@ -34,9 +34,6 @@ import { activityHandlers } from "./handlers/activities.ts";
 import { auditHandlers } from "./handlers/audit.ts";
 import { type BackupDeps, backupHandlers } from "./handlers/backups.ts";
 import { cdcScalingHandlers } from "./handlers/cdc-scaling.ts";
-import { chartSourceHandlers } from "./handlers/chart-sources.ts";
-import { chartHandlers } from "./handlers/charts.ts";
-import { exploreHandlers } from "./handlers/explore.ts";
 import { historyHandlers } from "./handlers/history.ts";
 import { type IdentityDeps, identityHandlers } from "./handlers/identity.ts";
 import { type AfterAttempt, leftoverHandlers } from "./handlers/leftovers.ts";
@@ -57,6 +54,7 @@ import { tableHandlers } from "./handlers/tables.ts";
 import { fixedHeaders } from "./headers.ts";
 import { hostInUrl, requireKnownHost } from "./hosts.ts";
 import { processSamples, serviceSamples } from "./metrics.ts";
+import { observabilityHandlers } from "./observability.ts";
 import { addPages, type PageOptions } from "./pages.ts";
 import { RateLimiter } from "./rate-limit.ts";
 import { createApiServer } from "./server.ts";
@@ -130,7 +128,7 @@ export async function openHttp(options: HttpOptions): Promise<Http> {
     activities: stores.activities,
     sampledRevision: () => `${stores.definitionRevision()} ${options.pipes.vitals.revision()}`,
     management: { operations: managementOperations, handlers: managementHandlers(options, shared) },
-    observability: { operations: observabilityOperations, handlers: observabilityHandlers(options, shared) },
+    observability: { operations: observabilityOperations, handlers: observabilityHandlers({ ...options, ...shared }) },
     cloudMembers: stores.cloudMembers,
     version: options.version,
   };
@@ -296,15 +294,6 @@ function backupDeps({ config, stores, services: engines, backups: room }: HttpOp
     retention: (serviceId) => room.reconciler.retention(serviceId),
     rescan: (scope, waiting) => rescan({ backupLocation: room.backupLocation, backups }, scope, waiting),
     poke: () => room.loop.poke(),
-  };
-}
-
-function observabilityHandlers({ stores, charts }: HttpOptions, { limits }: Shared) {
-  const { chartSources: sources, services } = stores;
-  return {
-    ...chartHandlers(charts.charts),
-    ...chartSourceHandlers({ sources, services, limits }),
-    ...exploreHandlers({ ...charts, services }),
   };
 }
 

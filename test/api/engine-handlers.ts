@@ -6,8 +6,6 @@ import { openCharts } from "../../src/charts/open.ts";
 import { loadConfig, settingOrigins } from "../../src/config.ts";
 import { stateOf } from "../../src/confinement/state.ts";
 import { Upstreams } from "../../src/endpoint/proxy/upstream.ts";
-import { chartHandlers } from "../../src/http/handlers/charts.ts";
-import { exploreHandlers } from "../../src/http/handlers/explore.ts";
 import { queryHandlers } from "../../src/http/handlers/queries.ts";
 import { queryEndpointHandlers } from "../../src/http/handlers/query-endpoints.ts";
 import { queryLogHandlers } from "../../src/http/handlers/query-log.ts";
@@ -46,8 +44,8 @@ export function engineHandlers({ services, pipes, queryEndpoints, credentials }:
   };
 }
 
-export function chartsWithoutEngine({ chartSources, services }: Stores) {
+/** The room of charts, whose services never run. */
+export function chartsWithoutEngine({ chartSources }: Stores) {
   const engines = { acquire: noEngine, observe: () => undefined };
-  const room = openCharts({ config: loadConfig({}, {}), sources: chartSources, engines });
-  return { ...chartHandlers(room.charts), ...exploreHandlers({ ...room, services }) };
+  return openCharts({ config: loadConfig({}, {}), sources: chartSources, engines });
 }

@@ -46,6 +46,7 @@ export async function fillOrganization(api: Api, name: string): Promise<FilledOr
     ids: {
       ...{ organizationId, serviceId: service.id, keyId: reader.keyId, tokenId: token.id, ...stored, userName },
       ...{ sessionId: reader.sessionId, savedObjectId: saved.id, activityId: listed.result.activities[0].id },
+      connectionId: service.id,
       ...{ queryId: randomUUID(), database: `database_of_${name}`, table: `table_of_${name}`, id: source.body.data.id },
     },
     keys: { admin: admin.key, developer: developer.key, read_only: reader.key },

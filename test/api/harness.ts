@@ -20,7 +20,6 @@ import { activityHandlers } from "../../src/http/handlers/activities.ts";
 import { auditHandlers } from "../../src/http/handlers/audit.ts";
 import { backupHandlers } from "../../src/http/handlers/backups.ts";
 import { cdcScalingHandlers } from "../../src/http/handlers/cdc-scaling.ts";
-import { chartSourceHandlers } from "../../src/http/handlers/chart-sources.ts";
 import type { ConnectionDeps } from "../../src/http/handlers/external-services.ts";
 import { historyHandlers } from "../../src/http/handlers/history.ts";
 import { identityHandlers } from "../../src/http/handlers/identity.ts";
@@ -35,6 +34,7 @@ import { savedObjectHandlers } from "../../src/http/handlers/saved-objects.ts";
 import { serviceMoveHandlers } from "../../src/http/handlers/service-moves.ts";
 import { serviceHandlers } from "../../src/http/handlers/services.ts";
 import { requireKnownHost } from "../../src/http/hosts.ts";
+import { observabilityHandlers } from "../../src/http/observability.ts";
 import { addPages } from "../../src/http/pages.ts";
 import { RateLimiter } from "../../src/http/rate-limit.ts";
 import { createApiServer } from "../../src/http/server.ts";
@@ -207,14 +207,10 @@ async function serverOf(options: ApiOptions, parts: Parts): Promise<FastifyInsta
     },
     observability: {
       operations: observabilityOperations,
-      handlers: {
-        ...chartsWithoutEngine(stores),
-        ...chartSourceHandlers({
-          sources: stores.chartSources,
-          services: stores.services,
-          limits: options.limits ?? limits,
-        }),
-      },
+      handlers: observabilityHandlers({
+        ...{ stores, charts: chartsWithoutEngine(stores), limits: options.limits ?? limits },
+        endpoint: { protocol: "http", host: "127.0.0.1" },
+      }),
     },
     cloudMembers: stores.cloudMembers,
     version: "0.0.0",
