@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { sourceBody } from "./chart-sources.ts";
 import { chartMeta, endMilliseconds, metricTypes, milliseconds, wakeMember } from "./charts.ts";
-import { operation, uuid } from "./operation.ts";
+import { operation, timestamp, uuid } from "./operation.ts";
 
 const sourceId = z.string().min(1).max(100);
 const text = z.string().max(32_768);
@@ -25,25 +25,54 @@ function checkRange({ startTime, endTime }: Range, context: z.RefinementCtx): vo
   }
 }
 
+/** A time in ms, or as ISO 8601 text, as the HyperDX API takes it. */
+function moment(inMilliseconds: z.ZodType<number>, description: string) {
+  const parsed = (value: unknown) =>
+    typeof value === "string" && timestamp.safeParse(value).success ? Date.parse(value) : value;
+  return z
+    .preprocess(parsed, inMilliseconds)
+    .optional()
+    .meta({ type: ["integer", "string"] })
+    .describe(description);
+}
+
 export const searchRequest = z
   .strictObject({
     sourceId,
-    startTime: milliseconds.describe("Start of the range in ms, inclusive"),
-    endTime: endMilliseconds.describe("End of the range in ms, inclusive"),
+    startTime: moment(
+      milliseconds,
+      "Start of the range, inclusive, in ms or ISO 8601; default: 15 minutes before its end",
+    ),
+    endTime: moment(endMilliseconds, "End of the range, inclusive, in ms or ISO 8601; default: now"),
     ...filter,
     select: text
       .optional()
       .describe(
         "Comma list of columns, paths and SQL expressions, each with AS name if wanted; default: the source's defaultTableSelectExpression, or all columns",
       ),
-    orderBy: text.optional().describe("Column, path or SQL expression to sort by; default: the time of a row"),
-    order: z.enum(["asc", "desc"]).default("desc").describe("Direction of the sort; missing values come last"),
-    limit: z.int().min(1).max(1000).default(100).describe("Most rows of a page"),
+    orderBy: text
+      .optional()
+      .describe(
+        "Column, path or SQL expression to sort by, with ASC or DESC after it in place of order; default: the time of a row",
+      ),
+    order: z.enum(["asc", "desc"]).optional().describe("Direction of the sort, default desc; missing values come last"),
+    limit: z.int().min(1).max(1000).optional().describe("Most rows of a page; default 100"),
+    maxResults: z.int().min(1).max(2000).optional().describe("The same, in place of limit"),
+    offset: z.int().min(0).max(10_000).optional().describe("Rows to leave out at the beginning, in place of cursor"),
     cursor: z.string().max(65_536).optional().describe("nextCursor of the page before; all else stays the same"),
     metricDataType,
     wake: wakeMember,
   })
-  .superRefine(checkRange)
+  .superRefine((body, context) => {
+    const fail = (path: string, message: string) => context.addIssue({ code: "custom", path: [path], message });
+    const { startTime, endTime, limit, maxResults, offset, cursor } = body;
+    if (startTime !== undefined && endTime !== undefined) checkRange(body, context);
+    if (limit !== undefined && maxResults !== undefined)
+      fail("maxResults", "stands in place of limit; send one of them");
+    if (cursor === undefined) return;
+    if (offset !== undefined) fail("offset", "stands in place of cursor; send one of them");
+    if (startTime === undefined || endTime === undefined) fail("cursor", "needs startTime and endTime");
+  })
   .meta({ id: "SearchRequest" });
 
 export type SearchRequest = z.output<typeof searchRequest>;
@@ -58,7 +87,11 @@ const searchResponse = z
     data: z
       .array(z.record(z.string(), z.unknown()))
       .describe("Rows. Integers beyond 2^53 and decimals are text, so that no digit is lost"),
-    nextCursor: z.string().optional().describe("For the next page; absent on the last one"),
+    rows: z.int().min(0).describe("Number of rows in data"),
+    nextCursor: z
+      .string()
+      .optional()
+      .describe("For the next page; absent on the last one, and for requests with an offset or without a range"),
     meta: readMeta.extend({
       columns: z.array(z.object({ name: z.string(), type: z.string() })).describe("What each row has, in order"),
       warnings,

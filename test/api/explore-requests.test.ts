@@ -1,6 +1,7 @@
 /** Validation of searches, field and value queries. */
 import { expect, test } from "vitest";
 import { exploreOperations, searchRequest } from "../../src/api/explore.ts";
+import { rowsRequestOf } from "../../src/charts/explore/rows-request.ts";
 
 const t0 = Date.UTC(2024, 4, 1);
 const range = { startTime: t0, endTime: t0 + 1000 };
@@ -11,7 +12,30 @@ const issues = (result: { error?: { issues: { path: PropertyKey[] }[] } | undefi
 
 test("a search is newest first, a hundred rows, and may wake the service", () => {
   const parsed = searchRequest.parse({ sourceId: "s", ...range });
-  expect(parsed).toMatchObject({ order: "desc", limit: 100, where: "", whereLanguage: "lucene", wake: "auto" });
+  expect(parsed).toMatchObject({ where: "", whereLanguage: "lucene", wake: "auto" });
+  expect(rowsRequestOf(parsed, t0)).toMatchObject({ ...range, order: "desc", limit: 100, offset: 0, isPaged: true });
+});
+
+test("a search may have the form of the HyperDX API", () => {
+  const sent = { startTime: "2024-05-01T00:00:00.000Z", endTime: "2024-05-01T01:00:00+01:00", orderBy: "n ASC" };
+  const parsed = searchRequest.parse({ sourceId: "s", ...sent, maxResults: 2000, offset: 20 });
+  expect(rowsRequestOf(parsed, 0)).toMatchObject({
+    ...{ startTime: t0, endTime: t0, orderBy: "n", order: "asc", limit: 2000, offset: 20, isPaged: false },
+  });
+  const without = rowsRequestOf(searchRequest.parse({ sourceId: "s" }), t0);
+  expect(without).toMatchObject({ startTime: t0 - 900_000, endTime: t0, isPaged: false });
+});
+
+test.each([
+  ["n", undefined, "n", "desc"],
+  ["lower(a) desc", undefined, "lower(a)", "desc"],
+  ["a DESC", "asc", "a", "asc"],
+  ["desc", undefined, "desc", "desc"],
+  ["", undefined, undefined, "desc"],
+] as const)("orderBy %j with order %j sorts by %j, %s", (orderBy, order, expression, direction) => {
+  const parsed = searchRequest.parse({ sourceId: "s", orderBy, order });
+  const { orderBy: by, order: how } = rowsRequestOf(parsed, t0);
+  expect([by, how]).toEqual([expression, direction]);
 });
 
 test.each([
@@ -21,7 +45,13 @@ test.each([
   [{ wake: "no" }, "wake"],
   [{ startTime: t0 + 5000 }, "endTime"],
   [{ endTime: 1_714_557_600 }, "endTime"],
-  [{ maxResults: 5 }, ""],
+  [{ maxResults: 2001 }, "maxResults"],
+  [{ maxResults: 5, limit: 5 }, "maxResults"],
+  [{ offset: 10_001 }, "offset"],
+  [{ offset: 1, cursor: "c" }, "offset"],
+  [{ startTime: undefined, cursor: "c" }, "cursor"],
+  [{ startTime: "yesterday" }, "startTime"],
+  [{ groupBy: [] }, ""],
 ])("%j is refused", (extra, path) => {
   expect(issues(searchRequest.safeParse({ sourceId: "s", ...range, ...extra }))).toEqual([path]);
 });

@@ -35,6 +35,21 @@ const search = (extra: Partial<SearchRequest>) =>
     caller,
   );
 
+test("an offset and a number of rows give the same rows as pages", async () => {
+  await engine.client.command(
+    `INSERT INTO c.sorted (ts, s, n, f) SELECT toDateTime('2024-05-01 10:00:00') + number, toString(number), number % 3, 1
+     FROM numbers(40)`,
+  );
+  const all = (await search({ sourceId: "sorted", limit: 1000 })).data;
+  const part = await search({ sourceId: "sorted", maxResults: 15, offset: 10 });
+  expect(part.data).toEqual(all.slice(10, 25));
+  expect(part).toMatchObject({ rows: 15 });
+  expect(part.nextCursor).toBeUndefined();
+  const upwards = await search({ sourceId: "sorted", orderBy: "ts ASC", maxResults: 40 });
+  expect(upwards.data.map(({ ts }) => ts)).toEqual(all.map(({ ts }) => ts).reverse());
+  await engine.client.command("TRUNCATE TABLE c.sorted");
+});
+
 /** All pages; `between` runs after each. */
 async function pages(extra: Partial<SearchRequest>, between: (page: number) => Promise<void> = async () => {}) {
   const rows: Record<string, unknown>[] = [];

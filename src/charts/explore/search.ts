@@ -34,6 +34,7 @@ import {
 } from "./position.ts";
 import type { SourceRead, SourceReads } from "./reads.ts";
 import { engineRows } from "./row-text.ts";
+import { type RowsRequest, rowsRequestOf } from "./rows-request.ts";
 import { type Selected, selectedOf } from "./select-list.ts";
 
 type Page = Pick<SearchResponse, "data" | "nextCursor"> & Pick<SearchResponse["meta"], "columns" | "warnings">;
@@ -76,14 +77,16 @@ export class Search {
   async rows(request: SearchRequest, reader: Reader): Promise<SearchResponse> {
     requireTimeZone(request.timezone);
     const { sourceId, ...asked } = request;
-    const work = (read: SourceRead) => pageOf(request, read);
+    const wanted = rowsRequestOf(request, Date.now());
+    const work = (read: SourceRead) => pageOf(wanted, read);
     const { result, meta } = await this.#reads.ofSource(sourceId, asked, reader, work);
     const { data, nextCursor, columns, warnings } = result;
-    return { data, ...(nextCursor !== undefined && { nextCursor }), meta: { ...meta, columns, warnings } };
+    const next = nextCursor !== undefined && wanted.isPaged ? { nextCursor } : {};
+    return { data, rows: data.length, ...next, meta: { ...meta, columns, warnings } };
   }
 }
 
-async function pageOf(request: SearchRequest, read: SourceRead): Promise<Page> {
+async function pageOf(request: RowsRequest, read: SourceRead): Promise<Page> {
   const warnings: string[] = [];
   const { where, whereLanguage } = request;
   const item = seriesItem.parse({ sourceId: request.sourceId, aggFn: "count", where, whereLanguage });
@@ -91,11 +94,11 @@ async function pageOf(request: SearchRequest, read: SourceRead): Promise<Page> {
   const warn = (path: string, message: string) => void warnings.push(`${path}: ${message}`);
   try {
     const plan = await planOf(request, { ...read, series, warn });
-    const { sourceId, limit: _, cursor, wake: __, ...same } = request;
+    const { sourceId, limit, offset, isPaged: _, cursor, wake: __, ...same } = request;
     const of = digestOf([sourceId, read.source.updatedAt, same]);
     const after = cursor === undefined ? undefined : readCursor(cursor, of, plan.keys.length);
-    const reach = await reachOf(plan, after, request.limit, read);
-    return { ...(await rowsOf(plan, { after, reach, limit: request.limit, of }, read)), warnings };
+    const reach = await reachOf(plan, after, offset + limit, read);
+    return { ...(await rowsOf(plan, { after, reach, limit, offset, of }, read)), warnings };
   } catch (error) {
     throw await locateError(error, { series, schema: read.schema, typesOf: read.typesOf });
   }
@@ -103,7 +106,7 @@ async function pageOf(request: SearchRequest, read: SourceRead): Promise<Page> {
 
 type Input = SourceRead & { readonly series: readonly Series[]; warn(path: string, message: string): void };
 
-async function planOf(request: SearchRequest, input: Input): Promise<Plan> {
+async function planOf(request: RowsRequest, input: Input): Promise<Plan> {
   const { source, schema } = input;
   const params = new Params();
   const [condition] = await conditionsOf({ ...input, buckets: { zone: request.timezone } }, params);
@@ -168,7 +171,7 @@ function keysOf(
 async function reachOf(
   { params, keys, from, prefix }: Plan,
   after: PagePosition | undefined,
-  limit: number,
+  rows: number,
   read: SourceRead,
 ): Promise<KeyValue | undefined> {
   const [first] = keys;
@@ -176,7 +179,7 @@ async function reachOf(
   const beyond = after === undefined ? [] : [isAfter([first], after.values, params, false)];
   const text = await read.query(
     `SELECT ${keyText(first)} AS ${prefix}0 ${[from, ...beyond].join(" AND ")}
-ORDER BY ${sortTerms([first]).join(", ")} LIMIT 1 OFFSET ${limit} FORMAT JSONCompactEachRow`,
+ORDER BY ${sortTerms([first]).join(", ")} LIMIT 1 OFFSET ${rows} FORMAT JSONCompactEachRow`,
     { params: params.values(), settings },
   );
   return text.trim() === "" ? undefined : ((JSON.parse(text) as KeyValue[])[0] as KeyValue);
@@ -186,10 +189,12 @@ type Stretch = {
   readonly after: PagePosition | undefined;
   readonly reach: KeyValue | undefined;
   readonly limit: number;
+  /** Zero after a position. */
+  readonly offset: number;
   readonly of: string;
 };
 
-async function rowsOf(plan: Plan, { after, reach, limit, of }: Stretch, read: SourceRead) {
+async function rowsOf(plan: Plan, { after, reach, limit, offset, of }: Stretch, read: SourceRead) {
   const { params, selected, keys, from, prefix } = plan;
   const conditions = [
     ...(after === undefined ? [] : [isNotBefore(keys[0], after.values[0] ?? null, params)]),
@@ -200,7 +205,7 @@ async function rowsOf(plan: Plan, { after, reach, limit, of }: Stretch, read: So
   const shown = [...keys.map(keyText), ...selected.map(({ sql }) => sql)];
   const sql = `SELECT ${shown.map((one, i) => `${one} AS ${prefix}${i}`).join(", ")}
 ${[from, ...conditions].join(" AND ")}
-ORDER BY ${sortTerms(keys).join(", ")} LIMIT ${limit + 1} OFFSET ${after?.seen ?? 0}
+ORDER BY ${sortTerms(keys).join(", ")} LIMIT ${limit + 1} OFFSET ${after?.seen ?? offset}
 FORMAT JSONCompactEachRowWithNamesAndTypes`;
   if (isTooLong({ sql, params })) throw new AppError("BAD_REQUEST", tooLong);
   const { columns, rows } = await engineRows(
