@@ -3,13 +3,8 @@
  */
 import { z } from "zod";
 import { keptMembersOf, readMembersOf, rollupOf } from "./chart-source-members.ts";
-import { knownObject } from "./known-members.ts";
+import { knownObject, setByServer } from "./known-members.ts";
 import { operation, timestamp, uuid, version } from "./operation.ts";
-
-/** Members that the server sets: a client that sends a record back sends them too. */
-export const setByServer = ["id", "version", "createdAt", "updatedAt"] as const;
-
-const ignored = z.unknown().optional().describe("Set by the server; a value that is sent has no effect");
 
 /** The HyperDX API sends null for a member that is not set. */
 function nullableToo<Shape extends z.ZodRawShape>(shape: Shape): Shape {
@@ -24,10 +19,7 @@ const rollup = rollupOf(knownObject).meta({ id: "Rollup" });
 
 export const sourceBody = knownObject({
   ...nullableToo({ ...readMembersOf(knownObject, rollup), ...keptMembersOf(knownObject) }),
-  ...(Object.fromEntries(setByServer.map((name) => [name, ignored])) as Record<
-    (typeof setByServer)[number],
-    typeof ignored
-  >),
+  ...setByServer,
 })
   .superRefine((body, context) => {
     const fail = (path: string, message: string) => context.addIssue({ code: "custom", path: [path], message });

@@ -25,6 +25,27 @@ const bucket = {
 };
 const broker = { brokers: "broker-1:9092,broker-2:9092", topics: "orders", format: "JSONEachRow" };
 
+const sourceId = "00000000-0000-4000-8000-000000000000";
+const savedSearch = {
+  title: "Errors of a service",
+  body: { name: "Errors", sourceId, where: "Service:web SeverityText:error", orderBy: "Timestamp DESC", tags: ["web"] },
+};
+const dashboard = {
+  title: "Errors by service",
+  body: {
+    name: "Errors",
+    tiles: [
+      {
+        ...{ name: "Errors", x: 0, y: 0, w: 12, h: 4 },
+        config: {
+          ...{ displayType: "line", sourceId, groupBy: "Service" },
+          select: [{ aggFn: "count", where: "SeverityText:error", whereLanguage: "lucene" }],
+        },
+      },
+    ],
+  },
+};
+
 export const requestExamples: Readonly<Record<string, readonly Example[]>> = {
   updateOrganization: [{ title: "Rename", body: { name: "Acme" } }],
   createKey: [{ title: "A read-only key", body: { name: "grafana", roles: ["read_only"] } }],
@@ -271,6 +292,11 @@ export const requestExamples: Readonly<Record<string, readonly Example[]>> = {
       },
     },
   ],
+  createSavedSearch: [savedSearch],
+  replaceSavedSearch: [savedSearch],
+  createDashboard: [dashboard],
+  validateDashboard: [dashboard],
+  replaceDashboard: [dashboard],
   createConnection: [{ title: "Refused", body: { name: "local", host: "http://localhost:8123" } }],
   replaceConnection: [{ title: "Refused", body: { name: "local", host: "http://localhost:8123" } }],
   createSource: [

@@ -19,3 +19,8 @@ export function knownObject<Shape extends z.ZodRawShape>(shape: Shape) {
     .superRefine((body, context) => refuseUnknown(body, shape, context))
     .meta({ additionalProperties: false });
 }
+
+const ignored = z.unknown().optional().describe("Set by the server; a value that is sent has no effect");
+
+/** Members that the server sets: a client that sends a record back sends them too. */
+export const setByServer = { id: ignored, version: ignored, createdAt: ignored, updatedAt: ignored };

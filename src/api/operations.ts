@@ -6,6 +6,7 @@ import { cdcScalingOperations } from "./cdc-scaling.ts";
 import { chartSourceOperations } from "./chart-sources.ts";
 import { chartOperations } from "./charts.ts";
 import { connectionOperations } from "./connections.ts";
+import { dashboardOperations } from "./dashboards.ts";
 import { exploreOperations } from "./explore.ts";
 import { historyOperations } from "./history.ts";
 import { identityOperations } from "./identity.ts";
@@ -22,6 +23,7 @@ import { prometheusOperations } from "./prometheus.ts";
 import { queryOperations } from "./queries.ts";
 import { queryEndpointOperations } from "./query-endpoints.ts";
 import { savedObjectOperations } from "./saved-objects.ts";
+import { savedSearchOperations } from "./saved-searches.ts";
 import { serviceMoveOperations } from "./service-moves.ts";
 import { serviceOperations } from "./services.ts";
 import { systemOperations } from "./system.ts";
@@ -59,6 +61,8 @@ export const observabilityOperations = {
   ...chartSourceOperations,
   ...exploreOperations,
   ...connectionOperations,
+  ...savedSearchOperations,
+  ...dashboardOperations,
 };
 
 export type ObservabilityOperations = typeof observabilityOperations;

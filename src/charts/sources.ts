@@ -1,13 +1,14 @@
 /** Sources between the store and the interface. */
 
-import { type SourceBody, type SourceRecord, setByServer, storedSource } from "../api/chart-sources.ts";
+import { type SourceBody, type SourceRecord, storedSource } from "../api/chart-sources.ts";
 import { metricTypes, type SeriesItem } from "../api/charts.ts";
+import { setByServer } from "../api/known-members.ts";
 import { withoutNulls } from "../api/operation.ts";
 import type { ChartSource, ChartSourceContent } from "../store/chart-sources.ts";
 import { badRequest } from "./errors.ts";
 
 /** Members of a body that are no part of its definition. */
-const apart = ["serviceId", "connection", ...setByServer];
+const apart = ["serviceId", "connection", ...Object.keys(setByServer)];
 
 /** What the store keeps of a validated body. */
 export function sourceContent(body: SourceBody): ChartSourceContent {

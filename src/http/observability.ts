@@ -6,10 +6,11 @@ import { chartSourceHandlers } from "./handlers/chart-sources.ts";
 import { chartHandlers } from "./handlers/charts.ts";
 import { connectionHandlers } from "./handlers/connections.ts";
 import { exploreHandlers } from "./handlers/explore.ts";
+import { savedDocumentHandlers } from "./handlers/saved-documents.ts";
 import type { EndpointFacts } from "./views/services.ts";
 
 export type ObservabilityParts = {
-  readonly stores: Pick<Stores, "chartSources" | "services">;
+  readonly stores: Pick<Stores, "chartSources" | "services" | "credentials" | "savedSearches" | "dashboards">;
   readonly charts: ChartsRoom;
   readonly limits: OrganizationLimits;
   readonly endpoint: EndpointFacts;
@@ -22,5 +23,6 @@ export function observabilityHandlers({ stores, charts, limits, endpoint }: Obse
     ...chartSourceHandlers({ sources, services, limits }),
     ...exploreHandlers({ ...charts, services }),
     ...connectionHandlers({ services, endpoint }),
+    ...savedDocumentHandlers({ ...stores, sources, limits }),
   };
 }

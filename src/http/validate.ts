@@ -21,6 +21,12 @@ export function validateQuery(schema: z.ZodObject | undefined, query: unknown): 
   return schema && validate(schema, query, "query");
 }
 
+/** The issues of such an error. Throws every other error. */
+export function issuesOf(error: unknown): { path: string; message: string }[] {
+  if (!(error instanceof AppError) || error.issues === undefined) throw error;
+  return error.issues.map(({ path, message }) => ({ path, message }));
+}
+
 function invalid(issues: readonly Issue[], where: string): AppError {
   const summary = issues
     .slice(0, 5)

@@ -100,6 +100,8 @@ const nameQueries: Readonly<Record<string, string>> = {
   accessToken: "SELECT name FROM access_tokens WHERE id = ?",
   leftover: "SELECT name FROM leftovers WHERE id = ?",
   source: "SELECT name FROM chart_sources WHERE id = ?",
+  savedSearch: "SELECT name FROM saved_objects WHERE id = ?",
+  dashboard: "SELECT name FROM saved_objects WHERE id = ?",
 };
 
 type ActivityRow = Omit<ActivityRecord, "id" | "fields"> & { readonly seq: number; readonly fields: string | null };

@@ -27,6 +27,7 @@ import { PipeSnapshots } from "./pipe-snapshots.ts";
 import { PipeStore } from "./pipes.ts";
 import { QueryEndpointStore } from "./query-endpoints.ts";
 import { RestoreStore } from "./restores.ts";
+import { SavedDocumentStore } from "./saved-documents.ts";
 import { SavedObjectStore } from "./saved-objects.ts";
 import { loadOrCreateKey, Sealer } from "./secrets.ts";
 import { ConnectionPasswords } from "./service-connections.ts";
@@ -70,6 +71,8 @@ export type Stores = {
   readonly cdcScaling: CdcScalingStore;
   close(): Promise<void>;
   readonly savedObjects: SavedObjectStore;
+  readonly savedSearches: SavedDocumentStore;
+  readonly dashboards: SavedDocumentStore;
 };
 
 /** Renew the lease every `renewEveryMs`. */
@@ -205,5 +208,7 @@ function storesOf(db: Database, dataDir: string, key: Buffer): Stores {
       await db.close();
     },
     savedObjects: new SavedObjectStore(db),
+    savedSearches: new SavedDocumentStore(db, "savedSearch"),
+    dashboards: new SavedDocumentStore(db, "tiledDashboard"),
   };
 }

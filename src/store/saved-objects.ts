@@ -1,6 +1,6 @@
 /** Queries, charts, dashboards and drafts of organizations. */
 import { randomUUID } from "node:crypto";
-import type { savedObjectKinds } from "../api/saved-objects.ts";
+import { savedObjectKinds } from "../api/saved-objects.ts";
 import { columnsOf } from "./columns.ts";
 import type { Database } from "./database.ts";
 import { type Limit, requireRoom } from "./limits.ts";
@@ -35,7 +35,9 @@ type SummaryRow = {
 };
 
 const summaryColumns = "id, kind, name, version, created_by, updated_by, created_at, updated_at";
-const visible = "organization_id = ? AND (private_to IS NULL OR private_to = ?)";
+/** Not the documents of the observability API, which have a store of their own. */
+const kinds = savedObjectKinds.map((kind) => `'${kind}'`).join(", ");
+const visible = `organization_id = ? AND (private_to IS NULL OR private_to = ?) AND kind IN (${kinds})`;
 
 export class SavedObjectStore {
   readonly #db: Database;

@@ -38,6 +38,7 @@ export async function fillOrganization(api: Api, name: string): Promise<FilledOr
     auth: `Bearer ${accessToken}`,
     body: { ...chartSource, from: { databaseName: "default", tableName: "logs" }, timestampValueExpression: "t" },
   });
+  const { savedSearchId, dashboardId } = await documents(api, `Bearer ${accessToken}`, source.body.data.id);
   const openApiKeys = [admin, reader].map(({ keyId }) => keyId);
   await api.queryEndpoints.set(service.id, { roles: ["sql_console_read_only"], openApiKeys, allowedOrigins: "" });
   const stored = await storedObjects(api, organizationId, service.id);
@@ -46,12 +47,22 @@ export async function fillOrganization(api: Api, name: string): Promise<FilledOr
     ids: {
       ...{ organizationId, serviceId: service.id, keyId: reader.keyId, tokenId: token.id, ...stored, userName },
       ...{ sessionId: reader.sessionId, savedObjectId: saved.id, activityId: listed.result.activities[0].id },
-      connectionId: service.id,
+      ...{ connectionId: service.id, savedSearchId, dashboardId },
       ...{ queryId: randomUUID(), database: `database_of_${name}`, table: `table_of_${name}`, id: source.body.data.id },
     },
     keys: { admin: admin.key, developer: developer.key, read_only: reader.key },
     sessions: { admin: admin.session, developer: developer.session, read_only: reader.session },
     token: { auth: `Bearer ${accessToken}` },
+  };
+}
+
+/** What the observability API keeps for a source. */
+async function documents(api: Api, auth: string, sourceId: string) {
+  const made = async (path: string, body: object) =>
+    (await api.call("POST", path, { auth, body })).body.data.id as string;
+  return {
+    savedSearchId: await made("/api/v2/saved-searches", { name: "search", sourceId }),
+    dashboardId: await made("/api/v2/dashboards", { name: "dashboard", tiles: [] }),
   };
 }
 
