@@ -111,6 +111,22 @@ export const routes = {
   listFields: {"api":"observability","method":"GET","path":"/api/v2/sources/{id}/fields","query":["startTime","endTime","metricDataType","wake"]},
   listFieldValues: {"api":"observability","method":"GET","path":"/api/v2/sources/{id}/fieldValues","query":["startTime","endTime","metricDataType","wake","field","prefix","where","whereLanguage","timezone","limit"]},
   suggestSources: {"api":"observability","method":"GET","path":"/api/v2/sourceSuggestions","query":["serviceId","wake"]},
+  listConnections: {"api":"observability","method":"GET","path":"/api/v2/connections","query":[]},
+  getConnection: {"api":"observability","method":"GET","path":"/api/v2/connections/{connectionId}","query":[]},
+  createConnection: {"api":"observability","method":"POST","path":"/api/v2/connections","query":[]},
+  replaceConnection: {"api":"observability","method":"PUT","path":"/api/v2/connections/{connectionId}","query":[]},
+  deleteConnection: {"api":"observability","method":"DELETE","path":"/api/v2/connections/{connectionId}","query":[]},
+  listSavedSearches: {"api":"observability","method":"GET","path":"/api/v2/saved-searches","query":["limit","offset"]},
+  createSavedSearch: {"api":"observability","method":"POST","path":"/api/v2/saved-searches","query":[]},
+  getSavedSearch: {"api":"observability","method":"GET","path":"/api/v2/saved-searches/{savedSearchId}","query":[]},
+  replaceSavedSearch: {"api":"observability","method":"PUT","path":"/api/v2/saved-searches/{savedSearchId}","query":[]},
+  deleteSavedSearch: {"api":"observability","method":"DELETE","path":"/api/v2/saved-searches/{savedSearchId}","query":[]},
+  listDashboards: {"api":"observability","method":"GET","path":"/api/v2/dashboards","query":["limit","offset"]},
+  createDashboard: {"api":"observability","method":"POST","path":"/api/v2/dashboards","query":[]},
+  validateDashboard: {"api":"observability","method":"POST","path":"/api/v2/dashboards/validate","query":[]},
+  getDashboard: {"api":"observability","method":"GET","path":"/api/v2/dashboards/{dashboardId}","query":[]},
+  replaceDashboard: {"api":"observability","method":"PUT","path":"/api/v2/dashboards/{dashboardId}","query":[]},
+  deleteDashboard: {"api":"observability","method":"DELETE","path":"/api/v2/dashboards/{dashboardId}","query":[]},
 } as const satisfies Record<string, Route>;
 
 /** Members of the kinds of sources that a pipe can change, and those that are secret. */
