@@ -16,12 +16,18 @@ export interface Queries {
   run(sql: string, ...params: SqlValue[]): Promise<number>;
 }
 
+/**
+ * Whose rows a transaction reads and writes. `holder`: the body first compares a lease, and no process without this
+ * lease writes these rows. Postgres then compares the transaction with no other one.
+ */
+export type RowsOf = "anybody" | "holder";
+
 export interface Database extends Queries {
   /**
    * Runs the body's statements as one atomic, serialised transaction; an exception rolls all of it back. On Postgres
    * the body is called again after a conflict with another process: it must change nothing but the database.
    */
-  transaction<T>(body: (tx: Queries) => Promise<T>): Promise<T>;
+  transaction<T>(body: (tx: Queries) => Promise<T>, rows?: RowsOf): Promise<T>;
   /** Raised by every write before its promise resolves: while it is unchanged, reads return the same. Starts at 0. */
   revision(): number;
   /** Where other processes write, raised every second, and part of `revision`; otherwise always 0. */
@@ -49,7 +55,7 @@ export function countingWrites(db: Database): Database {
     ...db,
     revision: () => revision + db.othersRevision(),
     run: (sql, ...params) => counted(db.run(sql, ...params)),
-    transaction: (body) => counted(db.transaction(body)),
+    transaction: (body, rows) => counted(db.transaction(body, rows)),
   };
 }
 

@@ -1,6 +1,7 @@
 /**
- * Small writes of many callers in one transaction: each transaction waits for the disk, and one wait does for all that
- * are asked for in the same turn of the event loop. A write that fails takes none of the others with it.
+ * Small writes of many callers in one transaction, to rows of which the callers have the leases: each transaction waits
+ * for the disk, and one wait does for all that are asked for in the same turn of the event loop. A write that fails
+ * takes none of the others with it.
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Database, Queries } from "./database.ts";
@@ -48,7 +49,7 @@ export class GroupedWrites {
         // Of an attempt that was taken back.
         failed.clear();
         await allOrEach(tx, group, failed);
-      });
+      }, "holder");
     } catch (error) {
       if (this.#waiting === group) this.#waiting = [];
       for (const { reject } of group) reject(error);

@@ -1,14 +1,20 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { newPipe, newService } from "../../harness/new-pipe.ts";
 import { openTestDatabase } from "../../harness/stores.ts";
 import type { Database } from "./database.ts";
-import { fenced, ServerLease } from "./leases.ts";
+import { isLedHere, SharedLeases } from "./leases.ts";
+import { Ledger } from "./ledger.ts";
 import { OrganizationStore } from "./organizations.ts";
+import { PipeStore } from "./pipes.ts";
+import { Sealer } from "./secrets.ts";
+import { ServiceStore } from "./services.ts";
 
 let dir: string;
 let db: Database;
+const clock = { now: 0 };
 beforeEach(async () => {
   dir = mkdtempSync(join(tmpdir(), "millrace-leases-"));
   db = await openTestDatabase(dir);
@@ -18,56 +24,128 @@ afterEach(async () => {
   rmSync(dir, { recursive: true });
 });
 
-const claim = (holder: string, isExclusive = false) => ServerLease.claim(db, { holder, isExclusive, waitMs: 0 });
-const expire = () => db.run("UPDATE leases SET expires_at = 0");
-const names = async () => (await new OrganizationStore(db).list()).map(({ name }) => name);
+const of = (nodeId: string) => new SharedLeases({ db, nodeId, now: () => clock.now });
+const expire = () => db.run("UPDATE leases SET expires_at = 1");
 const lost = { code: "LEASE_LOST", status: 503 };
+const require = (leases: SharedLeases, id = "p") => db.transaction((tx) => leases.require(tx, "pipe", id));
 
-test("one server has the lease until it releases it, or renews it no more", async () => {
-  const first = await claim("a");
-  await expect(claim("b")).rejects.toThrow("another server uses this metadata database");
-  await first.release();
-  const second = await claim("b");
-  await expect(claim("a")).rejects.toThrow("another server");
+test("one process at a time has a lease: until it releases it, or renews it no more", async () => {
+  const [a, b] = [of("a"), of("b")];
+  expect(await a.claim("pipe", ["q", "p"])).toEqual(["p", "q"]);
+  expect(await b.claim("pipe", ["p", "q", "r"])).toEqual(["r"]);
+  expect(await b.free("pipe", ["p", "q", "r", "s"])).toEqual(["r", "s"]);
+  await a.release("pipe", ["p"]);
+  expect([a.holds("pipe", "p"), a.holds("pipe", "q"), a.holds("service", "q")]).toEqual([false, true, false]);
+  expect(await b.claim("pipe", ["p", "q"])).toEqual(["p"]);
   await expire();
-  await second.renew();
-  await expect(claim("a")).rejects.toThrow("another server");
+  await a.renew();
+  expect(await b.claim("pipe", ["q"])).toEqual([]);
   await expire();
-  await claim("a");
-  await expect(second.renew()).rejects.toMatchObject(lost);
+  expect(await b.claim("pipe", ["q"])).toEqual(["q"]);
 });
 
-test("a server that has lost the lease changes nothing, whichever way it writes", async () => {
-  const stale = fenced(db, await claim("a"));
-  await new OrganizationStore(stale).create("before");
+test("what another process has taken is lost: at the next write, and at the next renewal with a call", async () => {
+  const [a, b] = [of("a"), of("b")];
+  await a.claim("pipe", ["p", "q"]);
+  const heard = vi.fn();
+  a.onLost(heard);
   await expire();
-  const current = fenced(db, await claim("b"));
-  await expect(new OrganizationStore(stale).create("after")).rejects.toMatchObject(lost);
-  const insert = "INSERT INTO organizations (id, name, created_at) VALUES ('x', 'in a transaction', '')";
-  await expect(stale.transaction((tx) => tx.run(insert))).rejects.toMatchObject(lost);
-  expect(await names()).toEqual(["before"]);
-  await new OrganizationStore(current).create("of the new holder");
-  expect(await names()).toHaveLength(2);
+  await b.claim("pipe", ["p"]);
+  await expect(require(a)).rejects.toMatchObject(lost);
+  await require(b);
+  expect(heard).not.toHaveBeenCalled();
+  await a.renew();
+  expect(heard).toHaveBeenCalledTimes(1);
+  expect([a.holds("pipe", "p"), a.holds("pipe", "q")]).toEqual([false, true]);
+  await require(a, "q");
 });
 
-test("the next process of a data directory takes over at once, and the one before it has lost", async () => {
-  const before = await claim("a");
-  const after = await claim("a");
-  await expect(before.renew()).rejects.toMatchObject(lost);
-  await after.renew();
-  // The release of a lease that was lost ends no other one.
-  await before.release();
-  await expect(claim("b")).rejects.toThrow("another server");
+test("a fence is never used twice, also by a process that gets back what it had", async () => {
+  const [a, b] = [of("a"), of("b")];
+  const fences: number[] = [];
+  for (const leases of [a, b, a, a]) {
+    await expire();
+    await leases.claim("pipe", ["p"]);
+    fences.push((await db.get<{ fence: number }>("SELECT fence FROM leases"))?.fence ?? 0);
+  }
+  expect(fences).toEqual([1, 2, 3, 4]);
+  await expect(require(b)).rejects.toMatchObject(lost);
 });
 
-test("who has a database for itself does not wait for a lease", async () => {
-  await claim("a");
-  await (await claim("b", true)).renew();
+test("a process that cannot renew leaves everything five seconds before its leases end, by its own clock", async () => {
+  vi.useFakeTimers();
+  try {
+    const a = of("a");
+    const heard = vi.fn();
+    a.onLost(heard);
+    await a.claim("pipe", ["p"]);
+    clock.now += 5_000;
+    await a.renew();
+    clock.now += 9_999;
+    vi.advanceTimersByTime(9_999);
+    expect([a.holds("pipe", "p"), heard.mock.calls.length]).toEqual([true, 0]);
+    clock.now += 1;
+    vi.advanceTimersByTime(1);
+    expect([a.holds("pipe", "p"), heard.mock.calls.length]).toEqual([false, 1]);
+    await expect(require(a)).rejects.toMatchObject(lost);
+    expect(await a.claim("pipe", ["p"])).toEqual(["p"]);
+    await require(a);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
-test("holds end with the server that made them", async () => {
-  await claim("a");
-  await db.run("INSERT INTO pipe_holds (hold_id, pipe_id, expires_at) VALUES ('h', 'p', 9999999999999)");
-  await claim("a");
-  expect(await db.all("SELECT * FROM pipe_holds")).toEqual([]);
+test("nothing is left after the release of everything", async () => {
+  const [a, b] = [of("a"), of("b")];
+  await a.claim("pipe", ["p"]);
+  await a.claim("service", ["s"]);
+  await a.releaseAll();
+  expect(await b.claim("pipe", ["p"])).toEqual(["p"]);
+  expect(await b.claim("service", ["s"])).toEqual(["s"]);
+});
+
+test("a task of the installation has one process, and another one after it", async () => {
+  const [a, b] = [of("a"), of("b")];
+  expect([await isLedHere(a, "t"), await isLedHere(b, "t"), await isLedHere(a, "t")]).toEqual([true, false, true]);
+  await a.releaseAll();
+  expect([await isLedHere(b, "t"), await isLedHere(a, "t")]).toEqual([true, false]);
+});
+
+test("a process without the pipe's lease writes nothing of the pipe", async () => {
+  const sealer = new Sealer(Buffer.alloc(32));
+  const stores = { organizations: new OrganizationStore(db), services: new ServiceStore(db) };
+  const serviceId = await newService(stores);
+  const pipeId = await newPipe({ ...stores, pipes: new PipeStore(db, sealer) }, serviceId);
+  const leases = of("a");
+  const [ledger, pipes, services] = [
+    new Ledger(db, leases),
+    new PipeStore(db, sealer, leases),
+    new ServiceStore(db, leases),
+  ];
+  const intent = { batchId: "b", lane: "l", intent: {} };
+  const done = { batchId: "b", lane: "l", checkpoint: 1, marks: { m: 1 }, counts: { sentRows: 1 } };
+  const writes = (): Promise<unknown>[] => [
+    ledger.begin(pipeId, intent),
+    ledger.confirm(pipeId, done),
+    ledger.replace(pipeId, "b", []),
+    ledger.note(pipeId, {}, { sentRows: 1 }),
+    ledger.forget(pipeId, ["l"], ["m"]),
+    pipes.setState(pipeId, "Running", null, 1),
+    pipes.startOver(pipeId, "begun"),
+    pipes.startPartsOver(pipeId, {}),
+    pipes.remove(pipeId),
+    services.setState(serviceId, "running", null),
+    services.setEngineFacts(serviceId, { databaseVersion: "1" }),
+    services.remove(serviceId),
+  ];
+  for (const write of writes()) await expect(write).rejects.toMatchObject(lost);
+  await leases.claim("pipe", [pipeId]);
+  await leases.claim("service", [serviceId]);
+  await expire();
+  await of("b").claim("pipe", [pipeId]);
+  await of("b").claim("service", [serviceId]);
+  for (const write of writes()) await expect(write).rejects.toMatchObject(lost);
+  expect(await pipes.counters(pipeId)).toEqual({});
+  expect(await ledger.checkpoints(pipeId)).toEqual({});
+  expect((await pipes.find(pipeId))?.state).toBe("Provisioning");
 });

@@ -1,100 +1,213 @@
 /**
- * The lease of the server that may write: one row, with a fence that grows with every holder. Every transaction of the
- * holder compares it, so that a server that was suspended, or cut off, changes nothing after another one has taken
- * over. Only the database's clock counts. See `docs/decisions/0017-leases.md`.
+ * Who runs what: each pipe, service and task of the installation has one holder, and a fence that grows with every
+ * holder. What the holder writes about it compares the fence in its own transaction, so that a process that was
+ * suspended, or cut off, changes nothing after another one has taken over. Only the database's clock counts; the holder
+ * itself stops earlier, by its own clock. See `docs/decisions/0017-leases.md`.
  */
-import { setTimeout as delay } from "node:timers/promises";
 import { AppError } from "../lib/errors.ts";
 import type { Database, Queries } from "./database.ts";
+import { type LiveNode, leaseMs, liveNodes } from "./nodes.ts";
 
-/** Without a renewal for this long, another server may take over. */
-export const leaseMs = 15_000;
-export const renewEveryMs = 5_000;
-const lookMs = 250;
+/** `singleton`: a task that one process of the installation carries out. */
+export type LeaseKind = "pipe" | "service" | "singleton";
 
-const mine = "kind = 'singleton' AND id = 'server' AND holder = ? AND fence = ?";
+export interface Leases {
+  readonly nodeId: string;
+  /** False from the loss of the lease, or its end by the own clock, until it is claimed again. */
+  holds(kind: LeaseKind, id: string): boolean;
+  /** Throws LEASE_LOST unless this process has the lease; none can take it until the transaction ends. */
+  require(tx: Queries, kind: LeaseKind, id: string): Promise<void>;
+  /** Those that no other process has. */
+  free(kind: LeaseKind, ids: readonly string[]): Promise<string[]>;
+  /** Takes those that no other process has; returns them. */
+  claim(kind: LeaseKind, ids: readonly string[]): Promise<string[]>;
+  /** Others may take them at once. */
+  release(kind: LeaseKind, ids: readonly string[]): Promise<void>;
+  /** True of the id of another process' data directory. */
+  isElsewhere(nodeId: string | null): boolean;
+  /** From now on the others do not count on this process: it runs no pipes of theirs. */
+  leave(): Promise<void>;
+  /** The processes that share the database, this one included; empty when it has the database for itself. */
+  peers(): Promise<LiveNode[]>;
+  /** Called at once when leases are lost, or about to end without a renewal. */
+  onLost(listener: () => void): void;
+}
 
-export type ClaimOptions = {
-  /** The same for every process that runs on one data directory, one at a time. */
-  readonly holder: string;
-  /** No other process has the database open: whoever has had the lease is gone. */
-  readonly isExclusive: boolean;
-  /** How long to wait for the lease of another server to end; default: a little longer than a lease. */
-  readonly waitMs?: number;
+/** The leases of a process that has the database for itself: it holds everything. */
+export function allLeases(nodeId: string): Leases {
+  return {
+    nodeId,
+    holds: () => true,
+    require: async () => {},
+    free: async (_kind, ids) => [...ids],
+    claim: async (_kind, ids) => [...ids],
+    release: async () => {},
+    isElsewhere: () => false,
+    leave: async () => {},
+    peers: async () => [],
+    onLost: () => {},
+  };
+}
+
+/** True in the one process that carries out this task of the installation: it takes the task when nobody has it. */
+export async function isLedHere(leases: Leases, task: string): Promise<boolean> {
+  if (leases.holds("singleton", task)) return true;
+  if ((await leases.free("singleton", [task])).length === 0) return false;
+  return (await leases.claim("singleton", [task])).length > 0;
+}
+
+/** How long before the end of a lease its holder stops, if it could not renew it. */
+const marginMs = 5_000;
+/** Rows of one statement. */
+const mostRows = 200;
+
+type Row = { readonly kind: LeaseKind; readonly id: string; readonly fence: number };
+
+export type SharedLeasesOptions = {
+  readonly db: Database;
+  readonly nodeId: string;
+  /** The own clock, in ms: replaced in tests. */
+  readonly now?: () => number;
 };
 
-export class ServerLease {
+/** The leases of a process among others. Renew them every `renewEveryMs`. */
+export class SharedLeases implements Leases {
+  readonly nodeId: string;
   readonly #db: Database;
-  readonly #holder: string;
-  readonly #fence: number;
-  readonly #isExclusive: boolean;
+  readonly #now: () => number;
+  readonly #held = new Map<string, number>();
+  readonly #listeners: (() => void)[] = [];
+  /** By the own clock: not held any longer, unless renewed. */
+  #until = 0;
+  #alarm: NodeJS.Timeout | undefined;
 
-  private constructor(db: Database, { holder, isExclusive }: ClaimOptions, fence: number) {
+  constructor({ db, nodeId, now = () => performance.now() }: SharedLeasesOptions) {
     this.#db = db;
-    this.#holder = holder;
-    this.#fence = fence;
-    this.#isExclusive = isExclusive;
+    this.nodeId = nodeId;
+    this.#now = now;
   }
 
-  /** Waits for the lease of a server that does not renew it any more. Throws while another server does. */
-  static async claim(db: Database, options: ClaimOptions): Promise<ServerLease> {
-    const { waitMs = leaseMs + 2_000 } = options;
-    const deadline = performance.now() + waitMs;
-    for (;;) {
-      const fence = await db.transaction((tx) => tryClaim(tx, db.nowMs, options));
-      if (fence !== undefined) return new ServerLease(db, options, fence);
-      if (performance.now() > deadline) {
-        throw new Error("another server uses this metadata database: stop it, or wait until it is gone");
-      }
-      await delay(lookMs);
+  holds(kind: LeaseKind, id: string): boolean {
+    return this.#held.has(keyOf(kind, id)) && this.#now() < this.#until;
+  }
+
+  async require(tx: Queries, kind: LeaseKind, id: string): Promise<void> {
+    const fence = this.#held.get(keyOf(kind, id));
+    if (fence === undefined) throw lost(kind);
+    const one = "SELECT 1 AS held FROM leases WHERE kind = ? AND id = ? AND holder = ? AND fence = ? FOR SHARE";
+    if ((await tx.get(one, kind, id, this.nodeId, fence)) === undefined) throw lost(kind);
+  }
+
+  async free(kind: LeaseKind, ids: readonly string[]): Promise<string[]> {
+    if (ids.length === 0) return [];
+    const rows = await this.#db.all<{ id: string }>(
+      `SELECT id FROM leases WHERE kind = ? AND holder <> ? AND expires_at >= ${this.#db.nowMs}`,
+      ...[kind, this.nodeId],
+    );
+    const taken = new Set(rows.map(({ id }) => id));
+    return ids.filter((id) => !taken.has(id));
+  }
+
+  async claim(kind: LeaseKind, ids: readonly string[]): Promise<string[]> {
+    const claimed: string[] = [];
+    const sorted = [...ids].sort();
+    for (let at = 0; at < sorted.length; at += mostRows) {
+      claimed.push(...(await this.#claimSome(kind, sorted.slice(at, at + mostRows))));
     }
+    return claimed;
   }
 
-  /** Throws LEASE_LOST when another server has taken over; none can until the transaction ends. */
-  async require(tx: Queries): Promise<void> {
-    const one = `SELECT 1 AS held FROM leases WHERE ${mine} FOR SHARE`;
-    if ((await tx.get(one, this.#holder, this.#fence)) === undefined) throw lost();
+  async #claimSome(kind: LeaseKind, ids: readonly string[]): Promise<string[]> {
+    const began = this.#now();
+    const expires = `${this.#db.nowMs} + ${leaseMs}`;
+    const rows = await this.#db.transaction((tx) =>
+      tx.all<Row>(
+        `INSERT INTO leases (kind, id, holder, fence, expires_at)
+         VALUES ${ids.map(() => `(?, ?, ?, 1, ${expires})`).join(", ")}
+         ON CONFLICT (kind, id) DO UPDATE
+           SET holder = excluded.holder, fence = leases.fence + 1, expires_at = excluded.expires_at
+           WHERE leases.holder = excluded.holder OR leases.expires_at < ${this.#db.nowMs}
+         RETURNING kind, id, fence`,
+        ...ids.flatMap((id) => [kind, id, this.nodeId]),
+      ),
+    );
+    for (const { id, fence } of rows) this.#held.set(keyOf(kind, id), fence);
+    // Those that are held already may end earlier.
+    if (this.#held.size === rows.length) this.#holdUntil(began);
+    return rows.map(({ id }) => id);
   }
 
-  /** Call every `renewEveryMs`. Throws LEASE_LOST when another server has taken over: then this one must stop. */
+  /** In one statement. Leases that others have taken are lost. */
   async renew(): Promise<void> {
-    // Nobody looks at its end, and a disk at rest stays at rest.
-    if (this.#isExclusive) return;
-    const until = `UPDATE leases SET expires_at = ${this.#db.nowMs} + ${leaseMs} WHERE ${mine}`;
-    if ((await this.#db.run(until, this.#holder, this.#fence)) === 0) throw lost();
+    const began = this.#now();
+    const until = `UPDATE leases SET expires_at = ${this.#db.nowMs} + ${leaseMs} WHERE holder = ? AND expires_at > 0`;
+    const rows = await this.#db.transaction((tx) => tx.all<Row>(`${until} RETURNING kind, id, fence`, this.nodeId));
+    const fences = new Map(rows.map(({ kind, id, fence }) => [keyOf(kind, id), fence]));
+    const gone = [...this.#held].filter(([key, fence]) => fences.get(key) !== fence);
+    for (const [key] of gone) this.#held.delete(key);
+    this.#holdUntil(began);
+    if (gone.length > 0) this.#tell();
   }
 
-  /** Another server may start at once. */
-  async release(): Promise<void> {
-    await this.#db.run(`UPDATE leases SET expires_at = 0 WHERE ${mine}`, this.#holder, this.#fence);
+  async release(kind: LeaseKind, ids: readonly string[]): Promise<void> {
+    const own = ids.filter((id) => this.#held.delete(keyOf(kind, id)));
+    if (own.length === 0) return;
+    const among = own.map(() => "?").join(", ");
+    await this.#db.run(
+      `UPDATE leases SET expires_at = 0 WHERE holder = ? AND kind = ? AND id IN (${among})`,
+      ...[this.nodeId, kind, ...own],
+    );
+  }
+
+  /** Everything that this process has. */
+  async releaseAll(): Promise<void> {
+    clearTimeout(this.#alarm);
+    this.#held.clear();
+    await this.#db.run("UPDATE leases SET expires_at = 0 WHERE holder = ? AND expires_at > 0", this.nodeId);
+  }
+
+  isElsewhere(nodeId: string | null): boolean {
+    return nodeId !== null && nodeId !== this.nodeId;
+  }
+
+  async leave(): Promise<void> {
+    await this.#db.run("UPDATE nodes SET slots = 0 WHERE id = ?", this.nodeId);
+  }
+
+  peers(): Promise<LiveNode[]> {
+    return liveNodes(this.#db);
+  }
+
+  onLost(listener: () => void): void {
+    this.#listeners.push(listener);
+  }
+
+  #holdUntil(began: number): void {
+    this.#until = began + leaseMs - marginMs;
+    clearTimeout(this.#alarm);
+    this.#alarm = setTimeout(() => this.#expire(), this.#until - this.#now()).unref();
+  }
+
+  /** No renewal has succeeded: everything may be taken over soon, and is left before that. */
+  #expire(): void {
+    if (this.#now() < this.#until) {
+      // The timer was early.
+      this.#holdUntil(this.#until - leaseMs + marginMs);
+      return;
+    }
+    this.#held.clear();
+    this.#tell();
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
   }
 }
 
-/** The same database, whose writes are refused with LEASE_LOST when another server has taken over. */
-export function fenced(db: Database, lease: ServerLease): Database {
-  const transaction: Database["transaction"] = (body) =>
-    db.transaction(async (tx) => {
-      await lease.require(tx);
-      return await body(tx);
-    });
-  return { ...db, transaction, run: (sql, ...params) => transaction((tx) => tx.run(sql, ...params)) };
+function keyOf(kind: LeaseKind, id: string): string {
+  return `${kind} ${id}`;
 }
 
-async function tryClaim(tx: Queries, nowMs: string, { holder, isExclusive }: ClaimOptions) {
-  const claimed = await tx.run(
-    `INSERT INTO leases (kind, id, holder, fence, expires_at) VALUES ('singleton', 'server', ?, 1, ${nowMs} + ${leaseMs})
-     ON CONFLICT (kind, id) DO UPDATE
-       SET holder = excluded.holder, fence = leases.fence + 1, expires_at = excluded.expires_at
-       WHERE leases.holder = excluded.holder OR leases.expires_at < ${nowMs} OR 1 = ?`,
-    ...[holder, Number(isExclusive)],
-  );
-  if (claimed === 0) return undefined;
-  // Of the server before.
-  await tx.run("DELETE FROM pipe_holds");
-  const sql = "SELECT fence FROM leases WHERE kind = 'singleton' AND id = 'server'";
-  return (await tx.get<{ fence: number }>(sql))?.fence;
-}
-
-function lost(): AppError {
-  return new AppError("LEASE_LOST", "Another server has taken over the metadata database. This one stops.");
+function lost(kind: LeaseKind): AppError {
+  return new AppError("LEASE_LOST", `Another process has taken over the ${kind}.`);
 }

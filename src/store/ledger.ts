@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 import type { Json, JsonObject } from "../lib/json.ts";
 import type { Database, Queries } from "./database.ts";
 import { GroupedWrites } from "./grouped-writes.ts";
+import { allLeases, type Leases } from "./leases.ts";
 import { recordBatch } from "./pipe-batches.ts";
 
 export type StoredIntent = {
@@ -40,12 +41,15 @@ const heldLookMs = 100;
 
 export class Ledger {
   readonly #db: Database;
+  readonly #leases: Leases;
   readonly #writes: GroupedWrites;
   /** Batches that wait for the end of a hold. */
   readonly #waiting = new Set<() => void>();
 
-  constructor(db: Database) {
+  /** Every write to a pipe's rows compares the fence of the pipe's lease, and fails with LEASE_LOST. */
+  constructor(db: Database, leases: Leases = allLeases("")) {
     this.#db = db;
+    this.#leases = leases;
     this.#writes = new GroupedWrites(db);
   }
 
@@ -54,8 +58,15 @@ export class Ledger {
    * must be short: the pipes' readers wait. It is in the database, and so holds workers of every process.
    */
   async hold(pipeIds: readonly string[]): Promise<Hold> {
-    const holdId = randomUUID();
+    const holdId = `${this.#leases.nodeId} ${randomUUID()}`;
     await this.#db.transaction(async (tx) => {
+      // After every `begin` of another process that has not seen the hold, and before all that will.
+      const among = pipeIds.map(() => "?").join(", ");
+      if (among !== "")
+        await tx.all(
+          `SELECT id FROM leases WHERE kind = 'pipe' AND id IN (${among}) ORDER BY id FOR UPDATE`,
+          ...pipeIds,
+        );
       const add = `INSERT INTO pipe_holds (hold_id, pipe_id, expires_at) VALUES (?, ?, ${this.#db.nowMs} + ${holdMs})`;
       for (const id of pipeIds) await tx.run(add, holdId, id);
     });
@@ -77,14 +88,16 @@ export class Ledger {
     };
   }
 
-  /** Saves the intent; waits first while the pipe is held. */
-  async begin(pipeId: string, intent: StoredIntent): Promise<void> {
+  /** Saves the intent; waits first while the pipe is held, until the signal aborts. */
+  async begin(pipeId: string, intent: StoredIntent, signal?: AbortSignal): Promise<void> {
     const held = `SELECT 1 AS held FROM pipe_holds WHERE pipe_id = ? AND expires_at > ${this.#db.nowMs} LIMIT 1`;
-    const tryBegin = (tx: Queries) =>
-      tx.get(held, pipeId).then(async (found) => {
-        if (found === undefined) await writeIntent(tx, pipeId, intent);
-        return found === undefined;
-      });
+    const tryBegin = async (tx: Queries) => {
+      signal?.throwIfAborted();
+      // The lease first: a hold waits for it, and is seen after it.
+      const [, found] = await Promise.all([this.#leases.require(tx, "pipe", pipeId), tx.get(held, pipeId)]);
+      if (found === undefined) await writeIntent(tx, pipeId, intent);
+      return found === undefined;
+    };
     while (!(await this.#writes.run(tryBegin))) await this.#look();
   }
 
@@ -100,7 +113,8 @@ export class Ledger {
 
   /** Replaces an intent whose insert was refused, atomically and at its position in the lane's order. */
   async replace(pipeId: string, batchId: string, intents: readonly StoredIntent[]): Promise<void> {
-    await this.#db.transaction(async (tx) => {
+    await this.#writes.run(async (tx) => {
+      await this.#leases.require(tx, "pipe", pipeId);
       const saved = await readIntents(tx, pipeId);
       const at = saved.findIndex((intent) => intent.batchId === batchId);
       const behind = saved.slice(at + 1).filter((intent) => intent.lane === saved[at]?.lane);
@@ -116,6 +130,7 @@ export class Ledger {
       const now = new Date().toISOString();
       // Sent together, and carried out in this order: the batch is recorded while its intent is there.
       await Promise.all([
+        this.#leases.require(tx, "pipe", pipeId),
         recordBatch(tx, pipeId, done),
         tx.run("DELETE FROM pipe_intents WHERE pipe_id = ? AND batch_id = ?", pipeId, done.batchId),
         done.checkpoint === undefined ? undefined : writeCheckpoint(tx, pipeId, done.lane, done.checkpoint),
@@ -133,6 +148,7 @@ export class Ledger {
   /** Records marks and counts outside a batch, for example for a skipped object. */
   async note(pipeId: string, marks: Readonly<Record<string, Json>>, counts: Readonly<Record<string, number>>) {
     await this.#writes.run(async (tx) => {
+      await this.#leases.require(tx, "pipe", pipeId);
       await writeMarks(tx, pipeId, marks);
       await addCounts(tx, pipeId, counts);
     });
@@ -140,7 +156,8 @@ export class Ledger {
 
   /** Deletes the positions of lanes, and marks, together. */
   async forget(pipeId: string, lanes: readonly string[], marks: readonly string[]): Promise<void> {
-    await this.#db.transaction(async (tx) => {
+    await this.#writes.run(async (tx) => {
+      await this.#leases.require(tx, "pipe", pipeId);
       for (const lane of lanes) {
         await tx.run("DELETE FROM pipe_checkpoints WHERE pipe_id = ? AND lane = ?", pipeId, lane);
       }

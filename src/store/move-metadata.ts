@@ -5,8 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Database, openDatabase } from "./database.ts";
 import { requireSameKey } from "./key-check.ts";
-import { ServerLease } from "./leases.ts";
 import { moveStore, requireNotMoved } from "./move-store.ts";
+import { adoptServices, nodeIdOf, requireNoneElsewhere } from "./node-id.ts";
+import { NodeLease } from "./nodes.ts";
 import { keyOf } from "./open.ts";
 import { openPostgres } from "./postgres-database.ts";
 import { Sealer } from "./secrets.ts";
@@ -42,10 +43,14 @@ export async function moveMetadata(options: MoveMetadataOptions): Promise<void> 
   const sqlite = isHome ? await emptyHome(file, dryRun, opened) : openDatabase(file);
   opened.defer(() => sqlite.close());
   const [from, target] = isHome ? [postgres, sqlite] : [sqlite, postgres];
+  const nodeId = nodeIdOf(dataDir);
   if (isHome) await requireSameKey(postgres, sealer);
-  // Another holder than any server: one that runs is not displaced, and none starts meanwhile.
-  const lease = await ServerLease.claim(postgres, { holder: `move ${randomUUID()}`, isExclusive: false });
+  // Waits for servers that run, and none starts meanwhile.
+  const self = { id: `move ${randomUUID()}`, role: "tool", version: "" } as const;
+  const lease = await NodeLease.claim(postgres, { ...self, isExclusive: false });
   opened.defer(() => lease.release().catch(() => {}));
+  if (isHome) await requireNoneElsewhere(postgres, nodeId);
+  else await adoptServices(sqlite, nodeId);
   const { host, pathname } = new URL(url);
   const place = isHome ? `SQLite in ${dataDir}` : `postgres://${host}${pathname}`;
   await moveStore({ from, to: target, place, dryRun, tell });

@@ -1,6 +1,4 @@
 /** Opens the store: one database, and an object for each kind of row. */
-import { randomUUID } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ActivityStore } from "./activities.ts";
 import { AuditEventStore } from "./audit-events.ts";
@@ -15,11 +13,13 @@ import { ErrorRequestStore } from "./error-requests.ts";
 import { HistoryStore } from "./history.ts";
 import { type PipeSeries, pipeSeries, type ServiceSeries, serviceSeries } from "./history-series.ts";
 import { requireSameKey } from "./key-check.ts";
-import { fenced, ServerLease } from "./leases.ts";
+import { allLeases, type Leases, SharedLeases } from "./leases.ts";
 import { Ledger } from "./ledger.ts";
 import { LeftoverStore } from "./leftovers.ts";
 import type { MigrationStep } from "./migrate.ts";
 import { requireNotMoved } from "./move-store.ts";
+import { adoptServices, nodeIdOf } from "./node-id.ts";
+import { fenced, NodeLease, type NodeRole, nodeAddress } from "./nodes.ts";
 import { OrganizationStore } from "./organizations.ts";
 import { BatchStore } from "./pipe-batches.ts";
 import { PipeOverviews } from "./pipe-overviews.ts";
@@ -75,11 +75,24 @@ export type Stores = {
   readonly dashboards: SavedDocumentStore;
 };
 
-/** Renew the lease every `renewEveryMs`. */
-export type LeasedStores = Stores & { readonly lease: ServerLease };
+export type LeasedStores = Stores & {
+  /** What this process runs, and others do not. */
+  readonly leases: Leases;
+  /** Call every `renewEveryMs`. Throws LEASE_LOST when another process uses the data directory: this one must stop. */
+  renew(): Promise<void>;
+  /** Tells the other processes where this one can be reached. */
+  announce(address: string): Promise<void>;
+  /** Where the process of another data directory can be reached; undefined: not known. */
+  addressOf(nodeId: string): Promise<string | undefined>;
+};
 
 export type StoresOptions = {
   readonly dataDir: string;
+  /** Default: a tool, which has the database for itself. */
+  readonly role?: NodeRole;
+  readonly version?: string;
+  /** Pipes of external services that this process runs at most; undefined: no limit. */
+  readonly slots?: number | undefined;
   /** In base64; without one, a key file in the folder is read or created. On Postgres it is required. */
   readonly secretKey: string | undefined;
   /** URL of a Postgres database; without one, SQLite in the folder. */
@@ -124,32 +137,50 @@ export async function openStoresOf(options: StoresOptions): Promise<LeasedStores
   return await leasedStores({ ...db, close }, options, false);
 }
 
-/** Stores whose every write compares the lease. A database that is exclusive has been opened by this process alone. */
-async function leasedStores(db: Database, { dataDir, secretKey }: StoresOptions, isExclusive: boolean) {
+/**
+ * Stores whose every write compares the fence of the process. A database that is exclusive has been opened by this
+ * process alone.
+ */
+async function leasedStores(db: Database, options: StoresOptions, isExclusive: boolean): Promise<LeasedStores> {
+  const { dataDir, secretKey, role = "tool", version = "", slots } = options;
   try {
     await requireNotMoved(db);
     const key = keyOf(dataDir, secretKey);
     // On SQLite, a lost key is replaced by a new one, and secrets are set again.
     if (!isExclusive) await requireSameKey(db, new Sealer(key));
-    const lease = await ServerLease.claim(db, { holder: nodeIdOf(dataDir), isExclusive });
-    const stores = storesOf(fenced(db, lease), dataDir, key);
-    const close = async () => {
-      // Without it, the next server waits for the end of the lease.
-      await lease.release().catch(() => {});
-      await stores.close();
+    const node = await NodeLease.claim(db, { id: nodeIdOf(dataDir), role, version, slots, isExclusive });
+    const own = fenced(db, node);
+    const shared = isExclusive || role === "tool" ? undefined : new SharedLeases({ db: own, nodeId: node.id });
+    const leases = shared ?? allLeases(node.id);
+    await beginOn(own, node.id, isExclusive);
+    const stores = storesOf(own, dataDir, key, leases);
+    return {
+      ...stores,
+      leases,
+      renew: async () => {
+        await node.renew();
+        await shared?.renew();
+      },
+      announce: (address) => node.announce(address),
+      addressOf: (nodeId) => nodeAddress(db, nodeId),
+      close: async () => {
+        // Without it, the others wait for the end of the leases.
+        await shared?.releaseAll().catch(() => {});
+        await node.release().catch(() => {});
+        await stores.close();
+      },
     };
-    return { ...stores, lease, close };
   } catch (error) {
     await db.close();
     throw error;
   }
 }
 
-/** The same at every start on the data directory. */
-function nodeIdOf(dataDir: string): string {
-  const file = join(dataDir, "node-id");
-  if (!existsSync(file)) writeFileSync(file, `${randomUUID()}\n`, { mode: 0o600 });
-  return readFileSync(file, "utf8").trim();
+/** Of the process before on the data directory: its holds, and on SQLite the engines of all services. */
+async function beginOn(db: Database, nodeId: string, isExclusive: boolean): Promise<void> {
+  const held = isExclusive ? "1 = 1 OR" : "";
+  await db.run(`DELETE FROM pipe_holds WHERE ${held} substr(hold_id, 1, ?) = ?`, nodeId.length, nodeId);
+  if (isExclusive) await adoptServices(db, nodeId);
 }
 
 /** Opens the store on SQLite in the folder, for tools: without a lease, because nobody else can have it open. */
@@ -159,7 +190,7 @@ export function openStores(
   onStep: (step: MigrationStep) => void = () => {},
 ): Stores {
   const db = openDatabase(join(dataDir, "millrace.db"), { onStep });
-  return storesOf(db, dataDir, keyOf(dataDir, secretKey));
+  return storesOf(db, dataDir, keyOf(dataDir, secretKey), allLeases(nodeIdOf(dataDir)));
 }
 
 /** The key in base64, or that of the key file in the folder, which is made if it is missing. */
@@ -167,7 +198,7 @@ export function keyOf(dataDir: string, secretKey: string | undefined): Buffer {
   return secretKey === undefined ? loadOrCreateKey(join(dataDir, "secret.key")) : Buffer.from(secretKey, "base64");
 }
 
-function storesOf(db: Database, dataDir: string, key: Buffer): Stores {
+function storesOf(db: Database, dataDir: string, key: Buffer, leases: Leases): Stores {
   const sealer = new Sealer(key);
   const definitions = countingWrites(db);
   const ledger = countingWrites(db);
@@ -179,17 +210,17 @@ function storesOf(db: Database, dataDir: string, key: Buffer): Stores {
     organizations: new OrganizationStore(db),
     credentials: new CredentialStore(db),
     consoleSessions: new ConsoleSessionStore(db),
-    services: new ServiceStore(definitions),
+    services: new ServiceStore(definitions, leases),
     connectionPasswords: new ConnectionPasswords(sealer),
     serviceMoves: new ServiceMoves(definitions),
     serviceMoveContents: new ServiceMoveContents(db),
-    pipes: new PipeStore(definitions, sealer),
+    pipes: new PipeStore(definitions, sealer, leases),
     pipeOverviews: new PipeOverviews(db),
     serviceFacts: new ServiceFactsStore(db),
     definitionRevision: () => definitions.revision(),
     ledgerRevision: () => ledger.revision(),
     pipeSnapshots: new PipeSnapshots(definitions, sealer),
-    ledger: new Ledger(ledger),
+    ledger: new Ledger(ledger, leases),
     errorRequests: new ErrorRequestStore(db),
     batches: new BatchStore(db),
     leftovers: new LeftoverStore(db, sealer),

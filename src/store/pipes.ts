@@ -6,13 +6,13 @@ import { randomUUID } from "node:crypto";
 import type { PipeState } from "../api/pipes.ts";
 import type { Json } from "../lib/json.ts";
 import type { ObjectResync, ObjectSelection } from "../sources/partial-resync.ts";
-import { addActivity } from "./activities.ts";
 import { columnShapes, readJson } from "./column-shapes.ts";
 import type { Database, Queries } from "./database.ts";
 import { keptList } from "./kept-list.ts";
+import { allLeases, type Leases } from "./leases.ts";
 import { type Limit, requireRoomForPipe } from "./limits.ts";
 import { hasMarkOf, type PartialResyncs, startObjectsOver, startTablesOver } from "./partial-resyncs.ts";
-import { noteError } from "./pipe-outcomes.ts";
+import { writePipeState } from "./pipe-states.ts";
 import type { Sealer } from "./secrets.ts";
 import { type ExpectedVersions, pipeVersion, requireChanged, versionCondition } from "./versions.ts";
 
@@ -125,12 +125,15 @@ export class PipeStore {
   readonly #db: Database;
   readonly #sealer: Sealer;
   readonly listAll: () => Promise<readonly Pipe[]>;
+  readonly #leases: Leases;
 
-  constructor(db: Database, sealer: Sealer) {
+  /** What the supervisor writes compares the fence of the pipe's lease, and fails with LEASE_LOST. */
+  constructor(db: Database, sealer: Sealer, leases: Leases = allLeases("")) {
     this.#db = db;
     this.#sealer = sealer;
     const all = "SELECT * FROM pipes ORDER BY created_at, id";
     this.listAll = keptList(db, async () => (await db.all<PipeRow>(all)).map(toPipe));
+    this.#leases = leases;
   }
 
   /** `accept` gets the other pipes of the service, and throws to refuse this one beside them. */
@@ -266,30 +269,19 @@ export class PipeStore {
 
   /** Called by the pipes supervisor only. */
   async setState(id: string, state: PipeState, lastError: string | null, observedGeneration: number): Promise<void> {
-    const now = new Date().toISOString();
     await this.#db.transaction(async (tx) => {
-      const before = await tx.get<Before>(
-        `SELECT pipes.name, service_id AS "serviceId", organization_id AS "organizationId", pipes.state,
-           last_error AS reason FROM pipes JOIN services ON services.id = service_id WHERE pipes.id = ?`,
-        id,
-      );
-      await tx.run(
-        `UPDATE pipes SET state_changed_at = CASE state WHEN ? THEN state_changed_at ELSE ? END, state = ?,
-           last_error = ?, observed_generation = ? WHERE id = ?`,
-        ...[state, now, state, lastError, observedGeneration, id],
-      );
-      if (before === undefined || (before.state === state && before.reason === lastError)) return;
-      // A stopped pipe's reason is no error: it waits for its service.
-      if (lastError !== null && state !== "Stopped") await noteError(tx, id, lastError, now);
-      const { organizationId, serviceId, name } = before;
-      const object = { type: "pipe", id, name };
-      const type = `pipe_${state.replaceAll(/(?<=[a-z])(?=[A-Z])/g, "_").toLowerCase()}`;
-      await addActivity(tx, { organizationId, type, serviceId, object, reason: lastError });
+      await this.#leases.require(tx, "pipe", id);
+      await writePipeState(tx, id, { state, lastError, observedGeneration });
     });
   }
 
+  /** Called by the pipes supervisor only. */
   async remove(id: string): Promise<void> {
-    await this.#db.run("DELETE FROM pipes WHERE id = ?", id);
+    await this.#db.transaction(async (tx) => {
+      await this.#leases.require(tx, "pipe", id);
+      await tx.run("DELETE FROM pipes WHERE id = ?", id);
+      await tx.run("DELETE FROM leases WHERE kind = 'pipe' AND id = ?", id);
+    });
   }
 
   /**
@@ -298,6 +290,7 @@ export class PipeStore {
    */
   async startOver(id: string, begunMark: string): Promise<void> {
     await this.#db.transaction(async (tx: Queries) => {
+      await this.#leases.require(tx, "pipe", id);
       for (const table of ["pipe_checkpoints", "pipe_intents", "pipe_marks"]) {
         await tx.run(`DELETE FROM ${table} WHERE pipe_id = ?`, id);
       }
@@ -317,6 +310,7 @@ export class PipeStore {
   /** Carries out requests to load tables or objects again. No worker may run. */
   async startPartsOver(id: string, kind: PartialResyncs): Promise<void> {
     await this.#db.transaction(async (tx) => {
+      await this.#leases.require(tx, "pipe", id);
       const row = await tx.get<PipeRow>("SELECT * FROM pipes WHERE id = ?", id);
       if (row === undefined) return;
       const { resyncTables, resyncObjects } = toPipe(row);
@@ -348,14 +342,6 @@ export class PipeStore {
     return Object.fromEntries(rows.map((row) => [row.name, row.value]));
   }
 }
-
-type Before = {
-  readonly name: string;
-  readonly serviceId: string;
-  readonly organizationId: string;
-  readonly state: PipeState;
-  readonly reason: string | null;
-};
 
 async function listIn(db: Queries, serviceId: string): Promise<readonly Pipe[]> {
   const rows = await db.all<PipeRow>(

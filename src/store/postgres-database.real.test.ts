@@ -8,7 +8,9 @@ import { postgresMissing, TestPostgres } from "../../harness/postgres/postgres.t
 import { databaseUrl } from "../../harness/stores.ts";
 import { BackupStore } from "./backups.ts";
 import type { Database } from "./database.ts";
+import { SharedLeases } from "./leases.ts";
 import { Ledger } from "./ledger.ts";
+import type { NodeRole } from "./nodes.ts";
 import { openStoresOf } from "./open.ts";
 import { OrganizationStore } from "./organizations.ts";
 import { PipeStore } from "./pipes.ts";
@@ -75,7 +77,9 @@ describe.skipIf(missing !== undefined)(`the metadata database on Postgres${missi
     const [one, other] = await twoOn("holds");
     const stores = { organizations: new OrganizationStore(one), services: new ServiceStore(one) };
     const pipeId = await newPipe({ ...stores, pipes: new PipeStore(one, new Sealer(Buffer.alloc(32))) });
-    const [holding, working] = [new Ledger(one), new Ledger(other)];
+    const leases = new SharedLeases({ db: other, nodeId: "w" });
+    await leases.claim("pipe", [pipeId]);
+    const [holding, working] = [new Ledger(one), new Ledger(other, leases)];
     let isDone = false;
     const work = (async () => {
       for (let at = 0; !isDone; at += 1) {
@@ -102,22 +106,66 @@ describe.skipIf(missing !== undefined)(`the metadata database on Postgres${missi
     await Promise.all([one.close(), other.close()]);
   }, 120_000);
 
-  test("two servers cannot run on one database, and one at a time uses a data directory", async () => {
+  test("servers share a database, one on each data directory, and a tool waits until they are gone", async () => {
     const url = await databaseUrl(server, "servers");
-    const dirs = [1, 2].map((n) => mkdtempSync(join(tmpdir(), `millrace-two-${n}`))) as [string, string];
-    const open = (dataDir: string) => openStoresOf({ dataDir, secretKey, database: url });
-    const one = await open(dirs[0]);
+    const dirs = [1, 2, 3].map((n) => mkdtempSync(join(tmpdir(), `millrace-two-${n}`))) as [string, string, string];
+    const open = (dataDir: string, role: NodeRole = "server") =>
+      openStoresOf({ dataDir, secretKey, database: url, role });
+    const [one, other] = [await open(dirs[0]), await open(dirs[1])];
     await expect(open(dirs[0])).rejects.toThrow("another Millrace process already uses");
-    const waiting = open(dirs[1]);
-    // A server that is gone does not renew.
-    const expire = await openPostgres(url);
-    await expire.run("UPDATE leases SET expires_at = 0");
-    const other = await waiting;
-    await expect(one.organizations.create("lost")).rejects.toMatchObject({ code: "LEASE_LOST" });
-    expect(await other.organizations.list()).toEqual([]);
-    await other.organizations.create("kept");
-    for (const opened of [one, other, expire]) await opened.close();
+    await one.organizations.create("of one");
+    await other.organizations.create("of the other");
+    expect(await one.organizations.list()).toEqual(await other.organizations.list());
+    const tool = open(dirs[2], "tool");
+    // A process that is gone does not renew.
+    await one.close();
+    await other.db.run("UPDATE nodes SET expires_at = 1 WHERE role = 'server'");
+    await (await tool).close();
+    await other.close();
     for (const dir of dirs) rmSync(dir, { recursive: true });
+  });
+
+  test("of processes that claim at the same time, each pipe has one, and none stays without", async () => {
+    const [one, other] = await twoOn("claims");
+    const ids = Array.from({ length: 120 }, (_, i) => `p${String(i).padStart(3, "0")}`);
+    const racers = [one, other, one, other].map((db, i) => new SharedLeases({ db, nodeId: `n${i}` }));
+    const claims = racers.map(async (leases, i) => {
+      const mine: string[] = [];
+      const order = ids.toSorted(() => (i % 2 === 0 ? 1 : -1));
+      for (let at = 0; at < order.length; at += 7) mine.push(...(await leases.claim("pipe", order.slice(at, at + 7))));
+      return mine;
+    });
+    const claimed = (await Promise.all(claims)).flat();
+    expect(claimed.toSorted()).toEqual(ids);
+    expect(await one.all("SELECT DISTINCT fence FROM leases")).toEqual([{ fence: 1 }]);
+    await Promise.all([one.close(), other.close()]);
+  });
+
+  test("what a holder has begun to write is written before a takeover, and nothing after it", async () => {
+    const [one, other] = await twoOn("takeover");
+    const stores = { organizations: new OrganizationStore(one), services: new ServiceStore(one) };
+    const pipeId = await newPipe({ ...stores, pipes: new PipeStore(one, new Sealer(Buffer.alloc(32))) });
+    const [before, after] = [one, other].map((db, i) => new SharedLeases({ db, nodeId: `n${i}` })) as [
+      SharedLeases,
+      SharedLeases,
+    ];
+    await before.claim("pipe", [pipeId]);
+    const ledger = new Ledger(one, before);
+    let written = 0;
+    const work = (async () => {
+      for (;;) {
+        await ledger.note(pipeId, {}, { sentRows: 1 });
+        written += 1;
+      }
+    })();
+    await vi.waitFor(() => expect(written).toBeGreaterThan(20), 60_000);
+    await other.run("UPDATE leases SET expires_at = 1");
+    await after.claim("pipe", [pipeId]);
+    const taken = await other.get("SELECT value FROM pipe_counters WHERE pipe_id = ?", pipeId);
+    await expect(work).rejects.toMatchObject({ code: "LEASE_LOST" });
+    expect(await other.get("SELECT value FROM pipe_counters WHERE pipe_id = ?", pipeId)).toEqual(taken);
+    expect(taken).toEqual({ value: written });
+    await Promise.all([one.close(), other.close()]);
   });
 
   test("while the server is away, reads and writes say so, and afterwards they work again", async () => {

@@ -9,7 +9,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { AppError } from "../lib/errors.ts";
 import { copyTables, storedTables } from "./copy-tables.ts";
-import { type Database, openDatabase, type Queries, type SqlValue } from "./database.ts";
+import { type Database, openDatabase, type Queries, type RowsOf, type SqlValue } from "./database.ts";
 import type { MigrationOptions } from "./migrate.ts";
 import { numbered } from "./postgres-dialect.ts";
 import { requireDurable } from "./postgres-durability.ts";
@@ -81,7 +81,7 @@ function databaseOf(pool: pg.Pool): Database {
     return result;
   };
   const others = () => Math.floor(performance.now() / 1_000);
-  const transaction: Database["transaction"] = (body) => inTurn(() => serialised(pool, body));
+  const transaction: Database["transaction"] = (body, rows) => inTurn(() => serialised(pool, body, rows));
   return {
     ...queriesOf(pool),
     revision: () => written + others(),
@@ -96,10 +96,11 @@ function databaseOf(pool: pg.Pool): Database {
 }
 
 /** Repeats the transaction while it conflicts with those of other processes. */
-async function serialised<T>(pool: pg.Pool, body: (tx: Queries) => Promise<T>): Promise<T> {
+async function serialised<T>(pool: pg.Pool, body: (tx: Queries) => Promise<T>, rows: RowsOf = "anybody"): Promise<T> {
+  const isolation = rows === "holder" ? "READ COMMITTED" : "SERIALIZABLE";
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await inTransaction(pool, "SERIALIZABLE", body);
+      return await inTransaction(pool, isolation, body);
     } catch (error) {
       if (!isConflict(error) || attempt === mostAttempts) throw error;
       await delay(Math.random() * 2 ** Math.min(attempt, 7));

@@ -165,7 +165,7 @@ export class ServiceMoves {
       await copyService(tx, move.serviceId, old, now);
       await restoreDesired(tx, move);
       await tx.run(
-        `UPDATE services SET runtime = 'external', connection = ?, connection_password = ?, min_replica_memory_gb = 0,
+        `UPDATE services SET runtime = 'external', node_id = NULL, connection = ?, connection_password = ?, min_replica_memory_gb = 0,
            max_replica_memory_gb = 0, idle_scaling = 0, disk_gb = NULL, disk_used_bytes = NULL, table_rows = NULL,
            database_version = '', state_message = NULL, version = version + 1, updated_at = ? WHERE id = ?`,
         ...[JSON.stringify(versioned(move.connection)), move.connectionPassword, now, move.serviceId],
@@ -206,7 +206,7 @@ async function restoreDesired(tx: Queries, { id, serviceId }: Pick<ServiceMove, 
 async function copyService(tx: Queries, serviceId: string, old: OldSide, now: string): Promise<void> {
   const kept =
     "organization_id, provider, region, min_replica_memory_gb, max_replica_memory_gb, num_replicas, idle_scaling, " +
-    "idle_timeout_minutes, ip_access_list, tags, release_channel, disk_gb, disk_used_bytes, table_rows, database_version";
+    "node_id, idle_timeout_minutes, ip_access_list, tags, release_channel, disk_gb, disk_used_bytes, table_rows, database_version";
   await tx.run(
     `INSERT INTO services (id, name, port, ${kept}, desired_state, state, state_changed_at, created_at, updated_at)
      SELECT ?, ?, ?, ${kept}, 'stopped', 'stopped', ?, ?, ? FROM services WHERE id = ?`,

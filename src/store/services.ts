@@ -5,13 +5,15 @@
 import { randomUUID } from "node:crypto";
 import type { AccessListEntry } from "../api/ip-access.ts";
 import type { ServiceState } from "../api/services.ts";
-import { addActivity } from "./activities.ts";
 import { columnShapes, readJson, withVersion } from "./column-shapes.ts";
 import { columnsOf } from "./columns.ts";
 import type { Database, Queries } from "./database.ts";
 import { keptList } from "./kept-list.ts";
+import { allLeases, type Leases } from "./leases.ts";
 import { type Limit, type OrganizationLimits, requireRoom, reservedBy } from "./limits.ts";
 import { connectionOf, connectionValues, type NewConnection, type ServiceConnection } from "./service-connections.ts";
+import { writeServiceState } from "./service-states.ts";
+import { allUsers, type ServiceUser, usersOf } from "./service-users.ts";
 import { type ExpectedVersions, requireChanged, versionCondition } from "./versions.ts";
 
 export type DesiredServiceState = "running" | "stopped" | "deleted";
@@ -47,6 +49,7 @@ type ServiceRow = {
   readonly state_changed_at: string | null;
   readonly database_version: string;
   readonly version: number;
+  readonly node_id: string | null;
   readonly created_at: string;
 };
 
@@ -88,6 +91,8 @@ export type Service = {
   readonly databaseVersion: string;
   /** Raised by every requested change. */
   readonly version: number;
+  /** The node whose data directory contains the engine's data; null for an external service. */
+  readonly nodeId: string | null;
   readonly createdAt: string;
 };
 
@@ -131,31 +136,17 @@ export type ServiceChange = {
     | "diskGb"]?: Service[Member] | undefined;
 };
 
-type UserRow = {
-  readonly service_id: string;
-  readonly name: string;
-  readonly password_sha256: string;
-  readonly readonly: number;
-  readonly created_at: string;
-};
-
-/** A database user of a service. */
-export type ServiceUser = {
-  readonly serviceId: string;
-  readonly name: string;
-  readonly passwordSha256: string;
-  readonly readonly: boolean;
-  readonly createdAt: string;
-};
-
 export class ServiceStore {
   readonly #db: Database;
   readonly listAll: () => Promise<readonly Service[]>;
+  readonly #leases: Leases;
 
-  constructor(db: Database) {
+  /** What the reconciler writes compares the fence of the service's lease, and fails with LEASE_LOST. */
+  constructor(db: Database, leases: Leases = allLeases("")) {
     this.#db = db;
     const all = "SELECT * FROM services ORDER BY created_at, id";
     this.listAll = keptList(db, async () => (await db.all<ServiceRow>(all)).map(toService));
+    this.#leases = leases;
   }
 
   /** Inserts the service with its `default` user: desired running, state provisioning. Throws LIMIT_REACHED. */
@@ -170,14 +161,14 @@ export class ServiceStore {
       await tx.run(
         `INSERT INTO services (id, organization_id, name, provider, region, port, min_replica_memory_gb,
            max_replica_memory_gb, num_replicas, idle_scaling, idle_timeout_minutes, ip_access_list, tags,
-           release_channel, disk_gb, runtime, connection, connection_password,
+           release_channel, disk_gb, runtime, connection, connection_password, node_id,
            desired_state, state, state_changed_at, created_at, updated_at)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', 'provisioning', ?, ?, ?)`,
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', 'provisioning', ?, ?, ?)`,
         ...[id, service.organizationId, service.name, service.provider, service.region, service.port],
         ...[service.minReplicaMemoryGb, service.maxReplicaMemoryGb, service.numReplicas],
         ...[service.idleScaling ? 1 : 0, service.idleTimeoutMinutes, JSON.stringify(service.ipAccessList)],
         ...[JSON.stringify(service.tags), service.releaseChannel ?? null, service.diskGb ?? null],
-        ...connectionValues(service.external, id),
+        ...[...connectionValues(service.external, id), service.external === undefined ? this.#leases.nodeId : null],
         ...[now, now, now],
       );
       await tx.run(
@@ -247,20 +238,9 @@ export class ServiceStore {
 
   /** Called by the services reconciler only. */
   async setState(id: string, state: ServiceState, message: string | null): Promise<void> {
-    // A wake request ends with the start that it causes; kept longer, it would excuse every later death.
-    const grants = ["starting", "awaking", "running", "stopped"].includes(state);
-    const clear = grants ? ", wake_requested = 0" : "";
     await this.#db.transaction(async (tx) => {
-      const before = await tx.get<ServiceRow>("SELECT * FROM services WHERE id = ?", id);
-      await tx.run(
-        `UPDATE services SET state_changed_at = CASE state WHEN ? THEN state_changed_at ELSE ? END, state = ?,
-           state_message = ?${clear} WHERE id = ?`,
-        ...[state, new Date().toISOString(), state, message, id],
-      );
-      if (before === undefined || (before.state === state && before.state_message === message)) return;
-      const object = { type: "service", id, name: before.name };
-      const { organization_id: organizationId } = before;
-      await addActivity(tx, { organizationId, type: `service_${state}`, serviceId: id, object, reason: message });
+      await this.#leases.require(tx, "service", id);
+      await writeServiceState(tx, id, state, message);
     });
   }
 
@@ -276,7 +256,10 @@ export class ServiceStore {
 
   /** Called by the services reconciler only, with the facts of a started engine. */
   async setEngineFacts(id: string, facts: { databaseVersion: string }): Promise<void> {
-    await this.#db.run("UPDATE services SET database_version = ? WHERE id = ?", facts.databaseVersion, id);
+    await this.#db.transaction(async (tx) => {
+      await this.#leases.require(tx, "service", id);
+      await tx.run("UPDATE services SET database_version = ? WHERE id = ?", facts.databaseVersion, id);
+    });
   }
 
   /** Called by `ServiceDisks` only, with the bytes that the service's tables use on disk. */
@@ -296,16 +279,19 @@ export class ServiceStore {
 
   /** Removes the rows of a deleted service, its users, pipes and their checkpoints. */
   async remove(id: string): Promise<void> {
-    await this.#db.run("DELETE FROM services WHERE id = ?", id);
+    await this.#db.transaction(async (tx) => {
+      await this.#leases.require(tx, "service", id);
+      await tx.run("DELETE FROM services WHERE id = ?", id);
+      await tx.run("DELETE FROM leases WHERE kind = 'service' AND id = ?", id);
+    });
   }
 
   async listUsers(serviceId: string): Promise<ServiceUser[]> {
-    const all = "SELECT * FROM service_users WHERE service_id = ? ORDER BY created_at, name";
-    return (await this.#db.all<UserRow>(all, serviceId)).map(toUser);
+    return await usersOf(this.#db, serviceId);
   }
 
   async listAllUsers(): Promise<ServiceUser[]> {
-    return (await this.#db.all<UserRow>("SELECT * FROM service_users")).map(toUser);
+    return await allUsers(this.#db);
   }
 
   /** Returns false when the user exists. Throws LIMIT_REACHED. */
@@ -383,16 +369,7 @@ function toService(row: ServiceRow): Service {
     stateChangedAt: row.state_changed_at,
     databaseVersion: row.database_version,
     version: row.version,
-    createdAt: row.created_at,
-  };
-}
-
-function toUser(row: UserRow): ServiceUser {
-  return {
-    serviceId: row.service_id,
-    name: row.name,
-    passwordSha256: row.password_sha256,
-    readonly: row.readonly === 1,
+    nodeId: row.node_id,
     createdAt: row.created_at,
   };
 }

@@ -3,7 +3,8 @@ import type { Handlers, ManagementOperations } from "../../api/operations.ts";
 import { AppError, found, notFound } from "../../lib/errors.ts";
 import type { OrganizationLimits } from "../../store/limits.ts";
 import { newSecret, sha256Hex } from "../../store/secrets.ts";
-import type { Service, ServiceStore, ServiceUser } from "../../store/services.ts";
+import type { ServiceUser } from "../../store/service-users.ts";
+import type { Service, ServiceStore } from "../../store/services.ts";
 import type { Context } from "../context.ts";
 
 type Deps = {
