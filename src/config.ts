@@ -178,6 +178,14 @@ export const settings = {
     .min(256)
     .default(4096)
     .describe("Memory of a worker process, in MiB; above it, its pipes continue in another process"),
+  slots: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .optional()
+    .describe(
+      "Pipes of external services that this process runs at most, where several processes share a Postgres database; 0 leaves them to the others, such as `millrace worker`; default: no limit",
+    ),
   pipeWorkersShared: z
     .stringbool()
     .default(false)

@@ -4,7 +4,8 @@ import type { EngineLease } from "../clickhouse/lease.ts";
 import type { Config } from "../config.ts";
 import type { Logger } from "../lib/logger.ts";
 import { Loop } from "../lib/loop.ts";
-import type { Stores } from "../store/open.ts";
+import { isLedHere } from "../store/leases.ts";
+import type { LeasedStores } from "../store/open.ts";
 import { FileWorker } from "./files/file-worker.ts";
 import { BackupJobs } from "./jobs.ts";
 import { LocationCheck } from "./location-check.ts";
@@ -15,7 +16,7 @@ import { BackupTarget, backupLocationOptions } from "./storage/location.ts";
 export type BackupsOptions = {
   readonly config: Config;
   readonly dataDir: string;
-  readonly stores: Stores;
+  readonly stores: LeasedStores;
   readonly logger: Logger;
   readonly version: string;
   /** The service's engine: woken when idle, started without serving clients when stopped. */
@@ -58,6 +59,7 @@ export function openBackups(options: BackupsOptions): Backups {
     backups: stores.backups,
     restores: stores.restores,
     services: stores.services,
+    leases: stores.leases,
     jobs,
     logger,
     poke: () => loop.poke(),
@@ -96,7 +98,9 @@ function openMetadataBackups(options: BackupsOptions, backupLocation: BackupTarg
     hourMs: config.backupHourMs,
     logger,
   });
-  const body = (stopping: AbortSignal) => metadata.pass(stopping);
+  const body = async (stopping: AbortSignal) => {
+    if (await isLedHere(stores.leases, "metadata backups")) await metadata.pass(stopping);
+  };
   const loop = new Loop({ name: "metadata backups", everyMs: 30_000, logger, body });
   const want = () => {
     metadata.want();

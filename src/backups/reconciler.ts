@@ -3,9 +3,11 @@
  * in total; jobs run beside the loop and poke it when they end. Only this room writes states of backups.
  */
 import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
 import type { Logger } from "../lib/logger.ts";
 import { TaskTable } from "../lib/task-table.ts";
 import type { Backup, BackupConfiguration, BackupStore } from "../store/backups.ts";
+import { isLedHere, type Leases } from "../store/leases.ts";
 import type { Restore, RestoreStore } from "../store/restores.ts";
 import type { Service, ServiceStore } from "../store/services.ts";
 import type { BackupJobs } from "./jobs.ts";
@@ -19,6 +21,8 @@ export type BackupsReconcilerOptions = {
   readonly restores: RestoreStore;
   readonly services: ServiceStore;
   readonly jobs: BackupJobs;
+  /** The services whose backups this process makes. */
+  readonly leases: Leases;
   readonly logger: Logger;
   readonly poke: () => void;
   readonly hourMs: number;
@@ -34,7 +38,9 @@ export class BackupsReconciler {
   readonly #options: BackupsReconcilerOptions;
   /** By service. A failed job has recorded its reason; the pause is for jobs that could not even do that. */
   readonly #tasks: TaskTable;
-  #recovered = false;
+  #isClean = false;
+  /** Services whose interrupted backups are recorded as such. */
+  readonly #recovered = new Set<string>();
 
   constructor(options: BackupsReconcilerOptions) {
     this.#options = options;
@@ -44,14 +50,22 @@ export class BackupsReconciler {
     });
   }
 
-  /** One pass over all services, including deleted ones that have backups left. */
+  /** One pass over the services of this process, including deleted ones that have backups left. */
   async pass(signal: AbortSignal): Promise<void> {
-    if (!this.#recovered) await this.#recover(signal);
-    const { backups, restores, services } = this.#options;
+    const { backups, restores, services, jobs } = this.#options;
+    if (!this.#isClean) await jobs.cleanUp();
+    this.#isClean = true;
     const rows = Map.groupBy(await backups.listAll(), (row) => row.serviceId);
     const open = Map.groupBy(await restores.listOpen(), (row) => row.serviceId);
     const live = new Map((await services.listAll()).map((row) => [row.id, row]));
+    const ours: string[] = [];
     for (const id of new Set([...live.keys(), ...rows.keys()])) {
+      const isOurs = await this.#isOurs(id, live.has(id), rows.get(id) ?? []);
+      if (!isOurs) this.#recovered.delete(id);
+      else if (!this.#recovered.has(id)) await this.#recover(id, rows.get(id) ?? [], signal);
+      if (isOurs) ours.push(id);
+    }
+    for (const id of ours) {
       if (this.#tasks.active >= parallelJobs) return;
       if (!this.#tasks.isFree(id)) continue;
       const lane = { rows: rows.get(id) ?? [], restores: open.get(id) ?? [], service: live.get(id) };
@@ -81,16 +95,26 @@ export class BackupsReconciler {
     });
   }
 
-  /** Rows in progress belong to an earlier process: no other process writes here. */
-  async #recover(signal: AbortSignal): Promise<void> {
+  /** Backups of a deleted service are removed by a process that can reach them. */
+  async #isOurs(id: string, exists: boolean, rows: readonly Backup[]): Promise<boolean> {
+    const { leases } = this.#options;
+    if (leases.holds("service", id)) return true;
+    if (exists || rows.some(({ location }) => location.kind === "local" && !existsSync(location.root))) return false;
+    return await isLedHere(leases, `backups of ${id}`);
+  }
+
+  /** Rows in progress belong to an earlier process, unless a job runs. */
+  async #recover(id: string, rows: Backup[], signal: AbortSignal): Promise<void> {
     const { backups, jobs, logger } = this.#options;
-    await jobs.cleanUp();
-    for (const row of await backups.listAll()) {
-      if (row.status !== "in_progress") continue;
-      logger.warn({ backupId: row.id, serviceId: row.serviceId }, "backup was interrupted");
-      await jobs.failInterrupted(row, signal);
+    if (this.#tasks.isFree(id)) {
+      for (const [at, row] of rows.entries()) {
+        if (row.status !== "in_progress") continue;
+        logger.warn({ backupId: row.id, serviceId: row.serviceId }, "backup was interrupted");
+        await jobs.failInterrupted(row, signal);
+        rows[at] = (await backups.find(row.id)) ?? row;
+      }
     }
-    this.#recovered = true;
+    this.#recovered.add(id);
   }
 
   async #nextJob(id: string, lane: Lane, signal: AbortSignal): Promise<(() => Promise<void>) | undefined> {

@@ -5,6 +5,7 @@ import { listenProblem } from "./service-ports.ts";
 
 type Wanted = {
   readonly services: ServiceStore;
+  readonly isElsewhere: (nodeId: string | null) => boolean;
   readonly host: string;
   /** Receives the ports before they are opened. */
   readonly onPorts: (ports: readonly number[]) => void;
@@ -15,20 +16,21 @@ type Wanted = {
  */
 export async function openListeners(
   gateway: Gateway,
-  { services, host, onPorts }: Wanted,
+  { services, isElsewhere, host, onPorts }: Wanted,
 ): Promise<ReadonlyMap<string, string>> {
-  const known = await gatewayServices(services, host);
+  const known = await gatewayServices({ services, isElsewhere, host });
   onPorts(known.map(({ port }) => port));
   const failures = await gateway.sync(known);
   const ports = new Map(known.map(({ id, port }) => [id, port]));
   return new Map([...failures].map(([id, error]) => [id, `Port ${ports.get(id)} ${listenProblem(error)}.`]));
 }
 
-/** What the gateway needs to keep a listener open for each existing service. */
-async function gatewayServices(services: ServiceStore, host: string) {
+/** What the gateway needs to keep a listener open for each existing service that can be reached from here. */
+async function gatewayServices({ services, isElsewhere, host }: Omit<Wanted, "onPorts">) {
   const users = Map.groupBy(await services.listAllUsers(), (user) => user.serviceId);
   return (await services.listAll())
-    .filter(({ desiredState, runtime }) => {
+    .filter(({ desiredState, runtime, nodeId }) => {
+      if (isElsewhere(nodeId)) return false;
       // A stopped engine is ours, and its listener says so. With a server that goes on, the closed door is the stop.
       return desiredState === "running" || (desiredState === "stopped" && runtime === "embedded");
     })

@@ -6,6 +6,8 @@ import { openListeners } from "./listeners.ts";
 
 export type EndpointOptions = GatewayOptions & {
   readonly services: ServiceStore;
+  /** True of the id of another process' data directory, which has the listeners of its services. */
+  readonly isElsewhere: (nodeId: string | null) => boolean;
   /** The address that listeners bind to. */
   readonly host: string;
   /** Receives the ports before they are opened. */
@@ -21,11 +23,11 @@ export type Endpoint = {
   close(): Promise<void>;
 };
 
-export function openEndpoint({ services, host, onPorts, ...options }: EndpointOptions): Endpoint {
+export function openEndpoint({ services, isElsewhere, host, onPorts, ...options }: EndpointOptions): Endpoint {
   const gateway = new Gateway(options);
   let problems: ReadonlyMap<string, string> = new Map();
   const body = async () => {
-    problems = await openListeners(gateway, { services, host, onPorts });
+    problems = await openListeners(gateway, { services, isElsewhere, host, onPorts });
   };
   const loop = new Loop({ name: "gateway", everyMs: 2_000, logger: options.logger, body });
   return {

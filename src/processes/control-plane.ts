@@ -20,7 +20,7 @@ import { openPipes } from "../pipes/control/open.ts";
 import { openServices } from "../services/open.ts";
 import { activityRetention } from "../store/activity-retention.ts";
 import { AuditTrail, auditEventOf } from "../store/audit-events.ts";
-import { renewEveryMs } from "../store/leases.ts";
+import { renewEveryMs } from "../store/nodes.ts";
 import { type LeasedStores, openStoresOf } from "../store/open.ts";
 
 export type AppOptions = {
@@ -85,6 +85,7 @@ function openRooms(
   const { access, disks, acquireAny } = services;
   const endpoint = openEndpoint({
     services: stores.services,
+    isElsewhere: (nodeId) => stores.leases.isElsewhere(nodeId),
     host: config.host,
     backend: access,
     logger,
@@ -152,24 +153,26 @@ async function run(options: AppOptions, rooms: Rooms, shutdown: ShutdownStack) {
   await endpoint.loop.passed(readyTimeoutMs);
   const urls = { baseUrl, observabilityBaseUrl: baseUrl, cloudApiUrl: `${baseUrl}/cloud/v1` };
   writeCredentials(credentialsFile, { ...issued, ...urls });
+  await stores.announce(baseUrl);
   options.logger.info({ baseUrl, dataDir }, "ready");
   return { baseUrl, credentialsFile };
 }
 
-async function openMetadata({ config, logger }: AppOptions): Promise<LeasedStores> {
+async function openMetadata({ config, logger, version }: AppOptions): Promise<LeasedStores> {
   const { secretKey, database, allowAsyncReplication: allowsAsyncReplication } = config;
   return await openStoresOf({
     dataDir: openDataDir(config),
+    ...{ role: "server", version, slots: config.slots },
     ...{ secretKey, database, allowsAsyncReplication },
     onStep: (step) => logger.info(step, "migrating the metadata"),
     onLost: (err) => logger.warn({ err }, "connection to the metadata database lost"),
   });
 }
 
-function leaseLoop({ lease }: LeasedStores, logger: Logger, stop: AppOptions["stop"]): Loop {
+function leaseLoop(stores: LeasedStores, logger: Logger, stop: AppOptions["stop"]): Loop {
   const body = async () => {
     try {
-      await lease.renew();
+      await stores.renew();
     } catch (error) {
       if (error instanceof AppError && error.code === "LEASE_LOST") stop(error);
       throw error;

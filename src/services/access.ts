@@ -8,6 +8,7 @@ import type { AccessEvents } from "../endpoint/auth/events.ts";
 import type { HandoffSender } from "../endpoint/handoff/sender.ts";
 import { AppError } from "../lib/errors.ts";
 import type { ServiceStore } from "../store/services.ts";
+import { type NodeFinder, requireHere } from "./elsewhere.ts";
 import type { RunningEngine } from "./runtime.ts";
 
 export type ServiceLease = EngineLease<Pick<RunningEngine, "address" | "readerAddress" | "forwardAddress">>;
@@ -20,14 +21,17 @@ const idleGraceMs = 1_000;
 
 export class ServiceAccess {
   readonly #services: ServiceStore;
+  readonly #nodes: NodeFinder | undefined;
   readonly #engines = new Map<string, RunningEngine>();
   readonly #activity = new Map<string, Activity>();
   readonly #waiting = new Set<() => void>();
   #poke: () => void = () => {};
   #tell: (serviceId: string, events: AccessEvents) => void = () => {};
 
-  constructor(services: ServiceStore) {
+  /** Without `nodes`, all engines belong to this process. */
+  constructor(services: ServiceStore, nodes?: NodeFinder) {
     this.#services = services;
+    this.#nodes = nodes;
   }
 
   /** Connects the reconciler, which is constructed later. */
@@ -107,7 +111,8 @@ export class ServiceAccess {
 
   /**
    * The running engine. Wakes an idle service and waits for one that is starting. Throws SERVICE_UNAVAILABLE when the
-   * service is stopped or failed, TIMEOUT when it does not become ready, or the signal's reason.
+   * service is stopped or failed, or its engine belongs to another process, TIMEOUT when it does not become ready, or
+   * the signal's reason.
    */
   async acquire(serviceId: string, signal: AbortSignal): Promise<ServiceLease> {
     const engine = this.#engines.get(serviceId) ?? (await this.#waitForEngine(serviceId, signal));
@@ -171,6 +176,7 @@ export class ServiceAccess {
           const reason = row.state === "failed" && row.stateMessage ? ` (${row.stateMessage})` : "";
           throw new AppError("SERVICE_UNAVAILABLE", `The service is not running. Current state: ${row.state}${reason}`);
         }
+        if (this.#nodes !== undefined) await requireHere(row, this.#nodes);
         if (Date.now() >= deadline) throw new AppError("TIMEOUT", "The service did not start in time.");
         if (row.state === "idle" || row.state === "stopping") await this.#services.requestWake(serviceId);
         this.#poke();

@@ -3,12 +3,19 @@
 import type { AcquireEngine } from "../clickhouse/lease.ts";
 import type { ServiceStore } from "../store/services.ts";
 import type { ServiceAccess } from "./access.ts";
+import { type NodeFinder, requireHere } from "./elsewhere.ts";
 import type { LeasingRuntime } from "./runtimes/leasing.ts";
 
 /** Wakes an idle service and counts as its activity; a stopped service's engine is borrowed and serves no client. */
-export function engineLeases(services: ServiceStore, access: ServiceAccess, runtime: LeasingRuntime): AcquireEngine {
+export function engineLeases(
+  services: ServiceStore,
+  access: ServiceAccess,
+  runtime: LeasingRuntime,
+  nodes: NodeFinder,
+): AcquireEngine {
   return async (serviceId, signal) => {
     const row = await services.find(serviceId);
+    if (row !== undefined) await requireHere(row, nodes);
     if (row?.desiredState === "stopped" && row.state === "stopped") {
       const lent = await runtime.lease(row);
       if (lent !== undefined) return lent;

@@ -9,7 +9,7 @@ import { Loop } from "../lib/loop.ts";
 import { parsePortRange } from "../lib/port-range.ts";
 import type { OutgoingPolicy } from "../outgoing/policy.ts";
 import type { EgressProxy } from "../outgoing/proxy.ts";
-import type { Stores } from "../store/open.ts";
+import type { LeasedStores } from "../store/open.ts";
 import type { ServiceConnection } from "../store/service-connections.ts";
 import { ServiceAccess } from "./access.ts";
 import { ServiceDisks } from "./disks.ts";
@@ -34,8 +34,10 @@ const inventoryEveryMs = 300_000;
 export type ServicesOptions = {
   readonly config: Config;
   readonly dataDir: string;
-  readonly stores: Stores;
+  readonly stores: LeasedStores;
   readonly logger: Logger;
+  /** False for a process that only connects to the servers of external services (default true). */
+  readonly claims?: boolean;
   /** The engines' proxy for outgoing connections. */
   readonly proxy: EgressProxy;
   /** For connections to the servers of external services. */
@@ -70,9 +72,9 @@ export type Services = {
 };
 
 export function openServices(options: ServicesOptions): Services {
-  const { config, logger } = options;
-  const { services } = options.stores;
-  const access = new ServiceAccess(services);
+  const { config, logger, claims = true } = options;
+  const { services, leases } = options.stores;
+  const access = new ServiceAccess(services, options.stores);
   access.onAccessEvents(options.onAccessEvents);
   const disks = new ServiceDisks({ services, logger });
   const runtime = new LeasingRuntime(runtimesOf(options, disks), options.restorerFor);
@@ -87,6 +89,7 @@ export function openServices(options: ServicesOptions): Services {
     idleMinuteMs,
     poke: () => loop.poke(),
     isBusy: isMerging,
+    ...{ leases, claims },
     beforeStop: async (serviceId, engine) => {
       await Promise.all([inventories.beforeStop(serviceId, engine), queryHistory.beforeStop(serviceId, engine)]);
     },
@@ -102,7 +105,7 @@ export function openServices(options: ServicesOptions): Services {
     logger,
     body: () => inventories.pass(),
   });
-  const acquireAny = engineLeases(services, access, runtime);
+  const acquireAny = engineLeases(services, access, runtime, options.stores);
   const { moves, movesLoop } = openMoves(options, acquireAny, () => loop.poke());
   const given = {
     moves,
@@ -173,6 +176,7 @@ function openMetricsLoop({ stores, logger }: ServicesOptions, metrics: EngineMet
       metrics.keepOnly(new Set(known.map(({ id }) => id)));
       recorder.record(known, Date.now());
       for (const { id, tableRows, runtime } of known) {
+        if (!stores.leases.holds("service", id)) continue;
         // Engines of our own report their use of the disk themselves.
         const bytes = runtime === "external" ? metrics.bytes(id) : undefined;
         if (bytes !== undefined) await disks.report(id, bytes);

@@ -6,6 +6,7 @@ import type { ServiceState } from "../api/services.ts";
 import { AppError, describeError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { TaskTable } from "../lib/task-table.ts";
+import { allLeases, type Leases } from "../store/leases.ts";
 import type { Service, ServiceStore } from "../store/services.ts";
 import type { ServiceAccess } from "./access.ts";
 import { diskLimitBytes } from "./disks.ts";
@@ -26,24 +27,89 @@ export type ReconcilerOptions = {
   readonly isBusy: (engine: RunningEngine) => Promise<boolean>;
   /** Awaited before an engine is stopped that will not run again at once. Never rejects. */
   readonly beforeStop: (serviceId: string, engine: RunningEngine) => Promise<void>;
+  /** The services whose states this process writes; default: all. */
+  readonly leases?: Leases;
+  /** False for a process that only connects to the servers of external services (default true). */
+  readonly claims?: boolean;
 };
+
+/** Of an external service whose server another process has reached lately, or tries to. */
+const reachable: ReadonlySet<ServiceState> = new Set<ServiceState>(["starting", "awaking", "running", "degraded"]);
 
 export class ServicesReconciler {
   readonly #options: ReconcilerOptions;
   readonly #tasks: TaskTable;
   readonly #engines = new Map<string, RunningEngine>();
+  readonly #leases: Leases;
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
+    this.#leases = options.leases ?? allLeases("");
     this.#tasks = new TaskTable({
       poke: options.poke,
       onFailure: (serviceId, err) => options.logger.error({ err, serviceId }, "service action failed"),
     });
   }
 
-  /** One pass over all services. */
+  /** One pass over all services: those that this process has the leases of, and the servers that it connects to. */
   async pass(): Promise<void> {
-    for (const { id } of await this.#options.services.listAll()) await this.#look(id);
+    const rows = await this.#options.services.listAll();
+    if (this.#options.claims !== false) await this.#claim(rows);
+    for (const row of rows) {
+      if (this.#leases.holds("service", row.id)) await this.#look(row.id);
+      else await this.#follow(row);
+    }
+    const known = new Set(rows.map(({ id }) => id));
+    for (const [id, engine] of this.#engines) {
+      if (!known.has(id) && this.#tasks.isFree(id)) this.#tasks.run(id, () => this.#part(id, engine));
+    }
+  }
+
+  async #claim(rows: readonly Service[]): Promise<void> {
+    const wanted = rows.filter(({ id, nodeId }) => {
+      return !this.#leases.holds("service", id) && !this.#leases.isElsewhere(nodeId) && this.#tasks.isFree(id);
+    });
+    const ids = wanted.map(({ id }) => id);
+    const free = await this.#leases.free("service", ids);
+    if (free.length > 0) await this.#leases.claim("service", free);
+  }
+
+  /** Another process writes the state. Its server can be reached from here, too; an engine cannot. */
+  async #follow(row: Service): Promise<void> {
+    const { id } = row;
+    if (row.runtime !== "external" || !this.#tasks.isFree(id)) return;
+    const engine = this.#engines.get(id);
+    if (row.desiredState !== "running" || !reachable.has(row.state)) {
+      if (engine !== undefined) this.#tasks.run(id, () => this.#part(id, engine));
+    } else if (engine === undefined) {
+      if (this.#tasks.mayStart(id)) this.#tasks.run(id, () => this.#connect(row));
+    } else {
+      this.#tasks.runs(id);
+      if (await engine.isCurrent(row)) return;
+      this.#tasks.run(id, async () => {
+        await this.#part(id, engine);
+        await this.#connect(row);
+      });
+    }
+  }
+
+  async #connect(row: Service): Promise<void> {
+    try {
+      const engine = await this.#options.runtime.start(row);
+      this.#engines.set(row.id, engine);
+      this.#tasks.started(row.id);
+      engine.ended.then((how) => this.#ended(row, engine, how));
+      this.#options.access.publish(row.id, engine);
+    } catch (error) {
+      await this.#died(row, reasonOf(error));
+    }
+  }
+
+  async #part(serviceId: string, engine: RunningEngine): Promise<void> {
+    this.#options.access.withdraw(serviceId);
+    await this.#end(serviceId, engine);
+    this.#tasks.forgive(serviceId);
+    this.#options.access.notify();
   }
 
   /** Stops every engine; states stay as they are, so that the next start runs the same services. */
@@ -64,6 +130,10 @@ export class ServicesReconciler {
     if (row === undefined || !this.#tasks.isFree(id)) return;
     const engine = this.#engines.get(id);
     const action = serviceAction(row.desiredState, row.state);
+    if (action === "watch" && engine !== undefined && row.state !== "running") {
+      // Connected while another process wrote the state.
+      return this.#tasks.run(id, () => this.#setState(row, "running", null));
+    }
     if (action === "remove") await this.#lookToRemove(row);
     else if (action === "stop") this.#lookToStop(row, engine);
     else if (engine !== undefined) await this.#lookAtLive(row, engine);
@@ -120,10 +190,17 @@ export class ServicesReconciler {
       engine.ended.then((how) => this.#ended(row, engine, how));
       this.#options.access.publish(row.id, engine);
     } catch (error) {
-      if (isFinal(error)) await this.#failed(row, describeError(error));
+      if (error instanceof AppError && error.code === "LEASE_LOST") await this.#undoStart(row.id);
+      else if (isFinal(error)) await this.#failed(row, describeError(error));
       else if (row.runtime === "external") await this.#died(row, reasonOf(error));
       else await this.#died(row, `the engine did not start: ${describeError(error)}`);
     }
+  }
+
+  /** It may have been started and not published. */
+  async #undoStart(serviceId: string): Promise<void> {
+    const engine = this.#engines.get(serviceId);
+    if (engine !== undefined) await this.#end(serviceId, engine);
   }
 
   async #stop(row: Service, engine: RunningEngine): Promise<void> {
@@ -212,6 +289,7 @@ export class ServicesReconciler {
   async #died(row: Service, reason: string): Promise<void> {
     const death = this.#tasks.died(row.id, reason, { endless: row.runtime === "external" });
     this.#options.logger.warn({ serviceId: row.id, service: row.name, deaths: death.count, reason }, "engine died");
+    if (!this.#leases.holds("service", row.id)) return;
     await this.#setState(row, death.gaveUp ? "failed" : "degraded", death.message);
   }
 

@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { TaskTable } from "../../lib/task-table.ts";
+import { allLeases, type Leases } from "../../store/leases.ts";
 import type { Pipe } from "../../store/pipes.ts";
 import type { Service } from "../../store/services.ts";
 import { fullConfig, jobOf } from "./definition.ts";
@@ -20,6 +21,7 @@ type Run = { readonly generation: number; readonly worker: PipeWorker };
 
 export class ErrorWork {
   readonly #options: ErrorWorkOptions;
+  readonly #leases: Leases;
   readonly #tasks: TaskTable;
   readonly #runs = new Map<string, Run>();
   /** Pipes whose work has died: it is repeated in a process of its own. */
@@ -27,6 +29,8 @@ export class ErrorWork {
 
   constructor(options: ErrorWorkOptions) {
     this.#options = options;
+    this.#leases = options.leases ?? allLeases("");
+    this.#leases.onLost(() => this.#endLost());
     this.#tasks = new TaskTable({
       poke: options.poke,
       onFailure: (pipeId, err) => options.logger.error({ err, pipeId }, "work on refused rows failed"),
@@ -40,6 +44,11 @@ export class ErrorWork {
     const wanted = new Set(await errorRequests.pipesWithWork());
     for (const id of new Set([...wanted, ...this.#runs.keys()])) {
       if (!this.#tasks.isFree(id)) continue;
+      // The supervisor claims pipes; what it does not have is ended here, too.
+      if (!this.#leases.holds("pipe", id)) {
+        this.#look(id, undefined);
+        continue;
+      }
       const pipe = await pipes.find(id);
       const service = pipe && (await services.find(pipe.serviceId));
       const isWanted = wanted.has(id) && pipe !== undefined && mayWork(pipe, service);
@@ -51,6 +60,13 @@ export class ErrorWork {
   async close(): Promise<void> {
     await this.#tasks.close();
     await Promise.all([...this.#runs.keys()].map((id) => this.#end(id)));
+  }
+
+  /** Without the database, which may not answer. */
+  #endLost(): void {
+    for (const id of this.#runs.keys()) {
+      if (!this.#leases.holds("pipe", id)) this.#tasks.run(id, () => this.#end(id));
+    }
   }
 
   #look(id: string, pipe: Pipe | undefined): void {

@@ -9,7 +9,8 @@ import { Loop } from "../../lib/loop.ts";
 import type { Permits } from "../../outgoing/permits.ts";
 import type { OutgoingPolicy } from "../../outgoing/policy.ts";
 import { connectorOf } from "../../sources/connectors.ts";
-import type { Stores } from "../../store/open.ts";
+import { isLedHere } from "../../store/leases.ts";
+import type { LeasedStores } from "../../store/open.ts";
 import { PipeChecks } from "./check.ts";
 import { ErrorRows } from "./error-rows.ts";
 import { ErrorWork } from "./error-work.ts";
@@ -24,7 +25,7 @@ import { WorkerPool, type WorkerView } from "./worker-pool.ts";
 export type PipesOptions = {
   readonly config: Config;
   readonly dataDir: string;
-  readonly stores: Stores;
+  readonly stores: LeasedStores;
   readonly logger: Logger;
   /** The service's running engine. */
   readonly acquire: AcquireEngine;
@@ -63,7 +64,7 @@ const sampleEveryMs = 2_000;
 
 export function openPipes(options: PipesOptions): Pipes {
   const { config, dataDir, logger, acquire, policy, permits } = options;
-  const { pipes, services, cdcScaling, ledger, errorRequests, leftovers } = options.stores;
+  const { pipes, services, cdcScaling, ledger, errorRequests, leftovers, leases } = options.stores;
   const pool = poolOf(options, () => loop.poke());
   const supervision: SupervisorOptions = {
     pipes,
@@ -72,6 +73,7 @@ export function openPipes(options: PipesOptions): Pipes {
     ledger,
     errorRequests,
     leftovers,
+    leases,
     acquire,
     diskProblem: options.diskProblem,
     dataDir,
@@ -91,12 +93,12 @@ export function openPipes(options: PipesOptions): Pipes {
     // In this order: workers that outlived the control plane are ended before anything is removed behind them.
     await supervisor.pass();
     await errorWork.pass();
-    await remover.pass();
+    if (await isLedHere(leases, "leftovers")) await remover.pass();
   };
   const loop = new Loop({ name: "pipes", everyMs: 1_000, logger, body });
   const watch = new SlotWatch({
     ...{ pipes, leftovers, connectorOf, policy, logger },
-    hasWorkers: (pipeId) => supervisor.hasWorkers(pipeId),
+    isLeftToOthers: (pipeId) => supervisor.hasWorkers(pipeId) || !leases.holds("pipe", pipeId),
   });
   const watchLoop = new Loop({ name: "slots", everyMs: watchEveryMs, logger, body: () => watch.pass() });
   const checks = new PipeChecks({ acquire, policy, permits, ledger, limit: config.pipeChecksPerOrganization });
@@ -154,7 +156,7 @@ type Measured = {
   readonly gauges: Pipes["gauges"];
 };
 
-function vitalsOf(stores: Stores, { supervisor, watch, gauges }: Measured): Vitals {
+function vitalsOf(stores: LeasedStores, { supervisor, watch, gauges }: Measured): Vitals {
   return new Vitals({
     numbers: () => stores.pipeOverviews.numbers(),
     // Errors are written with the states of pipes.

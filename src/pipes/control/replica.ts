@@ -173,7 +173,7 @@ export class Replica implements Tenant {
         // Checked here and not in the engine: a batch that was begun must be inserted in any case.
         const problem = await this.#parts.diskProblem(this.#parts.serviceId);
         if (problem !== undefined) throw new AppError("LIMIT_REACHED", problem);
-        await ledger.begin(pipeId, forms.writeIntent(intent));
+        await ledger.begin(pipeId, forms.writeIntent(intent), this.#ended.signal);
       },
       replace: (batchId, intents) =>
         ledger.replace(

@@ -47,7 +47,7 @@ test.skipIf(missing !== undefined)("a slot is looked at while nobody reads it, a
     const workers = { run: false };
     const watch = new SlotWatch({
       ...{ pipes, leftovers, connectorOf, policy: anyNetwork.policy, logger: createLogger("silent") },
-      hasWorkers: () => workers.run,
+      isLeftToOthers: () => workers.run,
     });
     const until = async (check: () => void) =>
       await vi.waitFor(async () => {

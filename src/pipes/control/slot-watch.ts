@@ -21,8 +21,8 @@ export type SlotWatchOptions = {
   readonly connectorOf: (kind: string) => Promise<Connector>;
   readonly policy: OutgoingPolicy;
   readonly logger: Logger;
-  /** Workers of the pipe look at its slot. */
-  readonly hasWorkers: (pipeId: string) => boolean;
+  /** Its workers look at the slot, or the process that has the pipe. */
+  readonly isLeftToOthers: (pipeId: string) => boolean;
 };
 
 /** A slot of a pipe: its own, or one that the user has named. */
@@ -60,7 +60,7 @@ export class SlotWatch {
   /** One look at each; a source that does not answer holds up nobody else. */
   async pass(): Promise<void> {
     const all = [...(await this.#options.leftovers.inUse("slot")), ...(await this.#given())];
-    const slots = all.filter(({ pipeId }) => !this.#options.hasWorkers(pipeId));
+    const slots = all.filter(({ pipeId }) => !this.#options.isLeftToOthers(pipeId));
     const ids = new Set(slots.map(({ pipeId }) => pipeId));
     for (const id of this.#watched.keys()) if (!ids.has(id)) this.#watched.delete(id);
     for (const slot of slots) {

@@ -9,6 +9,7 @@ import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { AcquireEngine } from "../../clickhouse/lease.ts";
+import { AppError } from "../../lib/errors.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { endRecorded } from "../../lib/process.ts";
@@ -19,11 +20,13 @@ import { errorTableNameOf } from "../../sources/destination.ts";
 import { kindOf } from "../../sources/registry.ts";
 import type { CdcScalingStore } from "../../store/cdc-scaling.ts";
 import type { ErrorRequestStore } from "../../store/error-requests.ts";
+import { allLeases, type Leases } from "../../store/leases.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { LeftoverStore } from "../../store/leftovers.ts";
 import type { Pipe, PipeStore } from "../../store/pipes.ts";
 import type { Service, ServiceStore } from "../../store/services.ts";
 import { begunMark, type Job, type OutageLimits } from "../protocol.ts";
+import { PipeClaims } from "./claims.ts";
 import { fullConfig, jobOf } from "./definition.ts";
 import { gaugesOfAll } from "./gauges.ts";
 import { outcomeOf } from "./outcome.ts";
@@ -62,6 +65,8 @@ export type SupervisorOptions = {
   readonly startWorker: (parts: ReplicaParts) => PipeWorker;
   readonly tellOwnPorts: (ownPorts: readonly number[]) => void;
   readonly poke: () => void;
+  /** The pipes that this process runs; default: all. */
+  readonly leases?: Leases;
   /** The clock, in ms: replaced in tests. */
   readonly now?: () => number;
 };
@@ -73,20 +78,31 @@ export class PipesSupervisor {
   /** Pipes that share no process until they are stopped. */
   readonly #alone = new Set<string>();
   readonly #runDir: string;
+  readonly #leases: Leases;
+  readonly #claims: PipeClaims;
   #toldPorts = "";
   #swept = false;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
     this.#runDir = join(options.dataDir, "pipes");
+    this.#leases = options.leases ?? allLeases("");
     this.#tasks = new TaskTable({
       poke: options.poke,
-      onFailure: (pipeId, err) => options.logger.error({ err, pipeId }, "pipe action failed"),
+      onFailure: (pipeId, err) => {
+        if (isLost(err)) options.logger.warn({ pipeId }, "pipe action ended: another process has the pipe");
+        else options.logger.error({ err, pipeId }, "pipe action failed");
+      },
       now: options.now,
+    });
+    this.#claims = new PipeClaims({
+      ...{ leases: this.#leases, tasks: this.#tasks, logger: options.logger },
+      runs: () => this.#runs.keys(),
+      forget: (id) => this.#forget(id),
     });
   }
 
-  /** One pass over all pipes. */
+  /** One pass over all pipes that this process has the leases of. */
   async pass(): Promise<void> {
     await this.#endLeftovers();
     this.#tellOwnPorts();
@@ -94,8 +110,13 @@ export class PipesSupervisor {
     const acting = new Set(this.#tasks.acting());
     const pipes = await this.#options.pipes.listAll();
     const services = new Map((await this.#options.services.listAll()).map((service) => [service.id, service]));
-    for (const pipe of pipes) {
-      const looking = acting.has(pipe.id) ? undefined : this.#look(pipe, services.get(pipe.serviceId));
+    this.#claims.endLost();
+    // What is claimed now was read while it belonged to another process: the next pass looks at it.
+    const ours = pipes.filter(({ id }) => this.#leases.holds("pipe", id) && !acting.has(id));
+    if (await this.#claims.pass(pipes, services)) this.#options.poke();
+    for (const pipe of ours) {
+      if (!this.#leases.holds("pipe", pipe.id)) continue;
+      const looking = this.#look(pipe, services.get(pipe.serviceId));
       // Nearly all of them rest: to wait for each of them takes longer than to look.
       if (looking !== undefined) await looking;
     }
@@ -105,10 +126,16 @@ export class PipesSupervisor {
     }
   }
 
-  /** Stops every worker; states stay as they are, so that the next start runs the same pipes. */
+  /** Stops every worker; states stay as they are, so that the next start, or another process, runs the same pipes. */
   async close(): Promise<void> {
+    // Without an answer of the database, the others wait for the end of the leases.
+    await this.#leases.leave().catch(() => {});
     await this.#tasks.close();
-    await Promise.all([...this.#runs.keys()].map((id) => this.#end(id)));
+    const ends = [...this.#runs.keys()].map(async (id) => {
+      await this.#end(id);
+      await this.#leases.release("pipe", [id]).catch(() => {});
+    });
+    await Promise.all(ends);
   }
 
   hasWorkers(pipeId: string): boolean {
@@ -335,6 +362,10 @@ export class PipesSupervisor {
       "pipe state",
     );
   }
+}
+
+function isLost(error: unknown): boolean {
+  return error instanceof AppError && error.code === "LEASE_LOST";
 }
 
 /** True when this state of the generation is written. */

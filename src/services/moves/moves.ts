@@ -4,7 +4,7 @@ import { describeError } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { TaskTable } from "../../lib/task-table.ts";
 import type { OutgoingPolicy } from "../../outgoing/policy.ts";
-import type { Stores } from "../../store/open.ts";
+import type { LeasedStores, Stores } from "../../store/open.ts";
 import type { ServiceConnection } from "../../store/service-connections.ts";
 import type { ServiceMove } from "../../store/service-moves.ts";
 import { addressesOf, withOthers } from "../external/addresses.ts";
@@ -13,7 +13,7 @@ import { Mover, type MoverDeps } from "./mover.ts";
 import { targetProblems } from "./target.ts";
 
 export type MovesOptions = Omit<MoverDeps, "stores" | "addressesOf" | "together"> & {
-  readonly stores: Stores;
+  readonly stores: LeasedStores;
   readonly policy: OutgoingPolicy;
   /** Triggers a pass of the moves' loop. */
   readonly again: () => void;
@@ -49,7 +49,10 @@ export class Moves {
 
   /** One pass over all moves. */
   async pass(signal: AbortSignal): Promise<void> {
-    for (const { id } of await this.#options.stores.serviceMoves.listOpen()) {
+    const { serviceMoves, leases } = this.#options.stores;
+    for (const { id, serviceId } of await serviceMoves.listOpen()) {
+      // The engine belongs to the process that has the service.
+      if (!leases.holds("service", serviceId)) continue;
       if (this.#tasks.isFree(id)) this.#tasks.run(id, () => this.#attempt(id, signal));
     }
   }

@@ -1,0 +1,110 @@
+/**
+ * Which pipes this process runs: those of engines in its data directory, and its share of all others. Processes agree
+ * on the shares without talking to each other: each computes them from the same rows.
+ */
+import type { Logger } from "../../lib/logger.ts";
+import type { TaskTable } from "../../lib/task-table.ts";
+import type { Leases } from "../../store/leases.ts";
+import type { Pipe } from "../../store/pipes.ts";
+import type { Service } from "../../store/services.ts";
+
+export type ClaimsOptions = {
+  readonly leases: Leases;
+  /** The supervisor's actions. */
+  readonly tasks: TaskTable;
+  /** Pipes with workers in this process. */
+  readonly runs: () => Iterable<string>;
+  /** Ends the pipe's workers, without writing a state. */
+  readonly forget: (pipeId: string) => Promise<void>;
+  readonly logger: Logger;
+};
+
+export class PipeClaims {
+  readonly #options: ClaimsOptions;
+  /** Pipes that this process leaves to others. */
+  readonly #leaving = new Set<string>();
+
+  constructor(options: ClaimsOptions) {
+    this.#options = options;
+    // Not in a pass: it reads the database first, which may not answer.
+    options.leases.onLost(() => this.endLost());
+  }
+
+  /** Ends the workers of pipes that others may run now. */
+  endLost(): void {
+    const { leases, logger, runs, forget } = this.#options;
+    for (const id of runs()) {
+      if (leases.holds("pipe", id) || this.#leaving.has(id)) continue;
+      logger.warn({ pipeId: id }, "the pipe was lost to another process, or is about to be");
+      this.#leave(id, () => forget(id));
+    }
+  }
+
+  /** Claims what nobody has, up to the share of this process, and leaves what it has beyond it; true after a claim. */
+  async pass(pipes: readonly Pipe[], services: ReadonlyMap<string, Service>): Promise<boolean> {
+    const { leases } = this.#options;
+    const peers = await leases.peers();
+    // Without peers, everything is held.
+    if (peers.length === 0) return false;
+    const nodeOf = ({ serviceId }: Pipe) => services.get(serviceId)?.nodeId ?? null;
+    const own = pipes.filter((pipe) => nodeOf(pipe) === leases.nodeId);
+    const isOwnClaimed = await this.#claim(own, own.length);
+    const common = pipes.filter((pipe) => nodeOf(pipe) === null);
+    const held = common.filter(({ id }) => leases.holds("pipe", id));
+    const slots = peers.find(({ id }) => id === leases.nodeId)?.slots ?? 0;
+    const most = Math.min(
+      slots,
+      fairShare(
+        common.length,
+        peers.map((peer) => peer.slots),
+      ),
+    );
+    for (const { id } of held.slice(most)) this.#giveUp(id);
+    return (await this.#claim(common, Math.max(0, most - held.length))) || isOwnClaimed;
+  }
+
+  async #claim(pipes: readonly Pipe[], most: number): Promise<boolean> {
+    const { leases, tasks, runs } = this.#options;
+    // While something of an earlier run is left, its writes would have the new fence.
+    const running = new Set(runs());
+    const isWanted = (id: string) => !leases.holds("pipe", id) && !running.has(id) && tasks.isFree(id);
+    const wanted = pipes.map(({ id }) => id).filter(isWanted);
+    if (wanted.length === 0 || most === 0) return false;
+    const free = await leases.free("pipe", wanted);
+    return free.length > 0 && (await leases.claim("pipe", free.slice(0, most))).length > 0;
+  }
+
+  #giveUp(id: string): void {
+    const { leases, logger, forget } = this.#options;
+    if (this.#leaving.has(id)) return;
+    logger.info({ pipeId: id }, "the pipe is left to another process");
+    this.#leave(id, async () => {
+      await forget(id);
+      await leases.release("pipe", [id]);
+    });
+  }
+
+  /** After an action that runs: it fails at its next write, if the lease is lost. */
+  #leave(id: string, action: () => Promise<void>): void {
+    this.#leaving.add(id);
+    this.#options.tasks.run(id, () => action().finally(() => this.#leaving.delete(id)));
+  }
+}
+
+/**
+ * The smallest number with which processes of these slots run all pipes, none of them more than this number. Without
+ * enough slots: the largest number of slots.
+ */
+export function fairShare(pipes: number, slots: readonly number[]): number {
+  let left = pipes;
+  let share = 0;
+  let open = [...slots].sort((one, other) => one - other);
+  while (left > 0 && open.length > 0) {
+    const [least = 0] = open;
+    const level = Math.min(least, share + Math.ceil(left / open.length));
+    left -= (level - share) * open.length;
+    share = level;
+    open = open.filter((one) => one > share);
+  }
+  return share;
+}
