@@ -26,19 +26,8 @@ export async function serve(
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "millrace-serve-"));
   // `tree`: the sources of another version.
   const main = join(options.tree ?? fileURLToPath(new URL("../", import.meta.url)), "src/main.ts");
-  const child = spawn(process.execPath, [main, "serve", "--data-dir", dataDir, "--port", String(options.port ?? 0)], {
-    stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, MILLRACE_LOG_LEVEL: "warn", ...options.env },
-  });
-  let log = "";
-  const ready = new Promise<void>((resolve, reject) => {
-    child.stdout.on("data", (chunk) => String(chunk).includes("is ready") && resolve());
-    child.stderr.on("data", (chunk) => {
-      log = (log + String(chunk)).slice(-8192);
-    });
-    child.once("exit", (code, signal) => reject(new Error(`the server ended (${code ?? signal}):\n${log}`)));
-  });
-  await ready;
+  const port = String(options.port ?? 0);
+  const child = await untilReady([main, "serve", "--data-dir", dataDir, "--port", port], options.env);
   const credentials = JSON.parse(readFileSync(join(dataDir, "credentials.json"), "utf8")) as FirstCredentials;
   return {
     dataDir,
@@ -55,6 +44,54 @@ export async function serve(
       if (options.keepData !== true) rmSync(dataDir, { recursive: true, force: true, maxRetries: 5 });
     },
   };
+}
+
+/** A process of `millrace worker`. */
+export type WorkerServed = AsyncDisposable & {
+  readonly dataDir: string;
+  readonly process: ChildProcess;
+  /** Kills the process and starts it again on the same data directory. */
+  restartAfterKill(): Promise<WorkerServed>;
+};
+
+export async function serveWorker(options: {
+  env: Record<string, string>;
+  dataDir?: string;
+  slots?: number;
+}): Promise<WorkerServed> {
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "millrace-worker-"));
+  const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+  const slots = options.slots === undefined ? [] : ["--slots", String(options.slots)];
+  const child = await untilReady([main, "worker", "--data-dir", dataDir, ...slots], options.env);
+  return {
+    dataDir,
+    process: child,
+    restartAfterKill: async () => {
+      await end(child, "SIGKILL");
+      return await serveWorker({ ...options, dataDir });
+    },
+    [Symbol.asyncDispose]: async () => {
+      await end(child, "SIGTERM");
+      rmSync(dataDir, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
+/** Starts the program; resolves when it says that it is ready. */
+async function untilReady(args: readonly string[], env: Record<string, string> = {}): Promise<ChildProcess> {
+  const child = spawn(process.execPath, args, {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, MILLRACE_LOG_LEVEL: "warn", ...env },
+  });
+  let log = "";
+  await new Promise<void>((resolve, reject) => {
+    child.stdout.on("data", (chunk) => String(chunk).includes("is ready") && resolve());
+    child.stderr.on("data", (chunk) => {
+      log = (log + String(chunk)).slice(-8192);
+    });
+    child.once("exit", (code, signal) => reject(new Error(`the server ended (${code ?? signal}):\n${log}`)));
+  });
+  return child;
 }
 
 async function end(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): Promise<void> {

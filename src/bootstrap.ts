@@ -14,7 +14,7 @@ export async function ensureCredentials(
   file: string,
   stores: { organizations: OrganizationStore; credentials: CredentialStore },
 ): Promise<Issued> {
-  const [organization = await stores.organizations.create("Default organization")] = await stores.organizations.list();
+  const organization = await stores.organizations.first("Default organization");
   const earlier = readEarlier(file);
   if (earlier?.organizationId === organization.id) return earlier;
   const owner = { organizationId: organization.id, name: "Issued at start", expireAt: null };

@@ -16,7 +16,7 @@ process.umask(0o077);
 
 const args = process.argv.slice(2);
 const [first] = args;
-const serverWords = ["serve", "restore-metadata", "adopt-backups", "move-store", "demo"];
+const serverWords = ["serve", "worker", "restore-metadata", "adopt-backups", "move-store", "demo"];
 /** Flags before the word of a command; any other first flag is one of `serve`, which is the default. */
 const commandFlag = /^(-h|-o.*|--(help|url|key-file|context|output|json|no-color|debug)(=.*)?)$/;
 

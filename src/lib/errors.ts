@@ -165,7 +165,7 @@ export const errorCodes = {
     503,
     "UNAVAILABLE",
     true,
-    "Another server has taken over the metadata database, and this one stops. Send requests to the other one, and run one server for each database.",
+    "Another process has taken over what this one was doing: a pipe, a service, or the whole data directory. Nothing was changed; send the request again, to another server if this one stops.",
   ),
   SERVICE_UNAVAILABLE: row(
     503,

@@ -2,36 +2,24 @@
  * The composition root: opens one room after the other, and closes them in reverse order. Only this file passes objects
  * of one room to another.
  */
-import { chmodSync, mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { openBackups } from "../backups/open.ts";
 import { ensureCredentials, writeCredentials } from "../bootstrap.ts";
 import { openCharts } from "../charts/open.ts";
 import type { Config, SettingOrigins } from "../config.ts";
-import { assertConfined, type ConfinementState, confinementState } from "../confinement/state.ts";
 import { openEndpoint } from "../endpoint/open.ts";
 import { openHttp } from "../http/open.ts";
-import { AppError } from "../lib/errors.ts";
-import type { Logger } from "../lib/logger.ts";
-import { Loop } from "../lib/loop.ts";
 import { ShutdownStack } from "../lib/shutdown-stack.ts";
 import { Outgoing } from "../network.ts";
 import { openPipes } from "../pipes/control/open.ts";
 import { openServices } from "../services/open.ts";
 import { activityRetention } from "../store/activity-retention.ts";
 import { AuditTrail, auditEventOf } from "../store/audit-events.ts";
-import { renewEveryMs } from "../store/nodes.ts";
-import { type LeasedStores, openStoresOf } from "../store/open.ts";
+import type { LeasedStores } from "../store/open.ts";
+import { checkedConfinement, leaseLoop, type NodeOptions, openMetadata, stopWhenAborted } from "./node.ts";
 
-export type AppOptions = {
-  readonly config: Config;
-  readonly origins: SettingOrigins;
-  readonly logger: Logger;
-  readonly version: string;
-  readonly signal: AbortSignal;
-  /** Asks for `signal` to abort, with the reason. */
-  readonly stop: (reason: Error) => void;
-};
+export type AppOptions = NodeOptions & { readonly origins: SettingOrigins };
 
 export type App = {
   readonly baseUrl: string;
@@ -44,7 +32,7 @@ export type App = {
 export async function startApp(options: AppOptions): Promise<App> {
   const shutdown = new ShutdownStack(options.logger);
   try {
-    const stores = await openMetadata(options);
+    const stores = await openMetadata(options, "server");
     shutdown.add("store", () => stores.close());
     const rooms = openRooms(options, stores, shutdown);
     const listening = await run(options, rooms, shutdown);
@@ -58,11 +46,8 @@ export async function startApp(options: AppOptions): Promise<App> {
 type Rooms = ReturnType<typeof openRooms>;
 
 /** Constructs the rooms without starting any loop. */
-function openRooms(
-  { config, logger, version, signal, stop }: AppOptions,
-  stores: LeasedStores,
-  shutdown: ShutdownStack,
-) {
+function openRooms(options: AppOptions, stores: LeasedStores, shutdown: ShutdownStack) {
+  const { config, logger, version, signal } = options;
   const confinement = checkedConfinement(config, logger);
   const dataDir = resolve(config.dataDir);
   const outgoing = new Outgoing(config);
@@ -111,7 +96,7 @@ function openRooms(
     },
   });
   const loops = [
-    leaseLoop(stores, logger, stop),
+    leaseLoop(stores, options),
     services.loop,
     services.metricsLoop,
     services.inventoryLoop,
@@ -158,50 +143,7 @@ async function run(options: AppOptions, rooms: Rooms, shutdown: ShutdownStack) {
   return { baseUrl, credentialsFile };
 }
 
-async function openMetadata({ config, logger, version }: AppOptions): Promise<LeasedStores> {
-  const { secretKey, database, allowAsyncReplication: allowsAsyncReplication } = config;
-  return await openStoresOf({
-    dataDir: openDataDir(config),
-    ...{ role: "server", version, slots: config.slots },
-    ...{ secretKey, database, allowsAsyncReplication },
-    onStep: (step) => logger.info(step, "migrating the metadata"),
-    onLost: (err) => logger.warn({ err }, "connection to the metadata database lost"),
-  });
-}
-
-function leaseLoop(stores: LeasedStores, logger: Logger, stop: AppOptions["stop"]): Loop {
-  const body = async () => {
-    try {
-      await stores.renew();
-    } catch (error) {
-      if (error instanceof AppError && error.code === "LEASE_LOST") stop(error);
-      throw error;
-    }
-  };
-  return new Loop({ name: "lease", everyMs: renewEveryMs, logger, body });
-}
-
-function checkedConfinement(config: Config, logger: Logger): ConfinementState {
-  const confinement = confinementState();
-  if (config.requireConfinement) assertConfined(confinement);
-  if (confinement.missing.length > 0) logger.warn(confinement.sentence);
-  return confinement;
-}
-
-/** Restricts the folder to this user, also when it existed before. */
-function openDataDir(config: Config): string {
-  const dataDir = resolve(config.dataDir);
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  chmodSync(dataDir, 0o700);
-  return dataDir;
-}
-
 function readTls({ tlsCert, tlsKey }: Config): { cert: Buffer; key: Buffer } | undefined {
   if (tlsCert === undefined) return undefined;
   return { cert: readFileSync(tlsCert), key: readFileSync(tlsKey as string) };
-}
-
-async function stopWhenAborted(signal: AbortSignal, shutdown: ShutdownStack): Promise<void> {
-  if (!signal.aborted) await new Promise((done) => signal.addEventListener("abort", done, { once: true }));
-  await shutdown.closeAll();
 }

@@ -17,12 +17,16 @@ import {
 import { describeError } from "../lib/errors.ts";
 import { openLogger } from "../lib/logger.ts";
 import { startApp } from "./control-plane.ts";
+import type { NodeOptions } from "./node.ts";
 
 /** Runs the command and returns its exit code, for `serve` when the server has stopped. */
 export async function runServerCommand(argv: readonly string[], version: string): Promise<number> {
   let code = 0;
   const program = new Command("millrace").description("Self-hosted data service manager").version(version);
   addServe(program, version, (found) => {
+    code = found;
+  });
+  addWorker(program, version, (found) => {
     code = found;
   });
   addRestoreMetadata(program, (found) => {
@@ -47,7 +51,34 @@ function addServe(program: Command, version: string, end: SetCode): void {
   const serve = program.command("serve", { isDefault: true }).description("Runs the API, the services and the pipes");
   addSettings(serve).action(async (flags: Record<string, string>) => {
     const config = readConfig(flags);
-    end(config === undefined ? 2 : await run(config, settingOrigins(flags), version));
+    if (config === undefined) return end(2);
+    end(await run(config, version, (options) => startServer(options, settingOrigins(flags))));
+  });
+}
+
+/** Resolves when the server listens, with what resolves when it has stopped. */
+async function startServer(options: NodeOptions, origins: SettingOrigins): Promise<{ stopped: Promise<void> }> {
+  const { baseUrl, credentialsFile, stopped } = await startApp({ ...options, origins });
+  console.log(`Millrace ${options.version} is ready: ${baseUrl}\nCredentials: ${credentialsFile}`);
+  // Not a link that signs in: this output often ends up in a log file.
+  console.log(`Console: ${baseUrl}/console/ (millrace console prints a link that signs you in)`);
+  return { stopped };
+}
+
+function addWorker(program: Command, version: string, end: SetCode): void {
+  const worker = program
+    .command("worker")
+    .description("Runs pipes of external services, beside servers on the same Postgres database or without them");
+  addSettings(worker).action(async (flags: Record<string, string>) => {
+    const config = readConfig(flags);
+    if (config === undefined) return end(2);
+    const { startWorkerNode } = await import("./worker-node.ts");
+    const start = async (options: NodeOptions) => {
+      const { nodeId, stopped } = await startWorkerNode(options);
+      console.log(`Millrace ${version} worker is ready: ${nodeId}`);
+      return { stopped };
+    };
+    end(await run(config, version, start));
   });
 }
 
@@ -158,7 +189,10 @@ function isOurMistake(error: unknown): boolean {
   return [TypeError, RangeError, ReferenceError, SyntaxError].some((kind) => error instanceof kind);
 }
 
-async function run(config: Config, origins: SettingOrigins, version: string): Promise<number> {
+type Start = (options: NodeOptions) => Promise<{ readonly stopped: Promise<void> }>;
+
+/** Runs until a signal arrives, or until the process must stop. */
+async function run(config: Config, version: string, start: Start): Promise<number> {
   const logger = await openLogger(config.logLevel, config.logFormat);
   const stop = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
@@ -174,11 +208,8 @@ async function run(config: Config, origins: SettingOrigins, version: string): Pr
       failure = reason;
       stop.abort(reason);
     };
-    const app = await startApp({ config, origins, logger, version, signal: stop.signal, stop: end });
-    console.log(`Millrace ${version} is ready: ${app.baseUrl}\nCredentials: ${app.credentialsFile}`);
-    // Not a link that signs in: this output often ends up in a log file.
-    console.log(`Console: ${app.baseUrl}/console/ (millrace console prints a link that signs you in)`);
-    await app.stopped;
+    const { stopped } = await start({ config, logger, version, signal: stop.signal, stop: end });
+    await stopped;
     if (failure !== undefined) throw failure;
     return 0;
   } catch (error) {

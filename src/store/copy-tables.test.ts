@@ -9,7 +9,7 @@ import { openDatabase } from "./database.ts";
 
 const folder = () => mkdtempSync(join(tmpdir(), "millrace-copy-"));
 /** Of running processes, or of the file itself. */
-const left = ["migrations", "nodes", "leases", "pipe_holds", "service_activity", "store_facts"];
+const left = ["migrations", "nodes", "leases", "pipe_holds", "pipe_reports", "store_facts"];
 
 test("every table is copied, unless it belongs to running processes", async () => {
   const dir = folder();

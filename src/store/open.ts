@@ -23,6 +23,7 @@ import { fenced, NodeLease, type NodeRole, nodeAddress } from "./nodes.ts";
 import { OrganizationStore } from "./organizations.ts";
 import { BatchStore } from "./pipe-batches.ts";
 import { PipeOverviews } from "./pipe-overviews.ts";
+import { PipeReports } from "./pipe-reports.ts";
 import { PipeSnapshots } from "./pipe-snapshots.ts";
 import { PipeStore } from "./pipes.ts";
 import { QueryEndpointStore } from "./query-endpoints.ts";
@@ -54,6 +55,7 @@ export type Stores = {
   readonly definitionRevision: () => number;
   /** Raised by writes of pipe workers: batches, counters. */
   readonly ledgerRevision: () => number;
+  readonly pipeReports: PipeReports;
   readonly pipeSnapshots: PipeSnapshots;
   readonly ledger: Ledger;
   readonly errorRequests: ErrorRequestStore;
@@ -219,6 +221,7 @@ function storesOf(db: Database, dataDir: string, key: Buffer, leases: Leases): S
     serviceFacts: new ServiceFactsStore(db),
     definitionRevision: () => definitions.revision(),
     ledgerRevision: () => ledger.revision(),
+    pipeReports: new PipeReports(db),
     pipeSnapshots: new PipeSnapshots(definitions, sealer),
     ledger: new Ledger(ledger, leases),
     errorRequests: new ErrorRequestStore(db),

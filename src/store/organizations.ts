@@ -19,6 +19,17 @@ export class OrganizationStore {
     return { id, name, createdAt };
   }
 
+  /** The oldest organization, which is created if there is none: by one of several processes that start together. */
+  async first(name: string): Promise<Organization> {
+    return await this.#db.transaction(async (tx) => {
+      const row = await tx.get<OrganizationRow>("SELECT * FROM organizations ORDER BY created_at LIMIT 1");
+      if (row !== undefined) return toOrganization(row);
+      const { id, createdAt } = { id: randomUUID(), createdAt: new Date().toISOString() };
+      await tx.run("INSERT INTO organizations (id, name, created_at) VALUES (?, ?, ?)", id, name, createdAt);
+      return { id, name, createdAt };
+    });
+  }
+
   async find(id: string): Promise<Organization | undefined> {
     const row = await this.#db.get<OrganizationRow>("SELECT * FROM organizations WHERE id = ?", id);
     return row && toOrganization(row);

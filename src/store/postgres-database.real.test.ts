@@ -125,6 +125,14 @@ describe.skipIf(missing !== undefined)(`the metadata database on Postgres${missi
     for (const dir of dirs) rmSync(dir, { recursive: true });
   });
 
+  test("servers that start together make one organization", async () => {
+    const opened = await twoOn("first");
+    const first = await Promise.all(opened.map((db) => new OrganizationStore(db).first("o")));
+    expect(first[0]).toEqual(first[1]);
+    expect(await new OrganizationStore(opened[0]).list()).toEqual([first[0]]);
+    await Promise.all(opened.map((db) => db.close()));
+  });
+
   test("of processes that claim at the same time, each pipe has one, and none stays without", async () => {
     const [one, other] = await twoOn("claims");
     const ids = Array.from({ length: 120 }, (_, i) => `p${String(i).padStart(3, "0")}`);

@@ -17,9 +17,10 @@ import { ErrorWork } from "./error-work.ts";
 import { LeftoverRemover } from "./leftovers.ts";
 import { PipeRecorder } from "./recorder.ts";
 import { type DiskProblem, Replica } from "./replica.ts";
+import { SharedReports } from "./reports.ts";
 import { SlotWatch } from "./slot-watch.ts";
 import { PipesSupervisor, type SupervisorOptions } from "./supervisor.ts";
-import { Vitals } from "./vitals.ts";
+import { Vitals, type VitalsOptions } from "./vitals.ts";
 import { WorkerPool, type WorkerView } from "./worker-pool.ts";
 
 export type PipesOptions = {
@@ -102,15 +103,15 @@ export function openPipes(options: PipesOptions): Pipes {
   });
   const watchLoop = new Loop({ name: "slots", everyMs: watchEveryMs, logger, body: () => watch.pass() });
   const checks = new PipeChecks({ acquire, policy, permits, ledger, limit: config.pipeChecksPerOrganization });
-  const gauges = (pipeId: string) =>
-    supervisor.hasWorkers(pipeId) ? supervisor.gauges(pipeId) : watch.seen(pipeId).gauges;
-  const vitals = vitalsOf(options.stores, { supervisor, watch, gauges });
+  const reports = reportsOf(options.stores, supervisor, watch);
+  const vitals = vitalsOf(options.stores, () => reports.all());
   const recorder = new PipeRecorder({
     history: options.stores.pipeHistory,
     ids: async () => (await pipes.listAll()).map(({ id }) => id),
     vitals: (id) => vitals.of(id),
   });
   const sample = async () => {
+    await reports.pass();
     await vitals.pass();
     await recorder.pass();
   };
@@ -124,8 +125,8 @@ export function openPipes(options: PipesOptions): Pipes {
     vitals,
     vitalsLoop,
     workers: () => pool.views(),
-    gauges,
-    sourceWarning: (pipeId) => (supervisor.hasWorkers(pipeId) ? undefined : watch.seen(pipeId).warning),
+    gauges: (pipeId) => reports.of(pipeId).gauges,
+    sourceWarning: (pipeId) => reports.of(pipeId).warning,
     close: async () => {
       await Promise.all([supervisor.close(), errorWork.close(), remover.close(), watch.close()]);
     },
@@ -150,21 +151,23 @@ function poolOf({ config, dataDir, logger }: PipesOptions, poke: () => void): Wo
   });
 }
 
-type Measured = {
-  readonly supervisor: PipesSupervisor;
-  readonly watch: SlotWatch;
-  readonly gauges: Pipes["gauges"];
-};
+function reportsOf(stores: LeasedStores, supervisor: PipesSupervisor, watch: SlotWatch): SharedReports {
+  return new SharedReports({
+    reports: stores.pipeReports,
+    leases: stores.leases,
+    ownIds: () => [...supervisor.workers().keys(), ...watch.ids()],
+    own: (id) => {
+      if (!supervisor.hasWorkers(id)) return { workers: 0, ...watch.seen(id) };
+      return { workers: supervisor.workers().get(id) ?? 0, gauges: supervisor.gauges(id) };
+    },
+  });
+}
 
-function vitalsOf(stores: LeasedStores, { supervisor, watch, gauges }: Measured): Vitals {
+function vitalsOf(stores: LeasedStores, measured: VitalsOptions["measured"]): Vitals {
   return new Vitals({
     numbers: () => stores.pipeOverviews.numbers(),
     // Errors are written with the states of pipes.
     numbersRevision: () => `${stores.ledgerRevision()} ${stores.definitionRevision()}`,
-    measured: () => {
-      const workers = supervisor.workers();
-      const ids = new Set([...workers.keys(), ...watch.ids()]);
-      return new Map([...ids].map((id) => [id, { workers: workers.get(id) ?? 0, gauges: gauges(id) }]));
-    },
+    measured,
   });
 }

@@ -1,0 +1,66 @@
+/** What every process of an installation opens first: its data directory, the metadata and its leases. */
+import { chmodSync, mkdirSync } from "node:fs";
+import { resolve } from "node:path";
+import type { Config } from "../config.ts";
+import { assertConfined, type ConfinementState, confinementState } from "../confinement/state.ts";
+import { AppError } from "../lib/errors.ts";
+import type { Logger } from "../lib/logger.ts";
+import { Loop } from "../lib/loop.ts";
+import type { ShutdownStack } from "../lib/shutdown-stack.ts";
+import { type NodeRole, renewEveryMs } from "../store/nodes.ts";
+import { type LeasedStores, openStoresOf } from "../store/open.ts";
+
+export type NodeOptions = {
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly version: string;
+  readonly signal: AbortSignal;
+  /** Asks for `signal` to abort, with the reason. */
+  readonly stop: (reason: Error) => void;
+};
+
+/** Opens the metadata, alone or beside the other processes of the installation. */
+export async function openMetadata({ config, logger, version }: NodeOptions, role: NodeRole): Promise<LeasedStores> {
+  const { secretKey, database, slots, allowAsyncReplication: allowsAsyncReplication } = config;
+  return await openStoresOf({
+    dataDir: openDataDir(config),
+    ...{ role, version, slots, secretKey, database, allowsAsyncReplication },
+    onStep: (step) => logger.info(step, "migrating the metadata"),
+    onLost: (err) => logger.warn({ err }, "connection to the metadata database lost"),
+  });
+}
+
+/** Renews what this process holds, and stops the process when another one uses its data directory. */
+export function leaseLoop(stores: LeasedStores, { logger, stop }: NodeOptions): Loop {
+  const body = async () => {
+    try {
+      await stores.renew();
+    } catch (error) {
+      if (error instanceof AppError && error.code === "LEASE_LOST") stop(error);
+      throw error;
+    }
+  };
+  return new Loop({ name: "lease", everyMs: renewEveryMs, logger, body });
+}
+
+/** Throws when the kernel cannot confine child processes and the operator insists on it. */
+export function checkedConfinement(config: Config, logger: Logger): ConfinementState {
+  const confinement = confinementState();
+  if (config.requireConfinement) assertConfined(confinement);
+  if (confinement.missing.length > 0) logger.warn(confinement.sentence);
+  return confinement;
+}
+
+/** Resolves when the signal has aborted and everything is closed. */
+export async function stopWhenAborted(signal: AbortSignal, shutdown: ShutdownStack): Promise<void> {
+  if (!signal.aborted) await new Promise((done) => signal.addEventListener("abort", done, { once: true }));
+  await shutdown.closeAll();
+}
+
+/** Restricts the folder to this user, also when it existed before. */
+function openDataDir(config: Config): string {
+  const dataDir = resolve(config.dataDir);
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  chmodSync(dataDir, 0o700);
+  return dataDir;
+}

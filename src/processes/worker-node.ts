@@ -1,0 +1,67 @@
+/**
+ * The composition root of `millrace worker`: runs pipes of external services, writes their positions itself, and needs
+ * no server. It has no API and no endpoints.
+ */
+import { resolve } from "node:path";
+import { AppError } from "../lib/errors.ts";
+import { ShutdownStack } from "../lib/shutdown-stack.ts";
+import { Outgoing } from "../network.ts";
+import { openPipes } from "../pipes/control/open.ts";
+import { openServices } from "../services/open.ts";
+import type { LeasedStores } from "../store/open.ts";
+import { checkedConfinement, leaseLoop, type NodeOptions, openMetadata, stopWhenAborted } from "./node.ts";
+
+export type WorkerNode = {
+  readonly nodeId: string;
+  /** Resolves when the signal has aborted and everything is closed. */
+  readonly stopped: Promise<void>;
+};
+
+/** Opens everything. Whatever was opened is closed again when this throws or when the signal aborts. */
+export async function startWorkerNode(options: NodeOptions): Promise<WorkerNode> {
+  if (options.config.database === undefined) {
+    throw new Error("a worker shares the metadata of servers: set --database to their Postgres database");
+  }
+  const shutdown = new ShutdownStack(options.logger);
+  try {
+    const stores = await openMetadata(options, "worker");
+    shutdown.add("store", () => stores.close());
+    run(options, stores, shutdown);
+    return { nodeId: stores.leases.nodeId, stopped: stopWhenAborted(options.signal, shutdown) };
+  } catch (error) {
+    await shutdown.closeAll();
+    throw error;
+  }
+}
+
+/** Constructs the rooms and starts their loops. */
+function run(options: NodeOptions, stores: LeasedStores, shutdown: ShutdownStack): void {
+  const { config, logger, signal } = options;
+  checkedConfinement(config, logger);
+  const outgoing = new Outgoing(config);
+  shutdown.add("outgoing", () => outgoing.proxy.closeAll());
+  const given = { config, dataDir: resolve(config.dataDir), stores, logger };
+  const services = openServices({
+    ...given,
+    ...{ claims: false, proxy: outgoing.proxy, policy: outgoing.pipes },
+    // Of engines, which only servers have.
+    onAccessEvents: () => {},
+    backupPathOf: () => {
+      throw new AppError("SERVICE_UNAVAILABLE", "A worker has no engines.");
+    },
+    restorerFor: async () => undefined,
+  });
+  const pipes = openPipes({
+    ...given,
+    acquire: (serviceId, waiting) => services.access.acquire(serviceId, waiting),
+    running: (serviceId) => services.access.engines().get(serviceId)?.address,
+    diskProblem: (serviceId) => services.disks.problemOf(serviceId),
+    policy: outgoing.pipes,
+    permits: outgoing.permits,
+  });
+  const loops = [leaseLoop(stores, options), services.loop, pipes.loop, pipes.watchLoop, pipes.vitalsLoop];
+  const running = loops.map((loop) => loop.run(signal));
+  shutdown.add("services", () => services.close());
+  shutdown.add("pipes", () => pipes.close());
+  shutdown.add("loops", () => Promise.all(running));
+}
