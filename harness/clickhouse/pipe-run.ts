@@ -12,7 +12,7 @@ import type { Calls, Job, WorkerStatus } from "../../src/pipes/protocol.ts";
 import { runJob } from "../../src/pipes/worker/job.ts";
 import { connectorOf } from "../../src/sources/connectors.ts";
 import type { Connector } from "../../src/sources/source.ts";
-import type { StoredIntent } from "../../src/store/ledger.ts";
+import type { StoredIntent } from "../../src/store/ledger-writes.ts";
 import { anyNetwork } from "../network/network.ts";
 
 type Define = (sql: string) => Promise<void>;

@@ -13,7 +13,7 @@ import {
   versioned,
 } from "../sources/durable.ts";
 import type { Durable } from "../sources/source.ts";
-import type { StoredConfirmation, StoredIntent } from "../store/ledger.ts";
+import type { StoredConfirmation, StoredIntent } from "../store/ledger-writes.ts";
 
 /** What the runner saves with a batch, besides its replay. */
 export const frozenShape = z.object({

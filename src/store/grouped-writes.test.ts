@@ -4,11 +4,22 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openTestDatabase } from "../../harness/stores.ts";
 import type { Database } from "./database.ts";
-import { GroupedWrites } from "./grouped-writes.ts";
+import { type CarryOut, GroupedWrites, type WriteOutcome } from "./grouped-writes.ts";
 
 let db: Database;
 let transactions: number;
-let writes: GroupedWrites;
+let writes: GroupedWrites<number>;
+
+/** Adds rows with these ids; refuses the negative ones. */
+const addAll: CarryOut<number> = async (tx, ids) => {
+  const before = await tx.get<{ n: number }>("SELECT count(*) AS n FROM seen");
+  const outcomes: WriteOutcome[] = [];
+  for (const [i, id] of ids.entries()) {
+    if (id >= 0) await tx.run("INSERT INTO seen (id, at) VALUES (?, ?)", id, (before?.n ?? 0) + i);
+    outcomes.push(id >= 0 ? { value: id } : { error: new Error("negative") });
+  }
+  return outcomes;
+};
 
 beforeEach(async () => {
   db = await openTestDatabase(mkdtempSync(join(tmpdir(), "millrace-grouped-")));
@@ -18,16 +29,11 @@ beforeEach(async () => {
     transactions += 1;
     return db.transaction(body);
   };
-  writes = new GroupedWrites({ ...db, transaction });
+  writes = new GroupedWrites({ ...db, transaction }, addAll);
 });
 afterEach(() => db.close());
 
-const add = (id: number) =>
-  writes.run(async (tx) => {
-    const at = await tx.get<{ n: number }>("SELECT count(*) AS n FROM seen");
-    await tx.run("INSERT INTO seen (id, at) VALUES (?, ?)", id, at?.n ?? 0);
-    return id;
-  });
+const add = (id: number) => writes.run(id);
 const seen = async () => (await db.all<{ id: number }>("SELECT id FROM seen ORDER BY at")).map(({ id }) => id);
 
 test("writes of one turn share a transaction, in their order, and each gets its result when it is durable", async () => {
@@ -49,15 +55,20 @@ test("a write that fails takes no other with it, and only its caller learns of i
   expect(transactions).toBe(2);
 });
 
+test("a write that is refused takes no other with it", async () => {
+  const results = await Promise.allSettled([add(1), add(-1), add(2)]);
+  expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+  expect(await seen()).toEqual([1, 2]);
+  expect(transactions).toBe(1);
+});
+
 test("a single write that fails leaves nothing", async () => {
-  const failing = writes.run(async (tx) => {
-    await tx.run("INSERT INTO seen (id, at) VALUES (1, 0)");
+  writes = new GroupedWrites<number>(db, async (tx, ids) => {
+    await addAll(tx, ids);
     throw new Error("no");
   });
-  await expect(failing).rejects.toThrow("no");
+  await expect(add(1)).rejects.toThrow("no");
   expect(await seen()).toEqual([]);
-  await add(1);
-  expect(await seen()).toEqual([1]);
 });
 
 test("a transaction that was asked for later sees what was asked for before it", async () => {
@@ -78,7 +89,7 @@ test("when no transaction can begin, all callers learn of it, and later writes w
   let isBroken = true;
   const transaction: Database["transaction"] = (body) =>
     isBroken ? Promise.reject(new Error("disk full")) : db.transaction(body);
-  writes = new GroupedWrites({ ...db, transaction });
+  writes = new GroupedWrites({ ...db, transaction }, addAll);
   const results = await Promise.allSettled([add(1), add(2)]);
   expect(results.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
   isBroken = false;

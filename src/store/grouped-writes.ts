@@ -6,92 +6,100 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Database, Queries } from "./database.ts";
 
-type Body = (tx: Queries) => Promise<void>;
-type Write = { readonly body: Body; readonly resolve: () => void; readonly reject: (error: unknown) => void };
+/** What becomes of one write of a group. */
+export type WriteOutcome = { readonly value: unknown } | { readonly error: unknown };
+
+/**
+ * Carries out writes together, in their order as far as it matters, and returns the outcome of each. It may refuse
+ * single ones with an error; it throws when it cannot carry them out together.
+ */
+export type CarryOut<Write> = (tx: Queries, writes: readonly Write[]) => Promise<readonly WriteOutcome[]>;
+
+type Waiting<Write> = {
+  readonly write: Write;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+};
 
 /** A longer transaction would delay other writers. */
 const mostWrites = 500;
 
-export class GroupedWrites {
+export class GroupedWrites<Write> {
   readonly #db: Database;
+  readonly #carryOut: CarryOut<Write>;
   /** Writes that the next transaction carries out. */
-  #waiting: Write[] = [];
+  #waiting: Waiting<Write>[] = [];
 
-  constructor(db: Database) {
+  constructor(db: Database, carryOut: CarryOut<Write>) {
     this.#db = db;
+    this.#carryOut = carryOut;
   }
 
   /**
-   * Carries out the body, after those that were asked for before it, and resolves with its result when it is durable.
-   * After a failure in its group the body is called a second time: it must not change anything but the database.
+   * Carries out the write after those that were asked for in earlier turns, and resolves with its value when it is
+   * durable. After a failure in its group it is carried out a second time, alone.
    */
-  async run<T>(body: (tx: Queries) => Promise<T>): Promise<T> {
-    let result: T | undefined;
-    await new Promise<void>((resolve, reject) => {
-      const keepResult = async (tx: Queries) => {
-        result = await body(tx);
-      };
-      this.#waiting.push({ body: keepResult, resolve, reject });
+  run(write: Write): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ write, resolve, reject });
       // The transaction has its place among the other writers from now on; what is asked for meanwhile joins it.
-      if (this.#waiting.length === 1) void this.#carryOut();
+      if (this.#waiting.length === 1) void this.#transact();
       else if (this.#waiting.length >= mostWrites) this.#waiting = [];
     });
-    return result as T;
   }
 
-  async #carryOut(): Promise<void> {
+  async #transact(): Promise<void> {
     const group = this.#waiting;
-    const failed = new Map<Write, unknown>();
+    let outcomes: readonly WriteOutcome[] = [];
     try {
       await this.#db.transaction(async (tx) => {
         await nextTurn();
         if (this.#waiting === group) this.#waiting = [];
-        // Of an attempt that was taken back.
-        failed.clear();
-        await allOrEach(tx, group, failed);
+        outcomes = await this.#allOrEach(
+          tx,
+          group.map(({ write }) => write),
+        );
       }, "holder");
     } catch (error) {
       if (this.#waiting === group) this.#waiting = [];
       for (const { reject } of group) reject(error);
       return;
     }
-    for (const write of group) {
-      if (failed.has(write)) write.reject(failed.get(write));
-      else write.resolve();
+    for (const [at, { resolve, reject }] of group.entries()) {
+      const outcome = outcomes[at] as WriteOutcome;
+      if ("error" in outcome) reject(outcome.error);
+      else resolve(outcome.value);
     }
+  }
+
+  /** Carries out all writes together; if that fails, each on its own, in the same transaction and order. */
+  async #allOrEach(tx: Queries, writes: readonly Write[]): Promise<readonly WriteOutcome[]> {
+    // The transaction itself is the point to return to.
+    if (writes.length === 1) return await this.#carryOut(tx, writes);
+    const together = await withSavepoint(tx, () => this.#carryOut(tx, writes));
+    if (!("error" in together)) return together.value;
+    const outcomes: WriteOutcome[] = [];
+    for (const write of writes) {
+      const alone = await withSavepoint(tx, () => this.#carryOut(tx, [write]));
+      outcomes.push("error" in alone ? alone : (alone.value[0] as WriteOutcome));
+    }
+    return outcomes;
   }
 }
 
-/** Carries out all writes; if one fails, each on its own, in the same transaction and order. */
-async function allOrEach(tx: Queries, group: readonly Write[], failed: Map<Write, unknown>): Promise<void> {
-  const all = async () => {
-    for (const { body } of group) await body(tx);
-  };
-  // The transaction itself is the point to return to.
-  if (group.length === 1) return await all();
-  if (await returnsOnFailure(tx, all)) return;
-  for (const write of group)
-    await returnsOnFailure(
-      tx,
-      () => write.body(tx),
-      (error) => failed.set(write, error),
-    );
-}
-
-/** False when the work has failed, and its changes are taken back. */
-async function returnsOnFailure(
-  tx: Queries,
-  work: () => Promise<void>,
-  onFailure: (error: unknown) => void = () => {},
-): Promise<boolean> {
-  await tx.run("SAVEPOINT write");
+/** The changes of work that fails are taken back. */
+async function withSavepoint<T>(tx: Queries, work: () => Promise<T>): Promise<{ value: T } | { error: unknown }> {
+  // Sent together with the first statement of the work, which cannot be carried out before it.
+  const saved = tx.run("SAVEPOINT write");
+  saved.catch(() => {});
   try {
-    await work();
-    return true;
+    const value = await work();
+    await saved;
+    return { value };
   } catch (error) {
+    await saved;
     await tx.run("ROLLBACK TO write");
-    onFailure(error);
-    return false;
+    return { error };
   } finally {
     await tx.run("RELEASE write");
   }

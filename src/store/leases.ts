@@ -17,6 +17,8 @@ export interface Leases {
   holds(kind: LeaseKind, id: string): boolean;
   /** Throws LEASE_LOST unless this process has the lease; none can take it until the transaction ends. */
   require(tx: Queries, kind: LeaseKind, id: string): Promise<void>;
+  /** Those whose lease this process does not have; none can take one of the others until the transaction ends. */
+  lost(tx: Queries, kind: LeaseKind, ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Those that no other process has. */
   free(kind: LeaseKind, ids: readonly string[]): Promise<string[]>;
   /** Takes those that no other process has; returns them. */
@@ -39,6 +41,7 @@ export function allLeases(nodeId: string): Leases {
     nodeId,
     holds: () => true,
     require: async () => {},
+    lost: async () => new Set(),
     free: async (_kind, ids) => [...ids],
     claim: async (_kind, ids) => [...ids],
     release: async () => {},
@@ -92,10 +95,21 @@ export class SharedLeases implements Leases {
   }
 
   async require(tx: Queries, kind: LeaseKind, id: string): Promise<void> {
-    const fence = this.#held.get(keyOf(kind, id));
-    if (fence === undefined) throw lost(kind);
-    const one = "SELECT 1 AS held FROM leases WHERE kind = ? AND id = ? AND holder = ? AND fence = ? FOR SHARE";
-    if ((await tx.get(one, kind, id, this.nodeId, fence)) === undefined) throw lost(kind);
+    if ((await this.lost(tx, kind, [id])).has(id)) throw leaseLost(kind);
+  }
+
+  async lost(tx: Queries, kind: LeaseKind, ids: readonly string[]): Promise<ReadonlySet<string>> {
+    const lost = new Set(ids);
+    for (let at = 0; at < ids.length; at += mostRows) {
+      const some = padded(ids.slice(at, at + mostRows));
+      const among = some.map(() => "?").join(", ");
+      const rows = await tx.all<Row>(
+        `SELECT kind, id, fence FROM leases WHERE kind = ? AND holder = ? AND id IN (${among}) ORDER BY id FOR SHARE`,
+        ...[kind, this.nodeId, ...some],
+      );
+      for (const { id, fence } of rows) if (this.#held.get(keyOf(kind, id)) === fence) lost.delete(id);
+    }
+    return lost;
   }
 
   async free(kind: LeaseKind, ids: readonly string[]): Promise<string[]> {
@@ -208,6 +222,12 @@ function keyOf(kind: LeaseKind, id: string): string {
   return `${kind} ${id}`;
 }
 
-function lost(kind: LeaseKind): AppError {
+/** Repeats the last one up to a power of two: statements are prepared once for each number of parameters. */
+function padded(ids: readonly string[]): string[] {
+  const count = 2 ** Math.ceil(Math.log2(ids.length));
+  return Array.from({ length: count }, (_, at) => ids[Math.min(at, ids.length - 1)] as string);
+}
+
+export function leaseLost(kind: LeaseKind): AppError {
   return new AppError("LEASE_LOST", `Another process has taken over the ${kind}.`);
 }

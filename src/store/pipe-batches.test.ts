@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { newPipe } from "../../harness/new-pipe.ts";
 import { openTestStores } from "../../harness/stores.ts";
 import type { Stores } from "./open.ts";
-import { keptBatches, recordBatch } from "./pipe-batches.ts";
+import { keptBatches, recordBatches } from "./pipe-batches.ts";
 
 let dir: string;
 let stores: Stores;
@@ -39,9 +39,12 @@ test("a confirmed batch is listed with its rows and the time of its intent; one 
 
 test("the newest batches of a pipe are kept, in pages", async () => {
   await stores.db.transaction(async (tx) => {
-    for (let at = 0; at < keptBatches + 5; at += 1) {
-      await recordBatch(tx, pipeId, { batchId: `b${at}`, lane: "l", counts: { sentRows: 1 } });
-    }
+    const batches = Array.from({ length: keptBatches + 5 }, (_, at) => ({
+      ...{ pipeId, batchId: `b${at}`, lane: "l", counts: { sentRows: 1 } },
+    }));
+    await recordBatches(tx, batches.slice(0, keptBatches - 1));
+    await recordBatches(tx, batches.slice(keptBatches - 1, -3));
+    for (const batch of batches.slice(-3)) await recordBatches(tx, [batch]);
   });
   const first = await stores.batches.list(pipeId, 600);
   const second = await stores.batches.list(pipeId, 600, first.at(-1)?.seq);

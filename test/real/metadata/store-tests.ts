@@ -7,6 +7,7 @@ const files = {
   database: () => import("../../../src/store/database.test.ts"),
   "grouped writes": () => import("../../../src/store/grouped-writes.test.ts"),
   ledger: () => import("../../../src/store/ledger.test.ts"),
+  "writes of the ledger": () => import("../../../src/store/ledger-writes.test.ts"),
   leases: () => import("../../../src/store/leases.test.ts"),
   "pipe batches": () => import("../../../src/store/pipe-batches.test.ts"),
   "audit events": () => import("../../../src/store/audit-events.test.ts"),
