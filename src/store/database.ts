@@ -67,7 +67,13 @@ export function openDatabase(file: string, migrations: MigrationOptions = {}): D
   makePrivate(file);
   const lock = takeLock(`${file}.lock`);
   const writer = new Connection(file);
-  migrate(writer, migrations);
+  try {
+    migrate(writer, migrations);
+  } catch (error) {
+    writer.close();
+    lock.close();
+    throw error;
+  }
   const reader = new Connection(file);
   let tail: Promise<unknown> = Promise.resolve();
   // This process is the only writer: it holds the lock.

@@ -1,9 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openDatabase } from "./database.ts";
-import type { MigrationStep } from "./migrate.ts";
+import { type MigrationStep, migrationFolder, missingMigrations } from "./migrate.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -38,4 +39,42 @@ test("a slow step tells its duration at its end", () => {
     { name: "002-second", number: 1, of: 1 },
     { name: "002-second", number: 1, of: 1, tookMs: expect.any(Number) },
   ]);
+});
+
+test("a migration of a newer version refuses an older one only if it is breaking", () => {
+  opened();
+  const next = join(folder, "300-more.sql");
+  writeFileSync(next, "-- Only adds.\nCREATE TABLE more (a INTEGER);");
+  opened();
+  rmSync(next);
+  expect(opened()).toEqual([]);
+
+  const breaking = join(folder, "301-less.sql");
+  writeFileSync(
+    breaking,
+    "-- Nothing reads it since version 9.\n-- breaking: versions before 9 read it.\nDROP TABLE one;",
+  );
+  opened();
+  expect(opened()).toEqual([]);
+  rmSync(breaking);
+  expect(() => opened()).toThrow(/newer version .* \(migration 301\).* start the newer version/);
+});
+
+test("what was applied before migrations said whether they are breaking counts as breaking", () => {
+  const db = new DatabaseSync(join(folder, "millrace.db"));
+  db.exec("CREATE TABLE migrations (id INTEGER PRIMARY KEY, applied_at TEXT NOT NULL)");
+  db.exec("INSERT INTO migrations VALUES (1, ''), (2, '')");
+  db.close();
+  expect(() => opened()).toThrow(/migration 2\)/);
+  writeFileSync(join(folder, "002-second.sql"), "");
+  expect(opened()).toEqual([]);
+});
+
+test("a migration that takes something from earlier versions says so", () => {
+  const takes = /\b(DROP (TABLE|COLUMN|CONSTRAINT)|RENAME (TO|COLUMN)|SET NOT NULL)\b/i;
+  const silent = missingMigrations(migrationFolder, [])
+    // The versions before these did not look.
+    .filter(({ id }) => id > 205)
+    .filter(({ sql, isBreaking }) => takes.test(sql) && isBreaking === 0);
+  expect(silent.map(({ file }) => file)).toEqual([]);
 });

@@ -29,14 +29,45 @@ type Connection = {
 /** Contains the migrations of this program. */
 export const migrationFolder = fileURLToPath(new URL("./migrations/", import.meta.url));
 
-type Migration = { readonly file: string; readonly id: number };
+type Migration = {
+  readonly file: string;
+  readonly id: number;
+  readonly sql: string;
+  /** 1 when versions before it cannot use the schema: a line of the file begins with `-- breaking`. */
+  readonly isBreaking: 0 | 1;
+};
 
-/** The files with these numbers that are not applied, in their order. */
-export function missingMigrations(folder: string, applied: ReadonlySet<number>): Migration[] {
-  return readdirSync(folder)
+/** A row of the table `migrations`. */
+export type Applied = { readonly id: number; readonly is_breaking: number };
+
+/** What versions wrote that knew no such column, or an unfinished one, counts as breaking. */
+export const breakingColumn = "is_breaking BIGINT NOT NULL DEFAULT 1";
+
+/**
+ * The migrations of the folder that are not applied, in their order. Throws when a newer version has applied one that
+ * is breaking. One that is not breaking adds to the schema only what this version does not need to know.
+ */
+export function missingMigrations(folder: string, applied: readonly Applied[]): Migration[] {
+  const known = readdirSync(folder)
     .sort()
     .map((file) => ({ file, id: Number.parseInt(file, 10) }))
-    .filter(({ id }) => !Number.isNaN(id) && !applied.has(id));
+    .filter(({ id }) => !Number.isNaN(id));
+  const ids = new Set(known.map(({ id }) => id));
+  const newer = applied.filter((row) => !ids.has(row.id) && row.is_breaking !== 0);
+  if (newer.length > 0) {
+    const numbers = newer.map(({ id }) => id).join(", ");
+    throw new Error(
+      `a newer version of Millrace has changed the metadata (migration ${numbers}), and this version cannot use it any ` +
+        "more: start the newer version, or restore a backup of the metadata from before the upgrade",
+    );
+  }
+  const done = new Set(applied.map(({ id }) => id));
+  return known
+    .filter(({ id }) => !done.has(id))
+    .map((migration) => {
+      const sql = readFileSync(join(folder, migration.file), "utf8");
+      return { ...migration, sql, isBreaking: /^-- breaking\b/m.test(sql) ? 1 : 0 };
+    });
 }
 
 /** Tells each step of an existing database before it is carried out, and after `done` if it was slow. */
@@ -58,15 +89,24 @@ export function* tellingSteps(
   }
 }
 
-/** Applies the missing numbered migrations, each in its own transaction. */
+/**
+ * Applies the missing numbered migrations, each in its own transaction. Throws when a newer version has applied a
+ * breaking one.
+ */
 export function migrate(connection: Connection, options: MigrationOptions): void {
   const folder = options.folder ?? migrationFolder;
-  connection.exec("CREATE TABLE IF NOT EXISTS migrations (id INTEGER PRIMARY KEY, applied_at TEXT NOT NULL)");
-  const applied = new Set(connection.all<{ id: number }>("SELECT id FROM migrations", []).map((row) => row.id));
-  for (const { file, id, done } of tellingSteps(missingMigrations(folder, applied), applied.size > 0, options)) {
+  connection.exec(
+    `CREATE TABLE IF NOT EXISTS migrations (id INTEGER PRIMARY KEY, applied_at TEXT NOT NULL, ${breakingColumn})`,
+  );
+  const column = "SELECT name FROM pragma_table_info('migrations') WHERE name = 'is_breaking'";
+  if (connection.all(column, []).length === 0) connection.exec(`ALTER TABLE migrations ADD COLUMN ${breakingColumn}`);
+  const applied = connection.all<Applied>("SELECT id, is_breaking FROM migrations ORDER BY id", []);
+  const missing = missingMigrations(folder, applied);
+  for (const { id, sql, isBreaking, done } of tellingSteps(missing, applied.length > 0, options)) {
     connection.exec("BEGIN IMMEDIATE");
-    connection.run("INSERT INTO migrations (id, applied_at) VALUES (?, ?)", [id, new Date().toISOString()]);
-    connection.exec(readFileSync(join(folder, file), "utf8"));
+    const add = "INSERT INTO migrations (id, applied_at, is_breaking) VALUES (?, ?, ?)";
+    connection.run(add, [id, new Date().toISOString(), isBreaking]);
+    connection.exec(sql);
     connection.exec("COMMIT");
     done();
   }

@@ -1,5 +1,5 @@
 /** What is Postgres' own about the metadata database: other processes, and a server that goes away. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -40,6 +40,23 @@ describe.skipIf(missing !== undefined)(`the metadata database on Postgres${missi
     const opened = await Promise.all([1, 2, 3].map(() => openPostgres(bare)));
     for (const db of opened) expect(await db.all("SELECT id FROM organizations")).toEqual([]);
     await Promise.all(opened.map((db) => db.close()));
+  });
+
+  test("a migration of a newer version refuses an older one only if it is breaking", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "millrace-migrations-"));
+    await server.sql("CREATE DATABASE newer");
+    const url = (await databaseUrl(server, "empty")).replace(/[^/]+$/, "newer");
+    const open = async () => await (await openPostgres(url, { folder })).close();
+    const [more, less] = [join(folder, "300-more.sql"), join(folder, "301-less.sql")];
+    writeFileSync(more, "CREATE TABLE more (a BIGINT);");
+    await open();
+    rmSync(more);
+    await open();
+    writeFileSync(less, "-- breaking: versions before 9 read it.\nDROP TABLE more;");
+    await open();
+    rmSync(less);
+    await expect(open()).rejects.toThrow(/newer version .* \(migration 301\).* start the newer version/);
+    rmSync(folder, { recursive: true });
   });
 
   test("what a transaction has read and written holds, whatever another process writes at the same time", async () => {
