@@ -9,7 +9,7 @@ import { AppError } from "../lib/errors.ts";
 import { createLogger } from "../lib/logger.ts";
 import { maxDeaths } from "../lib/task-table.ts";
 import { OrganizationStore } from "../store/organizations.ts";
-import { ServiceStore } from "../store/services.ts";
+import { type Service, ServiceStore } from "../store/services.ts";
 import { ServiceAccess } from "./access.ts";
 import { ServicesReconciler } from "./reconciler.ts";
 import type { RunningEngine, ServiceRuntime } from "./runtime.ts";
@@ -55,8 +55,8 @@ class FakeRuntime implements ServiceRuntime {
     };
   }
 
-  async remove(serviceId: string): Promise<void> {
-    this.removed.push(serviceId);
+  async remove({ id }: Service): Promise<void> {
+    this.removed.push(id);
   }
 }
 

@@ -12,6 +12,7 @@ import type { ServiceAccess } from "./access.ts";
 import { diskLimitBytes } from "./disks.ts";
 import type { RunningEngine, ServiceRuntime } from "./runtime.ts";
 import { serviceAction, startingState } from "./state.ts";
+import { type Transition, Transitions, unwatched } from "./transitions.ts";
 
 /** An engine without queries for this long may be restarted. */
 const quietMs = 10_000;
@@ -41,6 +42,7 @@ export class ServicesReconciler {
   readonly #tasks: TaskTable;
   readonly #engines = new Map<string, RunningEngine>();
   readonly #leases: Leases;
+  readonly #transitions = new Transitions();
 
   constructor(options: ReconcilerOptions) {
     this.#options = options;
@@ -77,7 +79,7 @@ export class ServicesReconciler {
   /** Another process writes the state. Its server can be reached from here, too; an engine cannot. */
   async #follow(row: Service): Promise<void> {
     const { id } = row;
-    if (row.runtime !== "external" || !this.#tasks.isFree(id)) return;
+    if (row.runtime === "embedded" || !this.#tasks.isFree(id)) return;
     const engine = this.#engines.get(id);
     if (row.desiredState !== "running" || !reachable.has(row.state)) {
       if (engine !== undefined) this.#tasks.run(id, () => this.#part(id, engine));
@@ -95,7 +97,7 @@ export class ServicesReconciler {
 
   async #connect(row: Service): Promise<void> {
     try {
-      const engine = await this.#options.runtime.start(row);
+      const engine = await this.#options.runtime.start(row, unwatched);
       this.#engines.set(row.id, engine);
       this.#tasks.started(row.id);
       engine.ended.then((how) => this.#ended(row, engine, how));
@@ -114,6 +116,7 @@ export class ServicesReconciler {
 
   /** Stops every engine; states stay as they are, so that the next start runs the same services. */
   async close(): Promise<void> {
+    this.#transitions.close();
     await this.#tasks.close();
     await Promise.all(
       [...this.#engines].map(async ([id, engine]) => {
@@ -124,6 +127,7 @@ export class ServicesReconciler {
   }
 
   async #look(id: string): Promise<void> {
+    if (this.#transitions.has(id)) return await this.#review(id);
     if (!this.#tasks.isFree(id)) return;
     // Read after checking that no action runs: only actions write states, so this row is current.
     const row = await this.#options.services.find(id);
@@ -142,6 +146,12 @@ export class ServicesReconciler {
     }
   }
 
+  /** A service may be stopped while it starts, and be woken while it stops. */
+  async #review(id: string): Promise<void> {
+    const row = await this.#options.services.find(id);
+    if (row !== undefined) this.#transitions.review(row);
+  }
+
   /** Its pipes go first: they know what they have made at their sources. */
   async #lookToRemove(row: Service): Promise<void> {
     if (!(await this.#options.services.hasPipes(row.id))) this.#tasks.run(row.id, () => this.#remove(row));
@@ -151,7 +161,7 @@ export class ServicesReconciler {
   #lookToStop(row: Service, engine: RunningEngine | undefined): void {
     this.#tasks.forgive(row.id);
     if (engine !== undefined) this.#tasks.run(row.id, () => this.#stop(row, engine));
-    else if (row.state !== "stopped") this.#tasks.run(row.id, () => this.#rest(row));
+    else if (row.state !== "stopped") this.#tasks.run(row.id, () => this.#becomeStopped(row));
   }
 
   async #lookAtLive(row: Service, engine: RunningEngine): Promise<void> {
@@ -159,7 +169,7 @@ export class ServicesReconciler {
     engine.limitDisk(diskLimitBytes(row));
     if (row.idleScaling && this.#idleDue(row)) {
       this.#tasks.run(row.id, () => this.#idle(row, engine));
-    } else if (row.runtime === "external") {
+    } else if (row.runtime !== "embedded") {
       if (!(await engine.isCurrent(row))) this.#tasks.run(row.id, () => this.#reconnect(row, engine));
     } else if (this.#unusedFor(row, quietMs) && !(await engine.isCurrent(row))) {
       this.#tasks.run(row.id, () => this.#renew(row, engine));
@@ -180,9 +190,16 @@ export class ServicesReconciler {
   }
 
   async #start(row: Service): Promise<void> {
-    await this.#setState(row, startingState(row.state), row.state === "degraded" ? row.stateMessage : null);
+    const shown = startingState(row.state);
+    await this.#setState(row, shown, row.state === "degraded" ? row.stateMessage : null);
+    const { version } = row;
+    const isWanted = (now: Service) => now.desiredState === "running" && now.version === version;
+    await this.#inTransition(row, { shown, isWanted }, (transition) => this.#tryStart(row, transition));
+  }
+
+  async #tryStart(row: Service, transition: Transition): Promise<void> {
     try {
-      const engine = await this.#options.runtime.start(row);
+      const engine = await this.#options.runtime.start(row, transition);
       this.#engines.set(row.id, engine);
       this.#tasks.started(row.id);
       await this.#options.services.setEngineFacts(row.id, { databaseVersion: engine.version });
@@ -191,8 +208,9 @@ export class ServicesReconciler {
       this.#options.access.publish(row.id, engine);
     } catch (error) {
       if (error instanceof AppError && error.code === "LEASE_LOST") await this.#undoStart(row.id);
+      else if (transition.signal.aborted) throw error;
       else if (isFinal(error)) await this.#failed(row, describeError(error));
-      else if (row.runtime === "external") await this.#died(row, reasonOf(error));
+      else if (row.runtime !== "embedded") await this.#died(row, reasonOf(error));
       else await this.#died(row, `the engine did not start: ${describeError(error)}`);
     }
   }
@@ -208,13 +226,29 @@ export class ServicesReconciler {
     await this.#options.beforeStop(row.id, engine);
     this.#options.access.withdraw(row.id);
     await this.#end(row.id, engine);
-    await this.#setState(row, "stopped", stoppedNote(row));
+    await this.#becomeStopped(row);
   }
 
-  /** Stops a service without an engine. */
-  async #rest(row: Service): Promise<void> {
-    await this.#options.runtime.standDown?.(row.id);
-    await this.#setState(row, "stopped", stoppedNote(row));
+  async #becomeStopped(row: Service): Promise<void> {
+    if (await this.#halt(row, (now) => now.desiredState === "stopped")) {
+      await this.#setState(row, "stopped", stoppedNote(row));
+    }
+  }
+
+  /** Resolves with false if the service is to do something else before it has ended. */
+  async #halt(row: Service, isWanted: (now: Service) => boolean): Promise<boolean> {
+    const halt = (transition: Transition) => this.#options.runtime.halt?.(row, transition);
+    return await this.#inTransition(row, { shown: "stopping", isWanted }, async (transition) => halt(transition));
+  }
+
+  /** `shown`: the state beside which the transition's sentences are shown. */
+  async #inTransition(
+    row: Service,
+    { shown, isWanted }: { shown: ServiceState; isWanted: (now: Service) => boolean },
+    work: (transition: Transition) => Promise<void>,
+  ): Promise<boolean> {
+    const report = (sentence: string) => this.#setState(row, shown, sentence);
+    return await this.#transitions.run(row.id, { report, isWanted }, work);
   }
 
   async #idle(row: Service, engine: RunningEngine): Promise<void> {
@@ -224,6 +258,8 @@ export class ServicesReconciler {
     if (this.#hasDied(row.id, engine)) return;
     await this.#end(row.id, engine);
     this.#tasks.forgive(row.id);
+    const isWanted = (now: Service) => now.desiredState === "running" && !now.wakeRequested;
+    if (!(await this.#halt(row, isWanted))) return;
     await this.#setState(row, "idle", null);
     await this.#standBy(row);
   }
@@ -260,7 +296,9 @@ export class ServicesReconciler {
     this.#options.access.withdraw(row.id);
     const engine = this.#engines.get(row.id);
     if (engine !== undefined) await this.#end(row.id, engine);
-    await this.#options.runtime.remove(row.id);
+    const removal = { shown: "terminating", isWanted: () => true } as const;
+    const work = (transition: Transition) => this.#options.runtime.remove(row, transition);
+    if (!(await this.#inTransition(row, removal, work))) return;
     await this.#options.services.remove(row.id);
     this.#options.access.forget(row.id);
     this.#tasks.forgive(row.id);
@@ -277,7 +315,7 @@ export class ServicesReconciler {
     if (this.#engines.get(row.id) !== engine) return;
     this.#engines.delete(row.id);
     this.#options.access.withdraw(row.id);
-    const reason = row.runtime === "external" ? how : `the engine ended unexpectedly: ${how}`;
+    const reason = row.runtime !== "embedded" ? how : `the engine ended unexpectedly: ${how}`;
     this.#tasks.run(row.id, () => this.#died(row, reason));
   }
 
@@ -287,7 +325,7 @@ export class ServicesReconciler {
   }
 
   async #died(row: Service, reason: string): Promise<void> {
-    const death = this.#tasks.died(row.id, reason, { endless: row.runtime === "external" });
+    const death = this.#tasks.died(row.id, reason, { endless: row.runtime !== "embedded" });
     this.#options.logger.warn({ serviceId: row.id, service: row.name, deaths: death.count, reason }, "engine died");
     if (!this.#leases.holds("service", row.id)) return;
     await this.#setState(row, death.gaveUp ? "failed" : "degraded", death.message);
@@ -315,12 +353,12 @@ function isFinal(error: unknown): boolean {
   return error instanceof AppError && error.code === "BACKUP_UNUSABLE";
 }
 
-/** Of a server that is not ours, the reason is a sentence for users. */
+/** Of a server that is no process of ours, the reason is a sentence for users. */
 function reasonOf(error: unknown): string {
   return error instanceof AppError ? error.message : describeError(error);
 }
 
 function stoppedNote({ runtime }: Service): string | null {
-  if (runtime === "embedded") return null;
+  if (runtime !== "external") return null;
   return "Pipes wait and the endpoint of Millrace is closed; the ClickHouse server itself is not ours and goes on.";
 }

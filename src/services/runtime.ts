@@ -3,6 +3,7 @@ import type { ClickHouseAddress } from "../clickhouse/client.ts";
 import type { HandoffSender } from "../endpoint/handoff/sender.ts";
 import type { ForwardAddress } from "../endpoint/proxy/upstream.ts";
 import type { Service } from "../store/services.ts";
+import type { Transition } from "./transitions.ts";
 
 export type EngineProcess = {
   readonly pid: number;
@@ -11,7 +12,7 @@ export type EngineProcess = {
 };
 
 export type RunningEngine = {
-  /** The engine host; undefined for a server that is not ours. */
+  /** The engine host; undefined for a server that is no process of ours. */
   readonly process?: EngineProcess;
   /** The engine's ClickHouse HTTP interface, for the control plane and its workers; only they know the password. */
   readonly address: ClickHouseAddress;
@@ -29,19 +30,22 @@ export type RunningEngine = {
   /** Resolves when the engine's process has ended, or an external server is away, with a sentence that says how. */
   readonly ended: Promise<string>;
   /**
-   * Stops the process, after a moment for running queries; resolves when it has ended. An external server is left as it
-   * is.
+   * Stops the process, after a moment for running queries; resolves when it has ended. A server that is no process of
+   * ours is left as it is.
    */
   stop(): Promise<void>;
 };
 
 export interface ServiceRuntime {
   /** Starts the engine on the service's data, after stopping what an earlier run may have left. */
-  start(service: Service): Promise<RunningEngine>;
-  /** Makes the next start of a service that has become idle faster, where the runtime can. */
+  start(service: Service, transition: Transition): Promise<RunningEngine>;
+  /**
+   * Stops what runs without an engine, such as the pods of a cluster; resolves when it has ended. Called when the
+   * service stops or becomes idle, and not when this program ends. Absent where everything ends with its engine.
+   */
+  halt?(service: Service, transition: Transition): Promise<void>;
+  /** Makes the next start of a service that has become idle faster, where the runtime can; `halt` takes it back. */
   standBy?(service: Service): Promise<void>;
-  /** Ends what `standBy` has prepared. */
-  standDown?(serviceId: string): Promise<void>;
   /** Removes the service's data. Only called when its engine is not running. */
-  remove(serviceId: string): Promise<void>;
+  remove(service: Service, transition: Transition): Promise<void>;
 }

@@ -1,5 +1,6 @@
 import type { RuntimeKind, Service } from "../../store/services.ts";
 import type { RunningEngine, ServiceRuntime } from "../runtime.ts";
+import type { Transition } from "../transitions.ts";
 
 /** Runs every service with the runtime of its kind. */
 export class RuntimesByKind implements ServiceRuntime {
@@ -9,20 +10,20 @@ export class RuntimesByKind implements ServiceRuntime {
     this.#runtimes = runtimes;
   }
 
-  start(service: Service): Promise<RunningEngine> {
-    return this.#runtimes[service.runtime].start(service);
+  start(service: Service, transition: Transition): Promise<RunningEngine> {
+    return this.#runtimes[service.runtime].start(service, transition);
+  }
+
+  async halt(service: Service, transition: Transition): Promise<void> {
+    await this.#runtimes[service.runtime].halt?.(service, transition);
   }
 
   async standBy(service: Service): Promise<void> {
     await this.#runtimes[service.runtime].standBy?.(service);
   }
 
-  async standDown(serviceId: string): Promise<void> {
-    for (const runtime of Object.values(this.#runtimes)) await runtime.standDown?.(serviceId);
-  }
-
   /** Every runtime may keep something of the service on this machine. */
-  async remove(serviceId: string): Promise<void> {
-    for (const runtime of Object.values(this.#runtimes)) await runtime.remove(serviceId);
+  async remove(service: Service, transition: Transition): Promise<void> {
+    for (const runtime of Object.values(this.#runtimes)) await runtime.remove(service, transition);
   }
 }

@@ -113,12 +113,13 @@ export class EmbeddedRuntime implements ServiceRuntime {
     await this.#standbys.prepare(await this.#processOptions(service, await this.#isMoving(service.id)));
   }
 
-  async standDown(serviceId: string): Promise<void> {
-    await this.#standbys.drop(this.#dataOf(serviceId));
+  async halt({ id }: Service): Promise<void> {
+    await this.#standbys.drop(this.#dataOf(id));
   }
 
-  async remove(serviceId: string): Promise<void> {
-    await this.standDown(serviceId);
+  async remove(service: Service): Promise<void> {
+    const serviceId = service.id;
+    await this.halt(service);
     await endRecorded(join(this.#home(serviceId), "engine.pid"));
     this.#disks.forget(serviceId);
     await this.#proxy.close(serviceId);

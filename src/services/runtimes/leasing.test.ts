@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Service } from "../../store/services.ts";
 import type { RunningEngine } from "../runtime.ts";
+import { unwatched } from "../transitions.ts";
 import { LeasingRuntime } from "./leasing.ts";
 
 const service = { id: "s" } as Service;
@@ -42,8 +43,8 @@ describe("a lent engine", () => {
   test("serves nobody else: starting and removing the service wait until it is released", async () => {
     const { log, runtime } = recorder();
     const lent = await runtime.lease(service);
-    const starting = runtime.start(service);
-    const removing = runtime.remove(service.id);
+    const starting = runtime.start(service, unwatched);
+    const removing = runtime.remove(service, unwatched);
     expect(log).toEqual(["start"]);
     await lent?.release();
     await (await starting).stop();
@@ -53,7 +54,7 @@ describe("a lent engine", () => {
 
   test("is none while the service's own runs, and one again after that has ended", async () => {
     const { runtime } = recorder();
-    const engine = await runtime.start(service);
+    const engine = await runtime.start(service, unwatched);
     expect(await runtime.lease(service)).toBeUndefined();
     await engine.stop();
     await engine.ended;
@@ -64,13 +65,13 @@ describe("a lent engine", () => {
 describe("a service that has to be filled", () => {
   test("begins with nothing and serves only when it is full", async () => {
     const { log, runtime } = recorder(async () => void log.push("fill"));
-    await runtime.start(service);
+    await runtime.start(service, unwatched);
     expect(log).toEqual(["remove", "start", "fill"]);
   });
 
   test("ends its engine when filling fails, and says why", async () => {
     const { log, runtime } = recorder(() => Promise.reject(new Error("damaged")));
-    await expect(runtime.start(service)).rejects.toThrow("damaged");
+    await expect(runtime.start(service, unwatched)).rejects.toThrow("damaged");
     expect(log).toEqual(["remove", "start", "stop"]);
   });
 });

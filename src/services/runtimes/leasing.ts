@@ -1,6 +1,7 @@
 import type { EngineLease } from "../../clickhouse/lease.ts";
 import type { Service } from "../../store/services.ts";
 import type { RunningEngine, ServiceRuntime } from "../runtime.ts";
+import { type Transition, unwatched } from "../transitions.ts";
 
 /** Restores data into the engine of a new service; throws when it cannot. */
 export type EngineRestorer = (engine: RunningEngine) => Promise<void>;
@@ -18,8 +19,12 @@ export class LeasingRuntime implements ServiceRuntime {
     this.#restorerFor = restorerFor;
   }
 
-  start(service: Service): Promise<RunningEngine> {
-    return this.#inTurn(service.id, () => this.#startRestored(service));
+  start(service: Service, transition: Transition): Promise<RunningEngine> {
+    return this.#inTurn(service.id, () => this.#startRestored(service, transition));
+  }
+
+  halt(service: Service, transition: Transition): Promise<void> {
+    return this.#inTurn(service.id, async () => this.#inner.halt?.(service, transition));
   }
 
   /** Prepares nothing for a service that somebody uses or waits for. */
@@ -28,12 +33,8 @@ export class LeasingRuntime implements ServiceRuntime {
     await this.#inTurn(service.id, async () => await this.#inner.standBy?.(service));
   }
 
-  async standDown(serviceId: string): Promise<void> {
-    await this.#inner.standDown?.(serviceId);
-  }
-
-  remove(serviceId: string): Promise<void> {
-    return this.#inTurn(serviceId, () => this.#inner.remove(serviceId));
+  remove(service: Service, transition: Transition): Promise<void> {
+    return this.#inTurn(service.id, () => this.#inner.remove(service, transition));
   }
 
   /**
@@ -44,7 +45,7 @@ export class LeasingRuntime implements ServiceRuntime {
     const given = Promise.withResolvers<EngineLease | undefined>();
     const turn = this.#inTurn(service.id, async () => {
       if (this.#live.has(service.id)) return given.resolve(undefined);
-      const engine = await this.#startRestored(service);
+      const engine = await this.#startRestored(service, unwatched);
       await new Promise<void>((released) => {
         given.resolve({
           address: engine.address,
@@ -55,16 +56,17 @@ export class LeasingRuntime implements ServiceRuntime {
         });
       });
       await engine.stop();
+      await this.#inner.halt?.(service, unwatched);
     });
     turn.catch(given.reject);
     return given.promise;
   }
 
-  async #startRestored(service: Service): Promise<RunningEngine> {
+  async #startRestored(service: Service, transition: Transition): Promise<RunningEngine> {
     const restore = await this.#restorerFor(service.id);
     // It is unknown what a killed attempt has restored: every attempt starts with an empty service.
-    if (restore !== undefined) await this.#inner.remove(service.id);
-    const engine = await this.#startInner(service);
+    if (restore !== undefined) await this.#inner.remove(service, transition);
+    const engine = await this.#startInner(service, transition);
     try {
       await restore?.(engine);
       return engine;
@@ -74,8 +76,8 @@ export class LeasingRuntime implements ServiceRuntime {
     }
   }
 
-  async #startInner(service: Service): Promise<RunningEngine> {
-    const engine = await this.#inner.start(service);
+  async #startInner(service: Service, transition: Transition): Promise<RunningEngine> {
+    const engine = await this.#inner.start(service, transition);
     this.#live.add(service.id);
     const ended = engine.ended.then((how) => {
       this.#live.delete(service.id);
