@@ -3,6 +3,7 @@
  * from the descriptions here. The only reader of `process.env` besides the command line.
  */
 import { z } from "zod";
+import { parseHosts } from "./lib/host-list.ts";
 import { parsePortRange } from "./lib/port-range.ts";
 import { parseReach } from "./outgoing/policy.ts";
 import type { OrganizationLimits } from "./store/limits.ts";
@@ -212,6 +213,44 @@ export const settings = {
   pipeDestinationOutageSeconds: positive
     .default(3_600)
     .describe("Seconds after which a pipe whose destination refuses inserts becomes Failed"),
+  kubernetesNamespace: z
+    .string()
+    .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, { error: "must be the name of a namespace" })
+    .optional()
+    .describe(
+      "Namespace for services with the runtime `kubernetes`, in which the Altinity operator for ClickHouse works; default: there are no such services. See docs/kubernetes.md",
+    ),
+  kubernetesConfig: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      "File with the address and credentials of the API server; default: what kubectl would use, or the service account of the pod",
+    ),
+  kubernetesImage: z
+    .string()
+    .min(1)
+    .default("clickhouse/clickhouse-server:26.7")
+    .describe("Image of the ClickHouse server of services in Kubernetes"),
+  kubernetesStorageClass: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("Storage class of the volumes of services in Kubernetes; default: that of the cluster"),
+  kubernetesKeeper: z
+    .string()
+    .superRefine((text, context) => {
+      const message = problemOf(() => parseHosts(text));
+      if (message !== undefined) context.addIssue({ code: "custom", message });
+    })
+    .optional()
+    .describe(
+      "Hosts of ClickHouse Keeper for services in Kubernetes, as host:port separated by commas; default: none, and services have one replica",
+    ),
+  kubernetesVolumes: z
+    .enum(["retain", "delete"])
+    .default("retain")
+    .describe("Whether the volumes of a service in Kubernetes are kept when it is deleted"),
   requireConfinement: z
     .stringbool()
     .default(false)

@@ -65,7 +65,11 @@ type RuntimeBody = { readonly runtime?: string | undefined; readonly connection?
 /** Members of a request that do not fit the runtime. */
 export function runtimeIssues(body: RuntimeBody): { path: string; message: string }[] {
   if (body.runtime !== "external") {
-    return body.connection === undefined ? [] : [{ path: "connection", message: "requires runtime external" }];
+    const issues = body.connection === undefined ? [] : [{ path: "connection", message: "requires runtime external" }];
+    if (body.runtime === "kubernetes" && body.backupId !== undefined) {
+      issues.push({ path: "backupId", message: "a service in Kubernetes cannot be filled from a backup" });
+    }
+    return issues;
   }
   const issues =
     body.connection === undefined ? [{ path: "connection", message: "is required with runtime external" }] : [];

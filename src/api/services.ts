@@ -22,6 +22,8 @@ export const serviceStates = [
 ] as const;
 export type ServiceState = (typeof serviceStates)[number];
 
+const runtimes = ["embedded", "external", "kubernetes"] as const;
+
 const endpoint = z.object({
   protocol: z.enum(["http", "https"]),
   host: z.string(),
@@ -108,8 +110,10 @@ export const serviceDetails = serviceRecord
       .describe("Number of pipes"),
     lastBackup: lastBackup.optional().describe("The backup that began last; absent without backups"),
     runtime: z
-      .enum(["embedded", "external"])
-      .describe("`embedded`: an engine of Millrace. `external`: a ClickHouse server that exists without it"),
+      .enum(runtimes)
+      .describe(
+        "`embedded`: an engine of Millrace. `external`: a ClickHouse server that exists without it. `kubernetes`: pods of a cluster",
+      ),
     connection: z
       .object(connectionMembers)
       .optional()
@@ -160,9 +164,11 @@ const createBody = z
     tags: z.array(tag).max(50).optional(),
     releaseChannel: releaseChannel.optional(),
     runtime: z
-      .enum(["embedded", "external"])
+      .enum(runtimes)
       .optional()
-      .describe("`external`: the service is a ClickHouse server that exists; it requires `connection`"),
+      .describe(
+        "`external`: the service is a ClickHouse server that exists; it requires `connection`. `kubernetes`: it runs in the cluster of the installation, and `diskGb` is the size of its volumes",
+      ),
     connection: serverConnection.optional(),
     isReadonly: z
       .literal(false, { error: "read-only services are not supported; use a read-only user instead" })
@@ -275,7 +281,8 @@ export const serviceOperations = {
     method: "DELETE",
     versioned: true,
     path: `${root}/{serviceId}`,
-    summary: "Deletes a service with its data and pipes; it must not be running. An external server keeps its data",
+    summary:
+      "Deletes a service with its data and pipes; it must not be running. An external server keeps its data, and a cluster its volumes unless the operator deletes them",
     access: "admin",
     params: service,
     result: deleted,
@@ -296,7 +303,7 @@ export const serviceOperations = {
     method: "PATCH",
     versioned: true,
     path: `${root}/{serviceId}/replicaScaling`,
-    summary: "Changes memory limits and idling",
+    summary: "Changes memory limits, idling and, in Kubernetes, replicas",
     access: "admin",
     params: service,
     body: z

@@ -144,7 +144,7 @@ export class BackupsReconciler {
   }
 
   async #isDue(service: Service, rows: readonly Backup[]): Promise<boolean> {
-    if (service.databaseVersion === "" || service.runtime === "external") return false;
+    if (service.databaseVersion === "" || service.runtime !== "embedded") return false;
     const configuration = await this.#options.backups.configuration(service.id);
     return nextDueAt(rows, configuration, service.createdAt, this.#clock()) <= Date.now();
   }

@@ -23,6 +23,8 @@ export type ClickHouseAddress = {
   readonly tls?: { readonly ca?: string };
   /** A server that is no engine of this program: `openAgent` is required. */
   readonly isExternal?: true;
+  /** An external server whose address no user has written: it follows `managedPolicy` of src/outgoing. */
+  readonly isManaged?: true;
   /** Creates a client's agent, which follows the address policy. Messages between processes do not carry it. */
   readonly openAgent?: () => Agent;
   /** Other replicas of the same shard, reached alike: see `hosts.ts`. */

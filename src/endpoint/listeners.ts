@@ -32,7 +32,7 @@ async function gatewayServices({ services, isElsewhere, host }: Omit<Wanted, "on
     .filter(({ desiredState, runtime, nodeId }) => {
       if (isElsewhere(nodeId)) return false;
       // A stopped engine is ours, and its listener says so. With a server that goes on, the closed door is the stop.
-      return desiredState === "running" || (desiredState === "stopped" && runtime === "embedded");
+      return desiredState === "running" || (desiredState === "stopped" && runtime !== "external");
     })
     .map((service) => ({
       id: service.id,

@@ -260,11 +260,13 @@ function serviceDeps(options: HttpOptions, shared: Shared): ServiceDeps {
       diskUsedBytes: disks.usedBytes(row),
       diskProblem: disks.problem(row),
       endpointProblem: endpoint.problemOf(row.id),
-      memoryNote: memoryNote(row, access.engines().get(row.id)?.process?.memoryGb),
+      memoryNote:
+        row.runtime === "embedded" ? memoryNote(row, access.engines().get(row.id)?.process?.memoryGb) : undefined,
     }),
     connectionPasswords: stores.connectionPasswords,
     serviceMoves: stores.serviceMoves,
     inspectConnection: services.inspectConnection,
+    kubernetes: services.kubernetes,
     defaultDiskGb: config.serviceDiskGb,
     poke: () => {
       for (const loop of loops) loop.poke();

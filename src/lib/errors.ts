@@ -88,6 +88,12 @@ export const errorCodes = {
     false,
     "Correct the member of the service's connection that the message names; see docs/external.md.",
   ),
+  KUBERNETES_REFUSED: row(
+    400,
+    "BAD_REQUEST",
+    false,
+    "Correct the members named in `issues`, or have the operator of the cluster do what the message says; see docs/kubernetes.md.",
+  ),
   UNAUTHORIZED: row(
     401,
     "UNAUTHORIZED",
@@ -160,6 +166,12 @@ export const errorCodes = {
     "UNAVAILABLE",
     true,
     "The server of the metadata database (`--database`) does not answer: start it, or check the network to it. Millrace connects again by itself.",
+  ),
+  KUBERNETES_UNREACHABLE: row(
+    503,
+    "UNAVAILABLE",
+    true,
+    "The API server of Kubernetes does not answer: check it, the network to it and `--kubernetes-config`. Running services go on.",
   ),
   LEASE_LOST: row(
     503,

@@ -95,3 +95,6 @@ export class OutgoingPolicy {
     return lists.some((list) => list?.check(address, family) === true);
   }
 }
+
+/** For addresses that Millrace takes from a cluster which runs its services: no user writes them. */
+export const managedPolicy = new OutgoingPolicy({ reach: ["any"], setting: "", ownPorts: [] });

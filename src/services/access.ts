@@ -16,6 +16,8 @@ export type ServiceLease = EngineLease<Pick<RunningEngine, "address" | "readerAd
 type Activity = { active: number; lastAt: number };
 
 const wakeTimeoutMs = 60_000;
+/** Pods are placed, volumes attached and images pulled. */
+const podsWakeTimeoutMs = 300_000;
 /** Time for a request to arrive completely when an engine has read its first bytes before going idle. */
 const idleGraceMs = 1_000;
 
@@ -161,7 +163,8 @@ export class ServiceAccess {
   }
 
   async #waitForEngine(serviceId: string, signal: AbortSignal): Promise<RunningEngine> {
-    const deadline = Date.now() + wakeTimeoutMs;
+    const began = Date.now();
+    let deadline = began + wakeTimeoutMs;
     for (;;) {
       signal.throwIfAborted();
       const changed = this.#nextChange(signal, deadline - Date.now());
@@ -169,6 +172,7 @@ export class ServiceAccess {
         const row = await this.#services.find(serviceId);
         const engine = this.#engines.get(serviceId);
         if (engine !== undefined) return engine;
+        if (row?.runtime === "kubernetes") deadline = began + podsWakeTimeoutMs;
         if (row === undefined || row.desiredState === "deleted") {
           throw new AppError("SERVICE_UNAVAILABLE", "The service no longer exists.");
         }

@@ -18,6 +18,8 @@ import { EngineMetrics } from "./engine-metrics.ts";
 import { inspectConnection } from "./external/inspection.ts";
 import { Inventories } from "./inventory/inventories.ts";
 import { QueryHistory } from "./inventory/query-history.ts";
+import { KubernetesApi } from "./kubernetes/api.ts";
+import { kubernetesSettings } from "./kubernetes/settings.ts";
 import { isMerging } from "./merging.ts";
 import { Moves } from "./moves/moves.ts";
 import { ServicesReconciler } from "./reconciler.ts";
@@ -25,6 +27,7 @@ import { ServiceRecorder } from "./recorder.ts";
 import { RuntimesByKind } from "./runtimes/by-kind.ts";
 import { EmbeddedRuntime, homeOf } from "./runtimes/embedded.ts";
 import { ExternalRuntime } from "./runtimes/external.ts";
+import { KubernetesRuntime, NoKubernetes } from "./runtimes/kubernetes.ts";
 import { type EngineRestorer, LeasingRuntime } from "./runtimes/leasing.ts";
 
 /** Shorter than a sample of the history, so that none is left out. */
@@ -65,6 +68,8 @@ export type Services = {
   /** Moves of services to external servers, and the loop that carries them out. */
   readonly moves: Moves;
   readonly movesLoop: Loop;
+  /** The runtime of services in Kubernetes; undefined where there is none. */
+  readonly kubernetes: KubernetesRuntime | undefined;
   /** Tries the connection of an external service: see `inspectConnection`. */
   inspectConnection(connection: ServiceConnection, password: string, signal: AbortSignal): Promise<void>;
   /** Stops every engine. */
@@ -77,7 +82,8 @@ export function openServices(options: ServicesOptions): Services {
   const access = new ServiceAccess(services, options.stores);
   access.onAccessEvents(options.onAccessEvents);
   const disks = new ServiceDisks({ services, logger });
-  const runtime = new LeasingRuntime(runtimesOf(options, disks), options.restorerFor);
+  const kubernetes = kubernetesRuntime(options);
+  const runtime = new LeasingRuntime(runtimesOf(options, disks, kubernetes), options.restorerFor);
   const { idleMinuteMs } = config;
   const inventories = new Inventories({ dataDir: options.dataDir, access, logger });
   const queryHistory = new QueryHistory({ dataDir: options.dataDir, access, logger });
@@ -108,6 +114,7 @@ export function openServices(options: ServicesOptions): Services {
   const acquireAny = engineLeases(services, access, runtime, options.stores);
   const { moves, movesLoop } = openMoves(options, acquireAny, () => loop.poke());
   const given = {
+    kubernetes,
     moves,
     movesLoop,
     access,
@@ -131,10 +138,26 @@ export function openServices(options: ServicesOptions): Services {
   };
 }
 
-function runtimesOf(options: ServicesOptions, disks: ServiceDisks): RuntimesByKind {
+function kubernetesRuntime({ config, stores, logger }: ServicesOptions): KubernetesRuntime | undefined {
+  const settings = kubernetesSettings(config);
+  if (settings === undefined) return undefined;
+  const api = new KubernetesApi({ namespace: settings.namespace, configFile: config.kubernetesConfig });
+  const { connectionPasswords: passwords, services } = stores;
+  return new KubernetesRuntime({ api, settings, passwords, services, logger });
+}
+
+function runtimesOf(
+  options: ServicesOptions,
+  disks: ServiceDisks,
+  kubernetes: KubernetesRuntime | undefined,
+): RuntimesByKind {
   const { stores, policy, logger } = options;
   const external = new ExternalRuntime({ passwords: stores.connectionPasswords, policy, logger });
-  return new RuntimesByKind({ embedded: embeddedRuntime(options, disks), external });
+  return new RuntimesByKind({
+    embedded: embeddedRuntime(options, disks),
+    external,
+    kubernetes: kubernetes ?? new NoKubernetes(),
+  });
 }
 
 function openMoves(options: ServicesOptions, acquire: AcquireEngine, poke: () => void) {
@@ -178,7 +201,7 @@ function openMetricsLoop({ stores, logger }: ServicesOptions, metrics: EngineMet
       for (const { id, tableRows, runtime } of known) {
         if (!stores.leases.holds("service", id)) continue;
         // Engines of our own report their use of the disk themselves.
-        const bytes = runtime === "external" ? metrics.bytes(id) : undefined;
+        const bytes = runtime !== "embedded" ? metrics.bytes(id) : undefined;
         if (bytes !== undefined) await disks.report(id, bytes);
         const rows = metrics.rows(id);
         if (rows !== undefined && isWorthWriting(tableRows, rows)) await services.setTableRows(id, rows);

@@ -34,9 +34,15 @@ export type NewConnection = {
   readonly sealFor: (serviceId: string) => string;
 };
 
+/** A service in a cluster: its hosts are known to the cluster alone. */
+export type NewManaged = Pick<NewConnection, "sealFor"> & { readonly runtime: "kubernetes" };
+
+export type NewServer = NewConnection | NewManaged;
+
 /** The columns runtime, connection and connection_password of a new service. */
-export function connectionValues(given: NewConnection | undefined, serviceId: string): (string | null)[] {
+export function connectionValues(given: NewConnection | NewManaged | undefined, serviceId: string): (string | null)[] {
   if (given === undefined) return ["embedded", null, null];
+  if ("runtime" in given) return [given.runtime, null, given.sealFor(serviceId)];
   return ["external", JSON.stringify(versioned(given.connection)), given.sealFor(serviceId)];
 }
 

@@ -11,15 +11,15 @@ import type { Database, Queries } from "./database.ts";
 import { keptList } from "./kept-list.ts";
 import { allLeases, type Leases } from "./leases.ts";
 import { type Limit, type OrganizationLimits, requireRoom, reservedBy } from "./limits.ts";
-import { connectionOf, connectionValues, type NewConnection, type ServiceConnection } from "./service-connections.ts";
+import { connectionOf, connectionValues, type NewServer, type ServiceConnection } from "./service-connections.ts";
 import { writeServiceState } from "./service-states.ts";
 import { allUsers, type ServiceUser, usersOf } from "./service-users.ts";
 import { type ExpectedVersions, requireChanged, versionCondition } from "./versions.ts";
 
 export type DesiredServiceState = "running" | "stopped" | "deleted";
 
-/** `embedded`: an engine of this program. `external`: a server that exists without it. */
-export type RuntimeKind = "embedded" | "external";
+/** An engine of this program, a server that exists without it, or pods that an operator runs for it. */
+export type RuntimeKind = "embedded" | "external" | "kubernetes";
 
 type ServiceRow = {
   readonly id: string;
@@ -113,8 +113,8 @@ export type NewService = {
   /** Undefined: no quota. */
   readonly diskGb?: number | undefined;
   readonly passwordSha256: string;
-  /** Makes the service external. */
-  readonly external?: NewConnection;
+  /** Where the service is not embedded. */
+  readonly external?: NewServer;
   /** Rows that must exist from the service's first moment, in the same transaction. */
   readonly alongside?: (tx: Queries, serviceId: string) => Promise<void>;
 };
@@ -129,6 +129,7 @@ export type ServiceChange = {
     | "releaseChannel"
     | "minReplicaMemoryGb"
     | "maxReplicaMemoryGb"
+    | "numReplicas"
     | "idleScaling"
     | "idleTimeoutMinutes"
     | "connection"

@@ -48,7 +48,7 @@ type Scaling = { readonly idleScaling?: boolean | undefined } & Readonly<Record<
 
 /** Throws BAD_REQUEST for sizes of an external server, which are its own. */
 export function refuseScaling({ runtime }: Service, body: Scaling): void {
-  if (runtime === "embedded") return;
+  if (runtime !== "external") return;
   const issues = Object.entries(body).flatMap(([path, value]) => {
     if (value === undefined || (path === "idleScaling" && value === false)) return [];
     const message = path === "idleScaling" ? noIdling : "does not apply to an external server, which has its own size";
@@ -59,7 +59,7 @@ export function refuseScaling({ runtime }: Service, body: Scaling): void {
 
 /** Throws BAD_REQUEST for a quota of a disk that is not ours. */
 export function refuseQuota({ runtime }: Service, diskGb: number | null | undefined): void {
-  if (runtime === "embedded" || diskGb == null) return;
+  if (runtime !== "external" || diskGb == null) return;
   throw refusal([{ path: "diskGb", message: "does not apply to an external server, which has its own disk" }]);
 }
 

@@ -82,6 +82,9 @@ async function movable(deps: Deps, params: { organizationId: string; serviceId: 
   if (service.runtime === "external") {
     throw new AppError("BAD_REQUEST", "The service is external already; change its connection instead.");
   }
+  if (service.runtime === "kubernetes") {
+    throw new AppError("BAD_REQUEST", "A service in Kubernetes cannot be moved; only embedded services can.");
+  }
   if (service.state === "provisioning" || (await deps.restores.findUnfinishedFor(service.id)) !== undefined) {
     throw new AppError("CONFLICT", "The service is still being provisioned; there is nothing to move yet.");
   }

@@ -33,31 +33,33 @@ import {
   refuseQuota,
   refuseScaling,
 } from "./external-services.ts";
+import { judgeChange, type KubernetesDeps, kubernetesDefaults, newManagedOf } from "./kubernetes-services.ts";
 import { type AfterAttempt, deletedOf } from "./leftovers.ts";
 import { refuseWhileMoving } from "./service-moves.ts";
 import { findService, serviceUserHandlers } from "./service-users.ts";
 
 type Names = keyof typeof serviceOperations;
 
-export type ServiceDeps = ConnectionDeps & {
-  readonly services: ServiceStore;
-  readonly serviceMoves: ServiceMoves;
-  readonly facts: ServiceFactsStore;
-  readonly endpoint: EndpointFacts;
-  readonly ports: Pick<ServicePorts, "pick" | "require">;
-  readonly live: (service: Service) => LiveFacts;
-  /** Disk quota of new services, in GiB; undefined: none. */
-  readonly defaultDiskGb: number | undefined;
-  /** Triggers a pass of the reconciler and the gateway. */
-  readonly poke: () => void;
-  /** Resolves when the gateway has read the services, or after a short time. */
-  readonly endpointsOpen: () => Promise<void>;
-  readonly limits: OrganizationLimits;
-  readonly leftovers: LeftoverStore;
-  readonly afterAttempt: AfterAttempt;
-  readonly backups: BackupStore;
-  readonly restores: RestoreStore;
-};
+export type ServiceDeps = ConnectionDeps &
+  KubernetesDeps & {
+    readonly services: ServiceStore;
+    readonly serviceMoves: ServiceMoves;
+    readonly facts: ServiceFactsStore;
+    readonly endpoint: EndpointFacts;
+    readonly ports: Pick<ServicePorts, "pick" | "require">;
+    readonly live: (service: Service) => LiveFacts;
+    /** Disk quota of new services, in GiB; undefined: none. */
+    readonly defaultDiskGb: number | undefined;
+    /** Triggers a pass of the reconciler and the gateway. */
+    readonly poke: () => void;
+    /** Resolves when the gateway has read the services, or after a short time. */
+    readonly endpointsOpen: () => Promise<void>;
+    readonly limits: OrganizationLimits;
+    readonly leftovers: LeftoverStore;
+    readonly afterAttempt: AfterAttempt;
+    readonly backups: BackupStore;
+    readonly restores: RestoreStore;
+  };
 
 type CreateBody = Input<ManagementOperations["createService"]>["body"];
 
@@ -111,6 +113,7 @@ function recordHandlers(
         ipAccessList: applyListChange(service.ipAccessList, ipAccessList, (entry) => entry.source),
         tags: applyListChange(service.tags, tags, (entry) => entry.key),
       };
+      if (body.diskGb !== undefined) await judgeChange(deps, service, change);
       await services.change(service.id, change, expected);
       deps.poke();
       if (port !== undefined) await deps.endpointsOpen();
@@ -150,22 +153,27 @@ function stateHandlers(
     updateServiceScaling: async ({ params, body }, { expected }) => {
       const service = await findService(services, params);
       refuseScaling(service, body);
-      refuseReplicas(body.numReplicas);
+      refuseReplicas(service.runtime, body.numReplicas);
       const sizes =
         service.runtime === "external"
           ? noSizes
-          : memorySizes({
-              minReplicaMemoryGb:
-                body.minReplicaMemoryGb ?? Math.min(service.minReplicaMemoryGb, body.maxReplicaMemoryGb ?? 356),
-              maxReplicaMemoryGb:
-                body.maxReplicaMemoryGb ?? Math.max(service.maxReplicaMemoryGb, body.minReplicaMemoryGb ?? 0),
-            });
+          : memorySizes(
+              {
+                minReplicaMemoryGb:
+                  body.minReplicaMemoryGb ?? Math.min(service.minReplicaMemoryGb, body.maxReplicaMemoryGb ?? 356),
+                maxReplicaMemoryGb:
+                  body.maxReplicaMemoryGb ?? Math.max(service.maxReplicaMemoryGb, body.minReplicaMemoryGb ?? 0),
+              },
+              defaultMemoryGb(),
+            );
       const change = {
         minReplicaMemoryGb: sizes.min,
         maxReplicaMemoryGb: sizes.max,
+        numReplicas: body.numReplicas,
         idleScaling: body.idleScaling,
         idleTimeoutMinutes: body.idleTimeoutMinutes,
       };
+      await judgeChange(deps, service, change);
       await services.scale(service, change, deps.limits.memoryGb, expected);
       deps.poke();
       return await details(deps, await findService(services, params));
@@ -210,12 +218,14 @@ async function newServiceOf(
   password: string,
   signal: AbortSignal,
 ): Promise<NewService> {
-  const { connection } = body;
+  const { connection, runtime = "embedded" } = body;
   const external = connection == null ? undefined : await newConnectionOf(deps, connection, signal);
-  const sizes = external === undefined ? memorySizes(body) : noSizes;
-  refuseReplicas(body.numReplicas);
+  const defaultGb = runtime === "kubernetes" ? kubernetesDefaults.memoryGb : defaultMemoryGb();
+  const sizes = external === undefined ? memorySizes(body, defaultGb) : noSizes;
+  refuseReplicas(runtime, body.numReplicas);
   const fill = await fillFrom(deps, organizationId, body);
-  return {
+  const diskGb = body.diskGb ?? deps.defaultDiskGb;
+  const service: NewService = {
     organizationId,
     name: body.name,
     provider: body.provider ?? "local",
@@ -223,17 +233,22 @@ async function newServiceOf(
     port: await portFor(deps, body.port),
     minReplicaMemoryGb: sizes.min,
     maxReplicaMemoryGb: sizes.max,
-    numReplicas: 1,
-    idleScaling: external === undefined && (body.idleScaling ?? true),
+    numReplicas: body.numReplicas ?? 1,
+    // A client of pods waits for minutes when they are woken: only whoever asks for it gets it.
+    idleScaling: external === undefined && (body.idleScaling ?? runtime === "embedded"),
     idleTimeoutMinutes: body.idleTimeoutMinutes ?? 15,
     ipAccessList: body.ipAccessList ?? anywhere,
     tags: body.tags ?? [],
     releaseChannel: body.releaseChannel,
-    diskGb: external === undefined ? (body.diskGb ?? deps.defaultDiskGb) : undefined,
+    diskGb:
+      external === undefined
+        ? (diskGb ?? (runtime === "kubernetes" ? kubernetesDefaults.diskGb : undefined))
+        : undefined,
     passwordSha256: sha256Hex(password),
     ...(fill === undefined ? {} : { alongside: fill }),
     ...(external === undefined ? {} : { external }),
   };
+  return runtime === "kubernetes" ? { ...service, external: await newManagedOf(deps, service) } : service;
 }
 
 async function portFor({ ports }: ServiceDeps, wanted: number | undefined): Promise<number> {
@@ -276,16 +291,19 @@ async function command(
   if (service.state === "idle") await services.requestWake(service.id);
 }
 
-function memorySizes(body: { minReplicaMemoryGb?: number; maxReplicaMemoryGb?: number }): { min: number; max: number } {
-  const max = body.maxReplicaMemoryGb ?? Math.max(defaultMemoryGb(), body.minReplicaMemoryGb ?? 0);
-  const min = body.minReplicaMemoryGb ?? Math.min(max, defaultMemoryGb());
+function memorySizes(
+  body: { minReplicaMemoryGb?: number; maxReplicaMemoryGb?: number },
+  defaultGb: number,
+): { min: number; max: number } {
+  const max = body.maxReplicaMemoryGb ?? Math.max(defaultGb, body.minReplicaMemoryGb ?? 0);
+  const min = body.minReplicaMemoryGb ?? Math.min(max, defaultGb);
   if (min <= max) return { min, max };
   const issues: Issue[] = [{ path: "minReplicaMemoryGb", message: "must not be greater than maxReplicaMemoryGb" }];
   throw new AppError("BAD_REQUEST", "minReplicaMemoryGb must not be greater than maxReplicaMemoryGb.", { issues });
 }
 
-function refuseReplicas(numReplicas: number | undefined): void {
-  if (numReplicas === undefined || numReplicas === 1) return;
+function refuseReplicas(runtime: Service["runtime"], numReplicas: number | undefined): void {
+  if (runtime === "kubernetes" || numReplicas === undefined || numReplicas === 1) return;
   const message = "must be 1: the embedded engine runs one replica; more need a ClickHouse cluster";
   throw new AppError("BAD_REQUEST", `numReplicas ${message}.`, { issues: [{ path: "numReplicas", message }] });
 }

@@ -28,12 +28,12 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const linkWith = (reach: readonly string[]) =>
+const linkWith = (reach: readonly string[], more: Partial<ClickHouseAddress> = {}) =>
   new ServiceLink(
     {
       acquire: async () => {
         acquired += 1;
-        return { lease: acquired, address };
+        return { lease: acquired, address: { ...address, ...more } };
       },
       release: async (lease) => void released.push(lease),
     },
@@ -46,6 +46,12 @@ test("connections follow the address policy of the worker", async () => {
   await expect(refused.use(ask)).rejects.toMatchObject({ code: "SOURCE_ADDRESS_REFUSED" });
   refused.close();
   const link = linkWith(["any"]);
+  expect(await link.use(ask)).toBe("1\n");
+  link.close();
+});
+
+test("the policy for addresses of users does not concern those that a cluster has given", async () => {
+  const link = linkWith(["public"], { isManaged: true });
   expect(await link.use(ask)).toBe("1\n");
   link.close();
 });

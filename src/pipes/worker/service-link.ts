@@ -5,7 +5,7 @@
 import { type ClickHouseAddress, ClickHouseClient, ClickHouseError } from "../../clickhouse/client.ts";
 import { Dialer } from "../../outgoing/dialer.ts";
 import { serverAgent } from "../../outgoing/http.ts";
-import type { OutgoingPolicy } from "../../outgoing/policy.ts";
+import { managedPolicy, type OutgoingPolicy } from "../../outgoing/policy.ts";
 import { loginCodes } from "../failures.ts";
 import type { Calls } from "../protocol.ts";
 
@@ -77,7 +77,8 @@ export class ServiceLink {
 
   #reached(address: ClickHouseAddress): ClickHouseAddress {
     if (address.isExternal !== true) return address;
-    const dialer = new Dialer(this.#policy, "connection.urls");
+    const policy = address.isManaged === true ? managedPolicy : this.#policy;
+    const dialer = new Dialer(policy, "connection.urls");
     return { ...address, openAgent: () => serverAgent(dialer, address.tls) };
   }
 

@@ -1,0 +1,59 @@
+/** Services in Kubernetes: the API server judges them before they are stored. */
+import { randomUUID } from "node:crypto";
+import { AppError, type Issue } from "../../lib/errors.ts";
+import { newSecret } from "../../store/secrets.ts";
+import type { ConnectionPasswords, NewManaged } from "../../store/service-connections.ts";
+import type { NewService, Service, ServiceChange } from "../../store/services.ts";
+
+type Judged = Pick<Service, "id" | "ipAccessList" | "maxReplicaMemoryGb" | "numReplicas" | "diskGb">;
+
+export type Kubernetes = {
+  /** Without it, services have one replica. */
+  readonly hasKeeper: boolean;
+  /** Throws KUBERNETES_* with the members that the cluster refuses. */
+  check(service: Judged & { readonly users: readonly [] }): Promise<void>;
+};
+
+export type KubernetesDeps = {
+  /** Undefined: this server runs no services in Kubernetes. */
+  readonly kubernetes?: Kubernetes | undefined;
+  readonly connectionPasswords: ConnectionPasswords;
+};
+
+/** Sizes of services that are created without: memory as in the smallest service of ClickHouse Cloud. */
+export const kubernetesDefaults = { memoryGb: 8, diskGb: 100 };
+
+/** What makes a new service one of the cluster. Throws BAD_REQUEST and KUBERNETES_*. */
+export async function newManagedOf(deps: KubernetesDeps, service: NewService): Promise<NewManaged> {
+  const { ipAccessList, maxReplicaMemoryGb, numReplicas, diskGb = null } = service;
+  await judge(deps, { id: randomUUID(), ipAccessList, maxReplicaMemoryGb, numReplicas, diskGb });
+  const password = newSecret();
+  return { runtime: "kubernetes", sealFor: (serviceId) => deps.connectionPasswords.seal(serviceId, password) };
+}
+
+/** Throws BAD_REQUEST and KUBERNETES_* for a change that the cluster would refuse; other services may change. */
+export async function judgeChange(deps: KubernetesDeps, service: Service, change: ServiceChange): Promise<void> {
+  if (service.runtime !== "kubernetes") return;
+  const { diskGb } = change;
+  if (diskGb !== undefined && (diskGb === null || diskGb < (service.diskGb ?? 0))) {
+    throw refusal("diskGb", `must be at least ${service.diskGb}: the volumes of a service in Kubernetes only grow`);
+  }
+  const given = Object.entries(change).filter(([, value]) => value !== undefined);
+  await judge(deps, { ...service, ...Object.fromEntries(given) });
+}
+
+async function judge({ kubernetes }: KubernetesDeps, service: Judged): Promise<void> {
+  if (kubernetes === undefined) {
+    throw refusal("runtime", "must be embedded or external: this server was started without --kubernetes-namespace");
+  }
+  if (service.numReplicas > 1 && !kubernetes.hasKeeper) {
+    throw refusal("numReplicas", "must be 1: more replicas need ClickHouse Keeper, which --kubernetes-keeper names");
+  }
+  const { id, ipAccessList, maxReplicaMemoryGb, numReplicas, diskGb } = service;
+  await kubernetes.check({ id, ipAccessList, maxReplicaMemoryGb, numReplicas, diskGb, users: [] });
+}
+
+function refusal(path: string, message: string): AppError {
+  const issues: Issue[] = [{ path, message }];
+  return new AppError("BAD_REQUEST", `${path} ${message}.`, { issues });
+}

@@ -1,0 +1,38 @@
+/** Objects of the Altinity operator. */
+import type { Json } from "../../lib/json.ts";
+
+export const installationKind = {
+  apiVersion: "clickhouse.altinity.com/v1",
+  kind: "ClickHouseInstallation",
+} as const;
+
+/** The read members of `status`. */
+export type InstallationStatus = {
+  readonly status?: string;
+  readonly error?: string;
+  readonly errors?: readonly string[];
+  readonly hosts?: number;
+  readonly hostsCompleted?: number;
+  readonly taskID?: string;
+  readonly taskIDsCompleted?: readonly string[];
+  /** DNS names of the hosts, one per shard and replica. */
+  readonly fqdns?: readonly string[];
+};
+
+/** A `ClickHouseInstallation`, with the members that are written or read. */
+export type Installation = typeof installationKind & {
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly labels: Readonly<Record<string, string>>;
+    readonly generation?: number;
+    readonly deletionTimestamp?: string;
+  };
+  readonly spec: {
+    /** Changes with every change of the rest: the operator names those that it has completed. */
+    readonly taskID?: string;
+    readonly stop: "yes" | "no";
+    readonly [member: string]: Json | undefined;
+  };
+  readonly status?: InstallationStatus;
+};

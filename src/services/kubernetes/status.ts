@@ -1,0 +1,23 @@
+/** What the operator says about an installation. */
+import type { Installation } from "./objects.ts";
+
+/** `unseen`: the operator has not begun with what was written last. */
+export type Phase = "unseen" | "working" | "completed" | "aborted";
+
+export function phaseOf({ spec, status = {} }: Pick<Installation, "spec" | "status">): Phase {
+  if (status.taskIDsCompleted?.includes(spec.taskID ?? "") === true) return "completed";
+  if (status.status === undefined || (status.taskID !== undefined && status.taskID !== spec.taskID)) return "unseen";
+  if (status.status === "Aborted") return "aborted";
+  return "working";
+}
+
+/** One clause for users. */
+export function progressOf(installation: Pick<Installation, "spec" | "status">): string {
+  const { hosts, hostsCompleted, error, errors = [] } = installation.status ?? {};
+  const phase = phaseOf(installation);
+  if (phase === "unseen") return "the ClickHouse operator has not answered yet; check that it watches this namespace";
+  const done = hosts === undefined ? "" : `, ${hostsCompleted ?? 0} of ${hosts} hosts done`;
+  const trouble = error ?? errors[0];
+  const said = trouble === undefined || trouble === "" ? "" : `: ${trouble.slice(0, 500)}`;
+  return `the ClickHouse operator says ${installation.status?.status}${done}${said}`;
+}
