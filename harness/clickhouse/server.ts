@@ -25,7 +25,9 @@ const keepAlive = `SELECT sleepEachRow(3) FROM numbers(1000000000)
 
 export type ServerUser = {
   readonly name: string;
-  readonly password: string;
+  /** Of the first user the password is needed; for the others its hash, in hexadecimal, will do. */
+  readonly password?: string;
+  readonly passwordSha256?: string;
   /** Lists of grants as in `GRANT ...`; all rights when undefined. */
   readonly grants?: readonly string[];
 };
@@ -43,7 +45,7 @@ export type ServerOptions = {
 export type ServerPorts = { readonly http: number; readonly tcp: number };
 
 /** The user that every server has unless others are given. Its password needs quoting everywhere. */
-export const serverUser: ServerUser = { name: "owner", password: `p'w"&%2F<é` };
+export const serverUser = { name: "owner", password: `p'w"&%2F<é` };
 
 export async function serverPorts(): Promise<ServerPorts> {
   const [http, tcp] = (await freePorts(2)) as [number, number];
@@ -53,7 +55,7 @@ export async function serverPorts(): Promise<ServerPorts> {
 export class TestServer implements AsyncDisposable {
   readonly dir = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "mr-server-"));
   readonly ports: ServerPorts;
-  readonly user: ServerUser;
+  readonly user: ServerUser & { readonly password: string };
   /** Authenticated as the first user. */
   readonly client: ClickHouseClient;
   readonly #options: ServerOptions;
@@ -64,7 +66,7 @@ export class TestServer implements AsyncDisposable {
     this.ports = ports;
     this.#options = options;
     this.#users = options.users ?? [serverUser];
-    this.user = this.#users[0] ?? serverUser;
+    this.user = { password: "", ...(this.#users[0] ?? serverUser) };
     this.client = new ClickHouseClient(this.address);
   }
 
@@ -193,9 +195,11 @@ function usersXml(users: readonly ServerUser[]): string {
     element("quotas", [element("default", [])]),
     element("users", [
       element("default", ["<no_password/>", nobody, ends]),
-      ...users.map(({ name, password, grants }) =>
+      ...users.map(({ name, password = "", passwordSha256, grants }) =>
         element(name, [
-          element("password", [xml(password)]),
+          passwordSha256 === undefined
+            ? element("password", [xml(password)])
+            : element("password_sha256_hex", [passwordSha256]),
           "<networks><ip>127.0.0.1</ip></networks>",
           ends,
           ...(grants === undefined

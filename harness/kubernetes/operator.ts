@@ -1,0 +1,141 @@
+/**
+ * Stands for the operator: follows the installations of a namespace, runs one genuine ClickHouse server per host, and
+ * writes `status`. Unlike the operator it tells the port of a host with its name, because all hosts are 127.0.0.1.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import type { Installation, InstallationStatus } from "../../src/services/kubernetes/objects.ts";
+import { TestServer } from "../clickhouse/server.ts";
+import { type TestCluster, testNamespace } from "./cluster.ts";
+
+const path = `/apis/clickhouse.altinity.com/v1/namespaces/${testNamespace}/clickhouseinstallations`;
+const finalizer = "test.millrace/hosts";
+const lookMs = 50;
+
+export class FakeOperator implements AsyncDisposable {
+  readonly #cluster: TestCluster;
+  /** Hosts by installation; the folder of a stopped one stays, as its volume would. */
+  readonly #hosts = new Map<string, TestServer[]>();
+  /** What was last done, by installation. */
+  readonly #done = new Map<string, string>();
+  /** The error that the next reconciliations end with. */
+  #failure: string | undefined;
+  #isPaused = false;
+  #isClosed = false;
+  readonly #running: Promise<void>;
+
+  constructor(cluster: TestCluster) {
+    this.#cluster = cluster;
+    this.#running = this.#run();
+  }
+
+  hostsOf(name: string): readonly TestServer[] {
+    return this.#hosts.get(name) ?? [];
+  }
+
+  /** Ends every reconciliation in `Aborted` until it is undefined again. */
+  failWith(failure: string | undefined): void {
+    this.#failure = failure;
+    this.#done.clear();
+  }
+
+  /** Sees no installation until `resume`. */
+  pause(): void {
+    this.#isPaused = true;
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    await this.#running;
+    await Promise.all([...this.#hosts.values()].flat().map((server) => server[Symbol.asyncDispose]()));
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isClosed) {
+      // An API server that is away is asked again.
+      if (!this.#isPaused) await this.#look().catch(() => undefined);
+      await delay(lookMs);
+    }
+  }
+
+  async #look(): Promise<void> {
+    const { items } = (await this.#cluster.must("GET", path)) as { items: readonly Installation[] };
+    for (const installation of items) {
+      if (installation.metadata.deletionTimestamp !== undefined) await this.#remove(installation);
+      else if (this.#done.get(installation.metadata.name) !== installation.spec.taskID) await this.#bring(installation);
+    }
+  }
+
+  async #bring(installation: Installation): Promise<void> {
+    const { metadata, spec } = installation;
+    const { name } = metadata;
+    const taskID = spec.taskID ?? "";
+    await this.#merge(`${path}/${name}`, { metadata: { finalizers: [finalizer] } });
+    const wanted = wantedOf(spec);
+    await this.#tell(name, { status: "InProgress", taskID, hosts: wanted.replicas, hostsCompleted: 0 });
+    if (this.#failure === undefined) {
+      const hosts = await this.#serve(name, wanted);
+      const fqdns = hosts.map(({ ports }) => `127.0.0.1:${ports.http}`);
+      const done = { hosts: wanted.replicas, hostsCompleted: wanted.replicas, taskIDsCompleted: [taskID] };
+      await this.#tell(name, { status: "Completed", taskID, fqdns, error: "", ...done });
+    } else await this.#tell(name, { status: "Aborted", taskID, error: this.#failure });
+    this.#done.set(name, taskID);
+  }
+
+  async #serve(name: string, { isStopped, replicas, users }: Wanted): Promise<readonly TestServer[]> {
+    const hosts = this.#hosts.get(name) ?? [];
+    this.#hosts.set(name, hosts);
+    for (const removed of hosts.splice(replicas)) await removed[Symbol.asyncDispose]();
+    if (isStopped) for (const host of hosts) await host.kill();
+    else {
+      for (const host of hosts) if (host.pid === 0) await host.restart(users);
+      while (hosts.length < replicas) hosts.push(await TestServer.start({ users: [operatorUser, ...users] }));
+    }
+    return hosts;
+  }
+
+  async #remove({ metadata: { name } }: Installation): Promise<void> {
+    const hosts = this.#hosts.get(name) ?? [];
+    for (const host of hosts) await host[Symbol.asyncDispose]();
+    this.#hosts.delete(name);
+    await this.#merge(`${path}/${name}`, { metadata: { finalizers: null } });
+  }
+
+  async #tell(name: string, status: InstallationStatus): Promise<void> {
+    await this.#merge(`${path}/${name}/status`, { status });
+  }
+
+  async #merge(at: string, change: object): Promise<void> {
+    await this.#cluster.must("PATCH", at, change, "application/merge-patch+json");
+  }
+}
+
+const operatorUser = { name: "clickhouse_operator", password: "password-of-the-operator" };
+
+type Wanted = {
+  readonly isStopped: boolean;
+  readonly replicas: number;
+  readonly users: readonly { readonly name: string; readonly passwordSha256: string }[];
+};
+
+type Configuration = {
+  readonly users: Readonly<Record<string, string>>;
+  readonly clusters: readonly { readonly layout: { readonly replicasCount: number } }[];
+};
+
+function wantedOf({ stop, configuration }: Installation["spec"]): Wanted {
+  const { users, clusters } = configuration as unknown as Configuration;
+  const suffix = "/password_sha256_hex";
+  const hashes = Object.entries(users).filter(([name]) => name.endsWith(suffix));
+  return {
+    isStopped: stop === "yes",
+    replicas: clusters[0]?.layout.replicasCount ?? 1,
+    users: hashes
+      .map(([name, passwordSha256]) => ({ name: name.slice(0, -suffix.length), passwordSha256 }))
+      // The session of the test server itself is `default`.
+      .filter(({ name }) => name !== "default"),
+  };
+}
