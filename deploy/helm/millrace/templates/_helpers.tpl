@@ -1,0 +1,31 @@
+{{- define "millrace.name" -}}
+{{- if contains "millrace" .Release.Name }}{{ .Release.Name | trunc 40 | trimSuffix "-" }}{{ else }}{{ printf "%s-millrace" (.Release.Name | trunc 31) }}{{ end }}
+{{- end }}
+
+{{- define "millrace.selector" -}}
+app.kubernetes.io/name: millrace
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "millrace.labels" -}}
+{{ include "millrace.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end }}
+
+{{- define "millrace.serviceAccount" -}}
+{{- if .Values.serviceAccount.name }}{{ .Values.serviceAccount.name }}{{ else if .Values.serviceAccount.create }}{{ include "millrace.name" . }}{{ else }}default{{ end }}
+{{- end }}
+
+{{- define "millrace.clickhouseNamespace" -}}
+{{ .Values.clickhouse.namespace | default .Release.Namespace }}
+{{- end }}
+
+{{- define "millrace.lastEndpoint" -}}
+{{ sub (add .Values.service.endpoints.first .Values.service.endpoints.count) 1 }}
+{{- end }}
+
+{{- define "millrace.onPostgres" -}}
+{{- if .Values.existingSecrets.database.name }}yes{{ end }}
+{{- end }}

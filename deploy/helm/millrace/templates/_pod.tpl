@@ -1,0 +1,160 @@
+{{- define "millrace.env" -}}
+- name: MILLRACE_HOST
+  value: 0.0.0.0
+- name: MILLRACE_PORT
+  value: "8150"
+- name: MILLRACE_DATA_DIR
+  value: /var/lib/millrace
+{{- if not (or .Values.settings.publicHost .Values.settings.publicUrl) }}
+- name: MILLRACE_PUBLIC_HOST
+  value: {{ printf "%s.%s.svc" (include "millrace.name" .) .Release.Namespace }}
+{{- end }}
+{{- with .Values.service.endpoints }}
+{{- if gt (int .count) 0 }}
+- name: MILLRACE_SERVICE_PORTS
+  value: {{ printf "%d-%s" (int .first) (include "millrace.lastEndpoint" $) | quote }}
+{{- end }}
+{{- end }}
+{{- with .Values.clickhouse }}
+{{- if .enabled }}
+- name: MILLRACE_KUBERNETES_NAMESPACE
+  value: {{ include "millrace.clickhouseNamespace" $ | quote }}
+- name: MILLRACE_KUBERNETES_IMAGE
+  value: {{ .image | quote }}
+- name: MILLRACE_KUBERNETES_VOLUMES
+  value: {{ .volumes | quote }}
+{{- with .storageClass }}
+- name: MILLRACE_KUBERNETES_STORAGE_CLASS
+  value: {{ . | quote }}
+{{- end }}
+{{- with .keeper }}
+- name: MILLRACE_KUBERNETES_KEEPER
+  value: {{ . | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if .Values.tls.existingSecret }}
+- name: MILLRACE_TLS_CERT
+  value: /etc/millrace/tls/tls.crt
+- name: MILLRACE_TLS_KEY
+  value: /etc/millrace/tls/tls.key
+{{- end }}
+{{- range $name, $secret := .Values.existingSecrets }}
+{{- if $secret.name }}
+- name: {{ printf "MILLRACE_%s" ($name | snakecase | upper) }}
+  valueFrom:
+    secretKeyRef:
+      name: {{ $secret.name | quote }}
+      key: {{ $secret.key | quote }}
+{{- end }}
+{{- end }}
+{{- range $name, $value := .Values.settings }}
+- name: {{ printf "MILLRACE_%s" ($name | snakecase | upper) }}
+  value: {{ $value | toString | quote }}
+{{- end }}
+{{- end }}
+
+{{- define "millrace.probe" -}}
+httpGet:
+  path: /health
+  port: api
+  scheme: {{ ternary "HTTPS" "HTTP" (ne .Values.tls.existingSecret "") }}
+timeoutSeconds: 5
+{{- end }}
+
+{{- define "millrace.pod" -}}
+metadata:
+  labels:
+    {{- include "millrace.labels" . | nindent 4 }}
+    {{- with .Values.podLabels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  {{- with .Values.podAnnotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  serviceAccountName: {{ include "millrace.serviceAccount" . }}
+  automountServiceAccountToken: {{ .Values.clickhouse.enabled }}
+  # The addresses of the Service named millrace would be MILLRACE_PORT and the like.
+  enableServiceLinks: false
+  terminationGracePeriodSeconds: {{ .Values.terminationGracePeriodSeconds }}
+  securityContext:
+    runAsNonRoot: true
+    runAsUser: 10001
+    runAsGroup: 10001
+    fsGroup: 10001
+    fsGroupChangePolicy: OnRootMismatch
+    seccompProfile:
+      type: RuntimeDefault
+  {{- with .Values.imagePullSecrets }}
+  imagePullSecrets:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  containers:
+    - name: millrace
+      image: {{ printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) | quote }}
+      imagePullPolicy: {{ .Values.image.pullPolicy }}
+      args: [serve]
+      env:
+        {{- include "millrace.env" . | nindent 8 }}
+      ports:
+        - name: api
+          containerPort: 8150
+      startupProbe:
+        {{- include "millrace.probe" . | nindent 8 }}
+        periodSeconds: 2
+        failureThreshold: 60
+      readinessProbe:
+        {{- include "millrace.probe" . | nindent 8 }}
+        periodSeconds: 5
+      livenessProbe:
+        {{- include "millrace.probe" . | nindent 8 }}
+        periodSeconds: 10
+        failureThreshold: 6
+      resources:
+        {{- toYaml .Values.resources | nindent 8 }}
+      securityContext:
+        allowPrivilegeEscalation: false
+        readOnlyRootFilesystem: true
+        capabilities:
+          drop: [ALL]
+      volumeMounts:
+        - name: data
+          mountPath: /var/lib/millrace
+        - name: tmp
+          mountPath: /tmp
+        {{- if .Values.tls.existingSecret }}
+        - name: tls
+          mountPath: /etc/millrace/tls
+          readOnly: true
+        {{- end }}
+  volumes:
+    - name: tmp
+      emptyDir: {}
+    {{- if .Values.persistence.existingClaim }}
+    - name: data
+      persistentVolumeClaim:
+        claimName: {{ .Values.persistence.existingClaim | quote }}
+    {{- else if include "millrace.onPostgres" . }}
+    - name: data
+      emptyDir: {}
+    {{- end }}
+    {{- if .Values.tls.existingSecret }}
+    - name: tls
+      secret:
+        secretName: {{ .Values.tls.existingSecret | quote }}
+    {{- end }}
+  {{- with .Values.nodeSelector }}
+  nodeSelector:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .Values.tolerations }}
+  tolerations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .Values.affinity }}
+  affinity:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end }}

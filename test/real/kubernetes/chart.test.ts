@@ -1,0 +1,133 @@
+/** The Helm chart and the plain manifests, judged by a real API server without being stored. */
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { kubernetesMissing } from "../../../harness/kubernetes/binaries.ts";
+import { chartManifests, chartText, type Manifest } from "../../../harness/kubernetes/chart.ts";
+import { TestCluster } from "../../../harness/kubernetes/cluster.ts";
+import { root } from "../../../scripts/house.ts";
+import { environmentName, loadConfig, settings } from "../../../src/config.ts";
+
+const missing = kubernetesMissing();
+if (missing !== undefined) console.warn(`The Helm chart is not tested: ${missing}.`);
+
+const plain = "deploy/kubernetes/millrace.yaml";
+const secret = (name: string) => ({ name: "millrace", key: name });
+const onPostgres = { existingSecrets: { database: secret("database"), secretKey: secret("secret-key") } };
+/** Everything that is off by default, and every list and map that may be given. */
+const everything = {
+  image: { repository: "registry.example.com/millrace", tag: "1.2.3", pullPolicy: "Always" },
+  imagePullSecrets: [{ name: "registry" }],
+  settings: { logLevel: "debug", pipeWorkers: 8, requireConfinement: true, publicUrl: "https://millrace.example.com" },
+  existingSecrets: { metricsToken: secret("metrics-token"), secretKey: secret("secret-key") },
+  tls: { existingSecret: "certificate" },
+  clickhouse: { storageClass: "fast", keeper: "keeper-0:2181,keeper-1:2181", volumes: "delete" },
+  persistence: { size: "5Gi", storageClass: "fast" },
+  service: { type: "LoadBalancer", annotations: { a: "b" }, port: 443, endpoints: { first: 30_000, count: 3 } },
+  serviceAccount: { annotations: { a: "b" } },
+  podAnnotations: { a: "b" },
+  podLabels: { a: "b" },
+  nodeSelector: { disk: "ssd" },
+  tolerations: [{ key: "data", operator: "Exists" }],
+  affinity: { nodeAffinity: {} },
+  networkPolicy: { enabled: true, from: [{ podSelector: { matchLabels: { app: "client" } } }] },
+};
+
+type Container = { readonly env: readonly { name: string; value?: string; valueFrom?: object }[] };
+type Workload = Manifest & {
+  readonly spec: {
+    readonly template: {
+      readonly spec: { readonly containers: readonly Container[]; readonly volumes: readonly object[] };
+    };
+  };
+};
+const workloadOf = (manifests: readonly Manifest[]) =>
+  manifests.find(({ kind }) => kind === "StatefulSet" || kind === "Deployment") as Workload;
+const environmentOf = (manifests: readonly Manifest[]) =>
+  workloadOf(manifests).spec.template.spec.containers[0]?.env ?? [];
+
+const plurals: Readonly<Record<string, string>> = { NetworkPolicy: "networkpolicies" };
+
+function pathOf({ apiVersion, kind, metadata }: Manifest): string {
+  const base = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+  const plural = plurals[kind] ?? `${kind.toLowerCase()}s`;
+  return `${base}/namespaces/${metadata.namespace}/${plural}/${metadata.name}`;
+}
+
+describe.skipIf(missing !== undefined)("the Helm chart", () => {
+  let cluster: TestCluster;
+  beforeAll(async () => {
+    cluster = await TestCluster.start();
+    await cluster.must("POST", "/api/v1/namespaces", { metadata: { name: "millrace" } });
+  });
+  afterAll(() => cluster?.[Symbol.asyncDispose]());
+
+  test.each([
+    ["its defaults", {}],
+    ["metadata on Postgres", onPostgres],
+    ["everything", everything],
+    [
+      "a claim that exists, and no services in Kubernetes",
+      { clickhouse: { enabled: false }, persistence: { existingClaim: "c" } },
+    ],
+  ])("with %s is accepted by the API server, every field of it known", async (_name, values) => {
+    const manifests = chartManifests({ values });
+    expect(manifests.length).toBeGreaterThan(3);
+    const query = "dryRun=All&fieldManager=test&fieldValidation=Strict";
+    for (const manifest of manifests) {
+      const { status, body } = await cluster.call(
+        "PATCH",
+        `${pathOf(manifest)}?${query}`,
+        manifest,
+        "application/apply-patch+yaml",
+      );
+      expect([manifest.kind, status, status < 300 ? "" : body.message]).toEqual([manifest.kind, 201, ""]);
+    }
+  });
+
+  test("gives the server settings that it knows and accepts", () => {
+    const known = new Set(Object.keys(settings).map(environmentName));
+    for (const values of [{}, onPostgres, everything]) {
+      const environment = environmentOf(chartManifests({ values }));
+      expect(environment.map(({ name }) => name).filter((name) => !known.has(name))).toEqual([]);
+      const literal = environment.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]]));
+      expect(() =>
+        loadConfig({}, Object.fromEntries(literal.filter(([name]) => !/_TLS_/.test(name ?? "")))),
+      ).not.toThrow();
+    }
+  });
+
+  test("contains no secret: they are named", () => {
+    const given = environmentOf(chartManifests({ values: onPostgres })).filter(
+      ({ valueFrom }) => valueFrom !== undefined,
+    );
+    expect(given.map(({ name }) => name)).toEqual(["MILLRACE_DATABASE", "MILLRACE_SECRET_KEY"]);
+    expect(() => chartText({ values: { settings: { secretKey: "x" } } })).toThrow(/invalid propertyName 'secretKey'/);
+  });
+
+  test("keeps the metadata in a volume, or in Postgres, and needs the secret key there", () => {
+    expect(workloadOf(chartManifests()).kind).toBe("StatefulSet");
+    expect(workloadOf(chartManifests({ values: onPostgres })).kind).toBe("Deployment");
+    const { database } = onPostgres.existingSecrets;
+    expect(() => chartText({ values: { existingSecrets: { database } } })).toThrow(
+      /requires existingSecrets.secretKey/,
+    );
+  });
+
+  test("refuses values that it does not know or that are wrong, by their names", () => {
+    expect(() => chartText({ values: { clickhouse: { volumes: "maybe" } } })).toThrow(/clickhouse\/volumes/);
+    expect(() => chartText({ values: { replicas: 2 } })).toThrow(/replicas/);
+    expect(() => chartText({ values: { serviceMonitor: { enabled: true } } })).toThrow(/existingSecrets.metricsToken/);
+  });
+
+  test("makes a ServiceMonitor only when it is asked for", () => {
+    const monitor = { serviceMonitor: { enabled: true }, existingSecrets: { metricsToken: secret("token") } };
+    const kinds = (values: object) => chartManifests({ values }).map(({ kind }) => kind);
+    expect(kinds(monitor)).toContain("ServiceMonitor");
+    expect(kinds({})).not.toContain("ServiceMonitor");
+    expect(kinds({})).not.toContain("NetworkPolicy");
+  });
+
+  test(`${plain} is the chart with its defaults (\`vitest -u\` writes it)`, async () => {
+    await expect(chartText()).toMatchFileSnapshot(join(root, plain));
+  });
+});
