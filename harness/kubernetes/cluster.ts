@@ -16,7 +16,7 @@ import { installationCrd } from "./installation-crd.ts";
 
 export const testNamespace = "clickhouse";
 
-/** Who may do what: `admin` everything, `nobody` nothing, `millrace` what the Role of the Helm chart allows. */
+/** Who may do what: `admin` everything, the others what the test grants them. */
 const tokens = { admin: "token-of-admin", nobody: "token-of-nobody", millrace: "token-of-millrace" };
 
 export type ClusterUser = keyof typeof tokens;

@@ -1,6 +1,7 @@
 /** Services in Kubernetes, on a real API server: a stand-in for the operator runs a genuine server per host. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { kubernetesMissing } from "../../../harness/kubernetes/binaries.ts";
+import { chartManifests } from "../../../harness/kubernetes/chart.ts";
 import { TestCluster, testNamespace } from "../../../harness/kubernetes/cluster.ts";
 import { mostReplicas } from "../../../harness/kubernetes/installation-crd.ts";
 import { FakeOperator } from "../../../harness/kubernetes/operator.ts";
@@ -31,6 +32,18 @@ const create = (body: object) =>
   });
 const answer = (of = service) => query(of, "SELECT sum(a) FROM t");
 
+/** The Role of the Helm chart, for the user of the control plane under test. */
+async function grantAsTheChartDoes(): Promise<void> {
+  const values = { clickhouse: { namespace: testNamespace } };
+  const base = `/apis/rbac.authorization.k8s.io/v1/namespaces/${testNamespace}`;
+  for (const manifest of chartManifests({ values })) {
+    if (manifest.kind === "Role") await cluster.must("POST", `${base}/roles`, manifest);
+    if (manifest.kind !== "RoleBinding") continue;
+    const subjects = [{ kind: "User", name: "millrace", apiGroup: "rbac.authorization.k8s.io" }];
+    await cluster.must("POST", `${base}/rolebindings`, { ...manifest, subjects });
+  }
+}
+
 type Failure = Error & { readonly code?: string; readonly issues?: readonly { path: string; message: string }[] };
 const failureOf = (work: Promise<unknown>) =>
   work.then(
@@ -42,10 +55,11 @@ describe.skipIf(missing !== undefined)("a service in Kubernetes", () => {
   beforeAll(async () => {
     cluster = await TestCluster.start();
     operator = new FakeOperator(cluster);
+    await grantAsTheChartDoes();
     served = await serve({
       env: {
         MILLRACE_KUBERNETES_NAMESPACE: testNamespace,
-        MILLRACE_KUBERNETES_CONFIG: cluster.configFile("admin"),
+        MILLRACE_KUBERNETES_CONFIG: cluster.configFile("millrace"),
         MILLRACE_KUBERNETES_STORAGE_CLASS: "fast",
         MILLRACE_KUBERNETES_KEEPER: "keeper-0.keeper:2181",
         MILLRACE_IDLE_MINUTE_MS: "500",
