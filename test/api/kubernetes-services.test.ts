@@ -1,5 +1,6 @@
 /** Requests for services in Kubernetes that are refused without a cluster. test/real/kubernetes has the others. */
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { runInside } from "../../harness/cli.ts";
 import { type Api, startApi } from "./harness.ts";
 
 const services = "/v1/organizations/{o}/services";
@@ -18,4 +19,15 @@ test.each([
   expect(answer.status).toBe(400);
   expect(answer.body.issues).toEqual([{ path, message: expect.stringMatching(message) }]);
   expect((await api.call("GET", services)).body.result).toEqual([]);
+});
+
+test("the command line asks for one with --kubernetes, and shows the refusal", async () => {
+  const url = await api.server.listen({ host: "127.0.0.1", port: 0 });
+  const env = { MILLRACE_URL: url, MILLRACE_KEY: `${api.keyId}:${api.keySecret}` };
+  const run = (...more: string[]) =>
+    runInside(["service", "create", "s", ...more], { cwd: api.dataDir, home: api.dataDir, env });
+  const refused = await run("--kubernetes", "--replicas", "2");
+  expect(refused.code).not.toBe(0);
+  expect(refused.stderr).toMatch(/without --kubernetes-namespace/);
+  expect((await run("--kubernetes", "--external", "http://a")).stderr).toMatch(/cannot be combined/);
 });

@@ -66,6 +66,7 @@ export function serviceSpec(service: ServiceObject): CurrentObject["spec"] {
   const size = { minReplicaMemoryGb, maxReplicaMemoryGb, numReplicas, idleScaling, idleTimeoutMinutes };
   return {
     ...(runtime === "external" ? { runtime, connection } : size),
+    ...(runtime === "kubernetes" ? { runtime } : {}),
     ...{ ipAccessList, diskGb, releaseChannel, port: endpoints[0]?.port },
     tags: service.tags.filter(({ key }) => !key.startsWith(labelPrefix)),
   };

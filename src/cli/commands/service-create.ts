@@ -15,6 +15,7 @@ import { endpointOf, printService } from "./service-view.ts";
 
 type Settings = {
   readonly memory?: string;
+  readonly replicas?: string;
   readonly idle?: string;
   readonly allow?: readonly string[];
   readonly tag?: readonly string[];
@@ -26,6 +27,7 @@ type Settings = {
 type CreateFlags = Settings &
   ConnectionFlags &
   WaitFlags & {
+    readonly kubernetes?: boolean;
     readonly fromBackup?: string;
     readonly pipes?: string;
     readonly force?: boolean;
@@ -35,6 +37,9 @@ type CreateFlags = Settings &
 /** `service create`. */
 export async function createService(shell: Shell, name: string, flags: CreateFlags): Promise<void> {
   checkWait(flags);
+  if (flags.kubernetes === true && flags.external !== undefined) {
+    throw usageError("--kubernetes and --external cannot be combined");
+  }
   const client = await shell.client();
   const external = await externalBody(shell, flags, flags.passwordFile);
   const created = await client.call("createService", {
@@ -71,6 +76,7 @@ async function createBody(client: CliClient, name: string, flags: CreateFlags) {
     name,
     ...scalingOf(flags),
     ...commonOf(flags),
+    runtime: flags.kubernetes === true ? ("kubernetes" as const) : undefined,
     ipAccessList: flags.allow?.map((source) => ({ source })),
     tags: flags.tag?.map(tagOf),
     backupId: backup?.id,
@@ -120,12 +126,13 @@ function tagChange({ tags }: ServiceObject, { tag, removeTag }: UpdateFlags) {
   return orUndefined(present({ add: tag?.map(tagOf), remove }));
 }
 
-function scalingOf({ memory, idle }: Settings) {
+function scalingOf({ memory, replicas, idle }: Settings) {
   const gb = integerFlag("--memory", memory);
   const minutes = idle === undefined || idle === "never" ? undefined : Math.round(durationMs(idle, "--idle") / 60_000);
   return present({
     minReplicaMemoryGb: gb,
     maxReplicaMemoryGb: gb,
+    numReplicas: integerFlag("--replicas", replicas),
     idleScaling: idle === undefined ? undefined : idle !== "never",
     idleTimeoutMinutes: minutes,
   });

@@ -26,8 +26,9 @@ export function endpointOf({ endpoints: [endpoint] }: Pick<ServiceObject, "endpo
 }
 
 /** The size of an external server is its own. */
-function memoryOf({ runtime, maxReplicaMemoryGb }: ServiceObject): string {
-  return runtime === "external" ? "external" : `${maxReplicaMemoryGb} GiB`;
+function memoryOf({ runtime, numReplicas, maxReplicaMemoryGb }: ServiceObject): string {
+  if (runtime === "external") return "external";
+  return numReplicas === 1 ? `${maxReplicaMemoryGb} GiB` : `${numReplicas} x ${maxReplicaMemoryGb} GiB`;
 }
 
 function idleOf({ idleScaling, idleTimeoutMinutes, idle }: ServiceObject): string {

@@ -40,17 +40,19 @@ export function addService(command: Command, shell: Shell): void {
 function addSettings(command: Command): Command {
   return command
     .option("--memory <gb>", "Memory limit in GiB: 1, 2 or a multiple of 4")
+    .option("--replicas <number>", "Of a service in Kubernetes: number of replicas")
     .option("--idle <time>", "Sleeps after this time without a query (15m, 2h), or never")
     .option("--allow <cidr>", "Address or range that may connect; may be repeated", repeated)
     .option("--tag <key=value>", "Tag; may be repeated", repeated)
     .option("--port <port>", "Port of the endpoint")
-    .option("--disk <gb>", "Disk quota in GiB")
+    .option("--disk <gb>", "Disk quota in GiB; in Kubernetes the size of the volumes")
     .option("--release-channel <channel>", "slow, default or fast");
 }
 
 function addCreate(command: Command, shell: Shell): void {
   const create = addConnectionFlags(addSettings(command.command("create <name>")))
     .description("Creates and starts a service, or connects to a server; the endpoint's password is shown once")
+    .option("--kubernetes", "Runs the service in the cluster of the server")
     .option("--from-backup <backup>", "Restores this backup; latest:SERVICE for the newest of a service")
     .option("--pipes <state>", "With --from-backup: pipes of the backup are none, stopped or running")
     .option("--force", "With --from-backup: also from a backup that is damaged or not verified")
