@@ -3,9 +3,11 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseAllDocuments } from "yaml";
-import { root } from "../../scripts/house.ts";
 import { kubernetesProgram } from "./binaries.ts";
+
+const chart = fileURLToPath(new URL("../../deploy/helm/millrace", import.meta.url));
 
 export type Manifest = {
   readonly apiVersion: string;
@@ -21,7 +23,6 @@ export function chartText({ namespace = "millrace", values = {} }: ChartOptions 
   try {
     const file = join(dir, "values.json");
     writeFileSync(file, JSON.stringify(values));
-    const chart = join(root, "deploy", "helm", "millrace");
     const flags = ["--namespace", namespace, "--kube-version", "1.36", "--values", file];
     const env = { ...process.env, HELM_CACHE_HOME: dir, HELM_CONFIG_HOME: dir, HELM_DATA_HOME: dir };
     return execFileSync(kubernetesProgram("helm"), ["template", "millrace", chart, ...flags], {
