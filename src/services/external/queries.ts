@@ -7,6 +7,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import { pipeline } from "node:stream/promises";
 import { basicAuthorization, ClickHouseClient } from "../../clickhouse/client.ts";
 import { clickHouseException } from "../../clickhouse/exception.ts";
+import { type Host, hostHealth } from "../../clickhouse/hosts.ts";
 import type { DatabasePrincipal } from "../../endpoint/auth/gatekeeper.ts";
 import { passedHeadersOf } from "../../endpoint/handoff/passed-headers.ts";
 import type { QueryServer, ServeOptions } from "../../endpoint/handoff/query-server.ts";
@@ -23,11 +24,13 @@ const credentialNames = new Set(["user", "password"]);
 
 export class ExternalQueries implements QueryServer {
   readonly #address: ExternalAddress;
+  readonly #hosts: readonly Host[];
   readonly #agent: ReturnType<ExternalAddress["openAgent"]>;
   readonly #client: ClickHouseClient;
 
   constructor(address: ExternalAddress) {
     this.#address = address;
+    this.#hosts = [{ host: address.host, port: address.port }, ...(address.others ?? [])];
     this.#agent = address.openAgent();
     this.#client = new ClickHouseClient(address);
   }
@@ -80,8 +83,11 @@ export class ExternalQueries implements QueryServer {
     return parameters;
   }
 
+  /** To a host that works, as far as is known: a body that has begun to flow cannot be sent to another one. */
   #send(message: IncomingMessage, parameters: URLSearchParams, principal: DatabasePrincipal, signal: AbortSignal) {
-    const { host, port, user, password, tls } = this.#address;
+    const { user, password, tls } = this.#address;
+    const [chosen = this.#address] = hostHealth.order(this.#hosts);
+    const { host, port } = chosen;
     const headers = {
       "x-forwarded-for": principal.address,
       ...passedHeadersOf(message.headers, bodyHeaders),
@@ -92,9 +98,14 @@ export class ExternalQueries implements QueryServer {
     const agent = this.#agent;
     return new Promise<IncomingMessage>((resolve, reject) => {
       const sent = request({ protocol, host, port, method, path: `/?${parameters}`, headers, agent, signal });
-      sent.on("response", resolve);
+      sent.on("response", (answer) => {
+        hostHealth.answered(chosen);
+        resolve(answer);
+      });
       sent.on("error", (cause) => {
-        const text = `The service's server ${urlOf(this.#address)} does not answer.`;
+        const hasClientLeft = message.destroyed && !message.complete;
+        if (!signal.aborted && !hasClientLeft) hostHealth.failed(chosen);
+        const text = `The service's server ${urlOf({ ...this.#address, host, port })} does not answer.`;
         reject(clickHouseException("NETWORK_ERROR", text, { cause }));
       });
       pipeline(message, sent).catch(() => {});
