@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { limits } from "../../harness/limits.ts";
 import { openTestDatabase } from "../../harness/stores.ts";
+import { sleep } from "../lib/abort.ts";
 import { AppError } from "../lib/errors.ts";
 import { createLogger } from "../lib/logger.ts";
 import { maxDeaths } from "../lib/task-table.ts";
@@ -13,6 +14,7 @@ import { type Service, ServiceStore } from "../store/services.ts";
 import { ServiceAccess } from "./access.ts";
 import { ServicesReconciler } from "./reconciler.ts";
 import type { RunningEngine, ServiceRuntime } from "./runtime.ts";
+import type { Transition } from "./transitions.ts";
 
 class FakeRuntime implements ServiceRuntime {
   starts = 0;
@@ -24,6 +26,9 @@ class FakeRuntime implements ServiceRuntime {
   isCurrent = true;
   diskLimit: number | undefined;
   die: (how: string) => void = () => {};
+  halts: string[] = [];
+  /** Lasts until it is no longer wanted. */
+  haltsForever = false;
 
   async start(): Promise<RunningEngine> {
     this.starts += 1;
@@ -53,6 +58,14 @@ class FakeRuntime implements ServiceRuntime {
       ended,
       stop: async () => this.die("asked"),
     };
+  }
+
+  async halt({ id }: Service, { signal, report }: Transition): Promise<void> {
+    this.halts.push(id);
+    if (!this.haltsForever) return;
+    await report("waits for the pods");
+    await sleep(2 ** 31 - 1, signal);
+    signal.throwIfAborted();
   }
 
   async remove({ id }: Service): Promise<void> {
@@ -252,6 +265,35 @@ describe("services reconciler", () => {
     }, 60_000);
   });
 
+  test("what runs without this program ends with a stop, also of an unknown engine, and not with the program", async () => {
+    await s.until("running");
+    await s.reconciler.close();
+    expect(s.runtime.halts).toEqual([]);
+    await s.services.setDesired(s.id, "stopped");
+    const second = s.make();
+    await vi.waitFor(async () => {
+      await second.pass();
+      expect(await s.state()).toBe("stopped");
+    }, 60_000);
+    expect(s.runtime.halts).toEqual([s.id]);
+  });
+
+  test("a stop that lasts says why, ends with another command, and holds up no end of the program", async () => {
+    await s.until("running");
+    s.runtime.haltsForever = true;
+    await s.services.setDesired(s.id, "stopped");
+    await s.until("stopping");
+    await vi.waitFor(async () => {
+      expect((await s.services.find(s.id))?.stateMessage).toBe("waits for the pods");
+    }, 60_000);
+    await s.services.setDesired(s.id, "running");
+    await s.until("running");
+    await s.services.setDesired(s.id, "stopped");
+    await s.until("stopping");
+    await s.reconciler.close();
+    expect(await s.state()).toBe("stopping");
+  });
+
   test("delete ends the engine, removes data and rows", async () => {
     await s.until("running");
     await s.services.setDesired(s.id, "deleted");
@@ -285,6 +327,20 @@ describe("idling", () => {
       await s.reconciler.pass();
       expect(s.runtime.live).toBe(1);
     }, 60_000);
+    expect((await woken).forwardAddress.port).toBe(2);
+    s.close();
+    vi.useRealTimers();
+  });
+
+  test("a query that arrives while what ran is being ended wakes the service at once", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const s = await setUp(60_000);
+    await s.until("running");
+    s.runtime.haltsForever = true;
+    vi.setSystemTime(Date.now() + 6 * 60_000);
+    await s.until("stopping");
+    const woken = s.access.acquire(s.id, signal);
+    await s.until("running");
     expect((await woken).forwardAddress.port).toBe(2);
     s.close();
     vi.useRealTimers();
