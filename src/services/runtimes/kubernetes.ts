@@ -14,6 +14,7 @@ import type { Service, ServiceStore } from "../../store/services.ts";
 import { addressesOf, type ExternalAddress } from "../external/addresses.ts";
 import { connectEngine } from "../external/engine.ts";
 import type { KubernetesApi } from "../kubernetes/api.ts";
+import { hostChanges } from "../kubernetes/host-changes.ts";
 import {
   clusterName,
   type InstallationSettings,
@@ -148,8 +149,9 @@ export class KubernetesRuntime implements ServiceRuntime {
     started: Installation,
   ): Promise<RunningEngine | AppError> {
     const content = installationDigest(started);
+    const haveHostsChanged = hostChanges(hosts, () => this.#options.api.read(started.metadata.name));
     const isCurrent = async (now: Service) =>
-      installationDigest(await this.#installation(now, password, "no")) === content;
+      installationDigest(await this.#installation(now, password, "no")) === content && !haveHostsChanged();
     try {
       return await connectEngine(this.#addresses(hosts, password), { isCurrent, logger: this.#options.logger });
     } catch (error) {

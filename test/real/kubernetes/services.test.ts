@@ -1,4 +1,7 @@
 /** Services in Kubernetes, on a real API server: a stand-in for the operator runs a genuine server per host. */
+import { cpSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { kubernetesMissing } from "../../../harness/kubernetes/binaries.ts";
 import { chartManifests } from "../../../harness/kubernetes/chart.ts";
@@ -32,6 +35,14 @@ const create = (body: object) =>
   });
 const answer = (of = service) => query(of, "SELECT sum(a) FROM t");
 
+const environment = () => ({
+  MILLRACE_KUBERNETES_NAMESPACE: testNamespace,
+  MILLRACE_KUBERNETES_CONFIG: cluster.configFile("millrace"),
+  MILLRACE_KUBERNETES_STORAGE_CLASS: "fast",
+  MILLRACE_KUBERNETES_KEEPER: "keeper-0.keeper:2181",
+  MILLRACE_IDLE_MINUTE_MS: "500",
+});
+
 /** The Role of the Helm chart, for the user of the control plane under test. */
 async function grantAsTheChartDoes(): Promise<void> {
   const values = { clickhouse: { namespace: testNamespace } };
@@ -56,15 +67,7 @@ describe.skipIf(missing !== undefined)("a service in Kubernetes", () => {
     cluster = await TestCluster.start();
     operator = new FakeOperator(cluster);
     await grantAsTheChartDoes();
-    served = await serve({
-      env: {
-        MILLRACE_KUBERNETES_NAMESPACE: testNamespace,
-        MILLRACE_KUBERNETES_CONFIG: cluster.configFile("millrace"),
-        MILLRACE_KUBERNETES_STORAGE_CLASS: "fast",
-        MILLRACE_KUBERNETES_KEEPER: "keeper-0.keeper:2181",
-        MILLRACE_IDLE_MINUTE_MS: "500",
-      },
-    });
+    served = await serve({ env: environment() });
     service = await runningService(served, { runtime: "kubernetes", maxReplicaMemoryGb: 4, diskGb: 20 });
     await query(service, "CREATE TABLE t (a UInt64) ENGINE = MergeTree ORDER BY a");
     await query(service, "INSERT INTO t SELECT number FROM numbers(10)");
@@ -120,6 +123,17 @@ describe.skipIf(missing !== undefined)("a service in Kubernetes", () => {
     expect(await answer()).toBe("45");
   });
 
+  test("has the users of the service, and takes new ones while it runs", async () => {
+    const { params } = service;
+    const { user } = await served.api.createServiceUser({ params, body: { name: "reader", readonly: true } });
+    const users = async () => ((await installation()).spec.configuration as { users: object }).users;
+    await until("the user is written", async () => Object.hasOwn(await users(), `${user.name}/profile`));
+    await untilState("running");
+    await served.api.deleteServiceUser({ params: { ...params, userName: user.name } });
+    await until("the user is gone", async () => !Object.hasOwn(await users(), `${user.name}/profile`));
+    await untilState("running");
+  });
+
   test("becomes idle without queries, and a query wakes it", async () => {
     const { params } = service;
     await served.api.updateServiceScaling({ params, body: { idleScaling: true, idleTimeoutMinutes: 5 } });
@@ -136,6 +150,11 @@ describe.skipIf(missing !== undefined)("a service in Kubernetes", () => {
     await until("there are two hosts", async () => operator.hostsOf(nameOf(service.id)).length === 2);
     await untilState("running");
     expect((await details()).maxTotalMemoryGb).toBe(16);
+    // The other host answers too: it has no table of the first, because the servers of the test have no Keeper.
+    await operator.hostsOf(nameOf(service.id))[1]?.client.command("CREATE TABLE t (a UInt64) ENGINE = Memory");
+    await operator.hostsOf(nameOf(service.id))[0]?.kill();
+    await until("the second host answers", async () => (await answer().catch(() => "")) === "0");
+    await operator.hostsOf(nameOf(service.id))[0]?.restart();
     const refused = await failureOf(
       served.api.updateServiceScaling({ params, body: { numReplicas: mostReplicas + 1 } }),
     );
@@ -144,6 +163,9 @@ describe.skipIf(missing !== undefined)("a service in Kubernetes", () => {
     expect((await details()).numReplicas).toBe(2);
     const shrunk = await failureOf(served.api.updateService({ params, body: { diskGb: 10 } }));
     expect(shrunk?.message).toMatch(/diskGb must be at least 20: the volumes .* only grow/);
+    await served.api.updateServiceScaling({ params, body: { numReplicas: 1 } });
+    await until("the first host answers again", async () => (await answer().catch(() => "")) === "45");
+    expect(operator.hostsOf(nameOf(service.id))).toHaveLength(1);
   });
 
   test("is not created when the API server refuses it", async () => {
@@ -202,11 +224,23 @@ describe.skipIf(missing !== undefined)("a service in Kubernetes", () => {
     await untilState("running");
   });
 
-  test("is not written again by a control plane that starts", async () => {
+  test("is not written again by a control plane that starts, nor by two that do not know of each other", async () => {
     const { generation } = (await installation()).metadata;
     served = await served.restartAfterKill();
     await untilState("running");
     expect(await answer()).toBe("45");
+    await served.stop();
+    const twinDir = mkdtempSync(join(tmpdir(), "millrace-twin-"));
+    cpSync(served.dataDir, twinDir, { recursive: true });
+    await using twin = await serve({ dataDir: twinDir, env: environment() });
+    served = await serve({ dataDir: served.dataDir, env: environment() });
+    for (const one of [served, twin]) {
+      const seen = async () => (await one.api.getService({ params: service.params })).databaseVersion;
+      expect(await seen()).toMatch(/^26\./);
+      const { params } = service;
+      const tables = () => one.api.listTables({ params, query: {} }).catch(() => undefined);
+      await until("its engine answers", async () => (await tables())?.tables.some(({ name }) => name === "t"));
+    }
     expect((await installation()).metadata.generation).toBe(generation);
   });
 
