@@ -8,6 +8,8 @@ import { chartManifests } from "../../../harness/kubernetes/chart.ts";
 import { TestCluster, testNamespace } from "../../../harness/kubernetes/cluster.ts";
 import { mostReplicas } from "../../../harness/kubernetes/installation-crd.ts";
 import { FakeOperator } from "../../../harness/kubernetes/operator.ts";
+import { startFauxqs } from "../../../harness/objects/pipe-stores.ts";
+import { createPipe, pipeBody, rows, untilState as untilPipe } from "../../../harness/pipes.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
 import type { Installation } from "../../../src/services/kubernetes/objects.ts";
 
@@ -242,6 +244,34 @@ describe.skipIf(missing !== undefined)("a service in Kubernetes", () => {
       await until("its engine answers", async () => (await tables())?.tables.some(({ name }) => name === "t"));
     }
     expect((await installation()).metadata.generation).toBe(generation);
+  });
+
+  test("is loaded by pipes exactly once, also when its pods are stopped and killed meanwhile", async () => {
+    await served.stop();
+    const { MILLRACE_KUBERNETES_KEEPER: _, ...withoutKeeper } = environment();
+    await using other = await serve({ env: withoutKeeper });
+    await using store = await startFauxqs();
+    const loaded = await runningService(other, { runtime: "kubernetes" });
+    for (let file = 0; file < 8; file += 1) {
+      await store.put(`in/${file}.json`, rows(file * 2_000, (file + 1) * 2_000));
+    }
+    const settings = { object_storage_max_file_count: 1, object_storage_concurrency: 1 };
+    const pipeId = await createPipe(other, loaded, pipeBody(store, "in/*.json", "orders", { body: { settings } }));
+    const look = (sql: string) => query(loaded, sql).catch((error: Error) => error.message);
+    const isBegun = async () => Number(await look("SELECT count() FROM orders")) > 0;
+    const state = async () => (await other.api.getService({ params: loaded.params })).state;
+    const send = (name: "start" | "stop") =>
+      other.api.updateServiceState({ params: loaded.params, body: { command: name } });
+    await until("a part is loaded", isBegun);
+    await send("stop");
+    await until("it is stopped", async () => (await state()) === "stopped");
+    await send("start");
+    await until("it answers", isBegun);
+    const [host] = operator.hostsOf(nameOf(loaded.id));
+    await host?.kill();
+    await host?.restart();
+    await untilPipe(other, loaded, pipeId, "Completed");
+    expect(await look("SELECT count(), uniqExact(id), sum(id) FROM orders")).toBe("16000\t16000\t127992000");
   });
 
   test("names the Role that Millrace lacks", async () => {
