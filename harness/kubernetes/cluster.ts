@@ -29,6 +29,9 @@ export class TestCluster implements AsyncDisposable {
   #etcd: ChildProcess | undefined;
   #server: ChildProcess | undefined;
   #agent: Agent | undefined;
+  /** Programs that are clients of the API server. */
+  readonly #clients: ChildProcess[] = [];
+  readonly #logs = new Map<string, string>();
 
   private constructor([etcd = 0, peer = 0, api = 0]: readonly number[]) {
     this.#ports = { etcd, peer, api };
@@ -115,7 +118,13 @@ export class TestCluster implements AsyncDisposable {
     return answer;
   }
 
+  /** Runs a client of the API server until the cluster ends. */
+  run(name: KubernetesProgram, flags: readonly string[]): void {
+    this.#clients.push(this.#spawn(name, [`--kubeconfig=${this.configFile("admin")}`, ...flags]));
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#clients.map(killChild));
     await this.killServer();
     await killChild(this.#etcd);
     rmSync(this.dir, { recursive: true, force: true });
@@ -172,8 +181,6 @@ export class TestCluster implements AsyncDisposable {
     child.stderr.on("data", keep);
     return child;
   }
-
-  readonly #logs = new Map<string, string>();
 
   #log(name: string): string {
     return this.#logs.get(name) ?? "";

@@ -4,6 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { kubernetesMissing } from "../../../harness/kubernetes/binaries.ts";
 import { chartManifests, chartText, type Manifest } from "../../../harness/kubernetes/chart.ts";
 import { TestCluster } from "../../../harness/kubernetes/cluster.ts";
+import { startNodes } from "../../../harness/kubernetes/nodes.ts";
+import { until } from "../../../harness/serve.ts";
 import { root } from "../../../scripts/house.ts";
 import { environmentName, loadConfig, settings } from "../../../src/config.ts";
 
@@ -45,6 +47,11 @@ const workloadOf = (manifests: readonly Manifest[]) =>
 const environmentOf = (manifests: readonly Manifest[]) =>
   workloadOf(manifests).spec.template.spec.containers[0]?.env ?? [];
 
+type Slice = {
+  readonly endpoints?: readonly { readonly conditions: { readonly ready: boolean } }[];
+  readonly ports?: readonly { readonly port: number }[];
+};
+
 const plurals: Readonly<Record<string, string>> = { NetworkPolicy: "networkpolicies" };
 
 function pathOf({ apiVersion, kind, metadata }: Manifest): string {
@@ -60,6 +67,8 @@ describe.skipIf(missing !== undefined)("the Helm chart", () => {
     await cluster.must("POST", "/api/v1/namespaces", { metadata: { name: "millrace" } });
   });
   afterAll(() => cluster?.[Symbol.asyncDispose]());
+  const apply = (manifest: Manifest, query: string) =>
+    cluster.call("PATCH", `${pathOf(manifest)}?${query}`, manifest, "application/apply-patch+yaml");
 
   test.each([
     ["its defaults", {}],
@@ -72,16 +81,40 @@ describe.skipIf(missing !== undefined)("the Helm chart", () => {
   ])("with %s is accepted by the API server, every field of it known", async (_name, values) => {
     const manifests = chartManifests({ values });
     expect(manifests.length).toBeGreaterThan(3);
-    const query = "dryRun=All&fieldManager=test&fieldValidation=Strict";
     for (const manifest of manifests) {
-      const { status, body } = await cluster.call(
-        "PATCH",
-        `${pathOf(manifest)}?${query}`,
-        manifest,
-        "application/apply-patch+yaml",
-      );
+      const { status, body } = await apply(manifest, "dryRun=All&fieldManager=test&fieldValidation=Strict");
       expect([manifest.kind, status, status < 300 ? "" : body.message]).toEqual([manifest.kind, 201, ""]);
     }
+  });
+
+  test("is rolled out: the pod has its volume and is ready, and Service and disruption budget find it", async () => {
+    await startNodes(cluster);
+    await cluster.must("POST", "/api/v1/persistentvolumes", {
+      metadata: { name: "disk-1" },
+      spec: {
+        capacity: { storage: "50Gi" },
+        accessModes: ["ReadWriteOnce"],
+        hostPath: { path: "/none" },
+      },
+    });
+    for (const manifest of chartManifests()) await apply(manifest, "fieldManager=test");
+    const status = async (path: string) => (await cluster.must("GET", path)).status as Record<string, unknown>;
+    const namespaced = (group: string) => `/apis/${group}/namespaces/millrace`;
+    await until("the pod is ready", async () => {
+      return (await status(`${namespaced("apps/v1")}/statefulsets/millrace`)).readyReplicas === 1;
+    });
+    expect(await status("/api/v1/namespaces/millrace/persistentvolumeclaims/data-millrace-0")).toMatchObject({
+      phase: "Bound",
+    });
+    await until("the budget counts it", async () => {
+      return (await status(`${namespaced("policy/v1")}/poddisruptionbudgets/millrace`)).currentHealthy === 1;
+    });
+    await until("the Service has it", async () => {
+      const path = `${namespaced("discovery.k8s.io/v1")}/endpointslices?labelSelector=kubernetes.io/service-name=millrace`;
+      const { items } = (await cluster.must("GET", path)) as { items: Slice[] };
+      const ready = items.flatMap(({ endpoints }) => endpoints ?? []).filter(({ conditions }) => conditions.ready);
+      return ready.length === 1 && items.flatMap(({ ports }) => ports ?? []).some(({ port }) => port === 8150);
+    });
   });
 
   test("gives the server settings that it knows and accepts", () => {
