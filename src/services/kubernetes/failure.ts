@@ -16,8 +16,8 @@ const members: readonly (readonly [field: RegExp, member: string])[] = [
   [/resources|memory|cpu/, "maxReplicaMemoryGb"],
 ];
 
-/** Without the hashes of passwords, which the API server may repeat. */
-function withoutHashes(text: string): string {
+/** Without the hashes of passwords, which a cluster may repeat from an installation. */
+export function withoutHashes(text: string): string {
   return text.replaceAll(/\b[0-9a-f]{64}\b/gi, "[hash]");
 }
 

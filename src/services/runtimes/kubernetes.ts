@@ -14,6 +14,7 @@ import type { Service, ServiceStore } from "../../store/services.ts";
 import { addressesOf, type ExternalAddress } from "../external/addresses.ts";
 import { connectEngine } from "../external/engine.ts";
 import type { KubernetesApi } from "../kubernetes/api.ts";
+import { withoutHashes } from "../kubernetes/failure.ts";
 import { hostChanges } from "../kubernetes/host-changes.ts";
 import {
   clusterName,
@@ -58,7 +59,7 @@ export class KubernetesRuntime implements ServiceRuntime {
     await this.#apply(wanted, transition);
     for (;;) {
       const found = await this.#read(wanted, transition);
-      if (phaseOf(found) === "aborted") throw new AppError("KUBERNETES_REFUSED", `${sentence(progressOf(found))}`);
+      if (phaseOf(found) === "aborted") throw new AppError("KUBERNETES_REFUSED", sentence(progressOf(found)));
       const hosts = found.status?.fqdns ?? [];
       const failure = hosts.length === 0 ? undefined : await this.#tryToConnect(hosts, password, wanted);
       if (failure !== undefined && !(failure instanceof AppError)) return failure;
@@ -198,5 +199,5 @@ async function nextLook({ signal }: Transition): Promise<void> {
 }
 
 function sentence(clause: string): string {
-  return `${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`;
+  return withoutHashes(`${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`);
 }
