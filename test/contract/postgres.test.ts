@@ -4,17 +4,11 @@
  * over something that was not in them.
  */
 
-import { mappingOf, memoryServer, memorySilenceMs } from "../../harness/postgres/memory/config.ts";
-import { MemoryDatabase, type Row } from "../../harness/postgres/memory/database.ts";
+import { mappingOf } from "../../harness/postgres/memory/config.ts";
+import { MemoryDatabase } from "../../harness/postgres/memory/database.ts";
 import { MemoryReplication, type Stage } from "../../harness/postgres/memory/replication.ts";
-import { MemoryTables } from "../../harness/postgres/memory/tables.ts";
-import { keptMarks, testContext } from "../../harness/sources/source-context.ts";
-import { type At, type ContractCase, describeSource, type World } from "../../harness/sources/source-contract.ts";
-import { StoredForms } from "../../src/pipes/durable.ts";
-import { type PostgresDurable, postgresShapes } from "../../src/sources/relational-db/durable.ts";
-import { parseLsn, versionText } from "../../src/sources/relational-db/protocol/lsn.ts";
-import { RelationalSource } from "../../src/sources/relational-db/source.ts";
-import type { Insert, Source } from "../../src/sources/source.ts";
+import { MemoryStand } from "../../harness/postgres/memory/stand.ts";
+import { describeSource } from "../../harness/sources/source-contract.ts";
 
 /** Stored out of line: an update that leaves it as it is does not send it. */
 const large = (seed: string) => `${seed}-`.repeat(12).padEnd(45, "x");
@@ -176,145 +170,21 @@ const added: readonly Stage[] = [
   },
 ];
 
-const forms = new StoredForms(postgresShapes);
 const mappings = [mappingOf("orders"), mappingOf("events"), mappingOf("journal", "MergeTree")];
 
 const laterMappings = [mappingOf("late"), mappingOf("ledger", "MergeTree")];
 
-/** One upstream with its destination: what outlives every worker. */
-class Stand {
-  readonly tables = new MemoryTables();
-  readonly problems: string[] = [];
-  readonly server: MemoryReplication;
-  #isLateAdded = false;
+/** Beside the tables that are followed. */
+const addLate = ({ server }: MemoryStand) => {
+  server.database.commit((write) => {
+    for (let at = 1; at <= 6; at += 1) write.insert("late", { id: `${at}`, note: `l${at}` });
+    for (let at = 1; at <= 2; at += 1) write.insert("ledger", { id: `${at}`, note: `i${at}` });
+  });
+  server.add(...added);
+};
 
-  constructor(server: MemoryReplication) {
-    this.server = server;
-  }
-
-  async open(world: World, at: At): Promise<Source<PostgresDurable>> {
-    // What the worker before had open ends with its process.
-    this.server.dropAll();
-    this.server.onFlush = (lsn) => this.#flushed(lsn, world);
-    let source = await this.#source(world, at);
-    const stand = this;
-    return {
-      replay: (replay, signal) => source.replay(replay, signal),
-      refused: (batch, failure) => source.refused(batch, failure),
-      acknowledge: (batch) => source.acknowledge(batch),
-      [Symbol.asyncDispose]: () => source[Symbol.asyncDispose](),
-      async *read(_checkpoints, signal) {
-        for (;;) {
-          yield* stand.#untilConfirmed(source, world, signal);
-          if (signal.aborted || stand.#isLateAdded) return;
-          stand.#addLate();
-          await source[Symbol.asyncDispose]();
-          source = await stand.#source(world, at);
-        }
-      },
-    };
-  }
-
-  /** The pipe's stream has no end; here it ends when the script is over and all of it is confirmed. */
-  async *#untilConfirmed(source: Source<PostgresDurable>, world: World, signal: AbortSignal) {
-    const end = new AbortController();
-    const stop = () => end.abort();
-    signal.addEventListener("abort", stop);
-    this.server.onEnd = stop;
-    try {
-      const checkpoints = forms.readCheckpoints(Object.fromEntries(world.checkpoints));
-      yield* source.read(new Map(Object.entries(checkpoints as Record<string, string>)), end.signal);
-    } finally {
-      signal.removeEventListener("abort", stop);
-    }
-  }
-
-  #addLate(): void {
-    this.#isLateAdded = true;
-    const { database } = this.server;
-    database.commit((write) => {
-      for (let at = 1; at <= 6; at += 1) write.insert("late", { id: `${at}`, note: `l${at}` });
-      for (let at = 1; at <= 2; at += 1) write.insert("ledger", { id: `${at}`, note: `i${at}` });
-    });
-    this.server.add(...added);
-  }
-
-  async #source(world: World, at: At): Promise<RelationalSource> {
-    const config = memoryServer(this.server, this.#isLateAdded ? [...mappings, ...laterMappings] : mappings);
-    const context = testContext<PostgresDurable>({
-      // Batches of the stream and pieces of a copy of a few hundred bytes.
-      memoryGb: 0.000_005,
-      sourceIdleTimeoutMs: memorySilenceMs,
-      ledger: keptMarks<PostgresDurable>(postgresShapes, world.marks, at, (counts) => world.count(counts)),
-      destination: {
-        target: { kind: "owned", database: "default", tables: [] },
-        query: async (sql) => this.tables.query(sql),
-        define: (sql) => at("command", () => this.tables.command(sql)),
-      },
-    });
-    return await RelationalSource.open(config, context);
-  }
-
-  insert({ sql, body }: Insert, token: string): void {
-    this.tables.insert(sql, this.tables.linesOf(String(body?.() ?? "")), token);
-  }
-
-  expected(): string[] {
-    const { database } = this.server;
-    return ["orders", "events", "journal", "late", "ledger"].flatMap((name) => {
-      const columns = database.table(name).columns.map((column) => column.name);
-      const text = (row: Row) => columns.map((column) => `${column}=${row[column]}`).join(" ");
-      return database.rows(name).map(({ row }) => `${name}: ${text(row)}`);
-    });
-  }
-
-  shown(): string[] {
-    return ["orders", "events", "journal", "late", "ledger"].flatMap((name) =>
-      this.tables.shown(name).map((row) => `${name}: ${row}`),
-    );
-  }
-
-  /** Everything that the source may forget now must be in the destination. */
-  #flushed(lsn: bigint, world: World): void {
-    const truncates = new Map<string, number>();
-    for (const { commitLsn, changes, published } of this.server.database.log) {
-      if (commitLsn >= lsn) continue;
-      for (const [index, change] of changes.entries()) {
-        const names = change.kind === "truncate" ? change.tables.map(({ name }) => name) : [change.table.name];
-        for (const name of names.filter((each) => published.has(each))) {
-          if (copiedTo(world, name) > commitLsn) continue;
-          if (change.kind === "truncate") {
-            const count = (truncates.get(name) ?? 0) + 1;
-            truncates.set(name, count);
-            if (this.tables.truncations(name) < count)
-              this.problems.push(`${lsn} is before truncate ${count} of ${name}`);
-          } else if (!this.tables.has(name, versionText(commitLsn, index + 1, true))) {
-            this.problems.push(`${lsn} is flushed without change ${index + 1} of ${commitLsn} in ${name}`);
-          }
-        }
-      }
-    }
-  }
-}
-
-/** A complete copy shows what committed before this position. */
-function copiedTo(world: World, table: string): bigint {
-  const saved = world.marks.get(`table:${table}`) as { copied?: unknown } | null | undefined;
-  return typeof saved?.copied === "string" ? parseLsn(saved.copied) : 0n;
-}
-
-describeSource("Postgres", async (): Promise<ContractCase> => {
-  const stand = new Stand(await MemoryReplication.start(databaseOf(), first));
-  return {
-    durable: postgresShapes,
-    open: (world, at) => stand.open(world, at),
-    expected: () => stand.expected(),
-    rowsOf: async ({ sql, body }) => [sql, ...String(body?.() ?? "").split("\n")],
-    tables: {
-      insert: (insert, token) => stand.insert(insert, token),
-      shown: () => stand.shown(),
-      problems: stand.problems,
-    },
-    close: () => stand.server[Symbol.asyncDispose](),
-  };
+describeSource("Postgres", async () => {
+  const server = await MemoryReplication.start(databaseOf(), first);
+  const phases = [{ mappings }, { mappings: [...mappings, ...laterMappings], begin: addLate }];
+  return new MemoryStand(server, phases).contract;
 });

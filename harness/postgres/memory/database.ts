@@ -107,6 +107,26 @@ export class MemoryDatabase {
     return this.#rows.get(name) as StoredRow[];
   }
 
+  /**
+   * Rows of a table by the changes of the log that `isCovered` accepts, which gets the commit and the number of a
+   * change among those that are published.
+   */
+  rowsAt(name: string, isCovered: (commitLsn: bigint, change: number) => boolean): { readonly row: Row }[] {
+    const rows = new Map<string, Row>();
+    for (const { commitLsn, changes, published } of this.log) {
+      let number = 0;
+      for (const change of changes) {
+        const tables = change.kind === "truncate" ? change.tables : [change.table];
+        if (tables.some((table) => published.has(table.name))) number += 1;
+        if (!tables.some((table) => table.name === name) || !isCovered(commitLsn, number)) continue;
+        if (change.kind === "truncate") rows.clear();
+        if ("old" in change) rows.delete(this.keyOf(name, change.old));
+        if ("row" in change) rows.set(this.keyOf(name, change.row), change.row);
+      }
+    }
+    return [...rows.values()].map((row) => ({ row }));
+  }
+
   /** What a reader sees from now on, whatever is committed later. */
   view(): View {
     return { lsn: this.#lsn, rows: new Map([...this.#rows].map(([name, rows]) => [name, [...rows]])) };
