@@ -349,8 +349,8 @@ export type CheckOptions = {
   readonly validateSamples: boolean;
   readonly destination: Destination;
   readonly query: Query;
-  /** The pipe exists: whatever it has created on both sides belongs to it. */
-  readonly isExisting: boolean;
+  /** Of the existing pipe: whatever it has created on both sides belongs to it. Undefined: it is new. */
+  readonly pipeId: string | undefined;
   /** Marks of the existing pipe. */
   readonly marks: (keys: readonly string[]) => Promise<Readonly<Record<string, Json>>>;
   /** Says what the user should know of a configuration that is accepted. */

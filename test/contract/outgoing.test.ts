@@ -45,7 +45,7 @@ const optionsOf = (network: NetworkContext) => ({
   validateSamples: false,
   destination: testDestination,
   query: async () => [],
-  isExisting: false,
+  pipeId: undefined,
   warn: () => {},
   marks: async () => ({}),
   run: new CheckRun(),

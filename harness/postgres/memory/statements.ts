@@ -10,7 +10,7 @@ export function catalogAnswer(database: MemoryDatabase, sql: string, parameters:
   if (sql.includes("set_config")) return nothing;
   if (sql.includes("pg_catalog.pg_publication_tables")) {
     const rows = [...(database.published ?? [])].map((name) => ["public", name]);
-    return { columns: { schema: "text", table: "text" }, rows };
+    return { columns: { schema: "text", name: "text" }, rows };
   }
   if (sql.includes("FROM pg_catalog.pg_publication ")) {
     return { columns: { one: "int4" }, rows: database.published === undefined ? [] : [["1"]] };

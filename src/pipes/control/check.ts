@@ -241,8 +241,7 @@ async function checkSource(
   const forms = new StoredForms(request.kind.durable);
   const marks = async (keys: readonly string[]) =>
     pipeId === undefined ? {} : forms.readMarks(await ledger.marks(pipeId, keys));
-  const isExisting = pipeId !== undefined;
-  const options = { network, validateSamples, destination, query, isExisting, marks, warn, run };
+  const options = { network, validateSamples, destination, query, pipeId, marks, warn, run };
   await connector.check(request.config ?? {}, options, signal);
   return warnings;
 }

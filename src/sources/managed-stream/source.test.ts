@@ -176,7 +176,7 @@ describe("an answer that refuses", () => {
       validateSamples: false,
       destination: testDestination,
       query: async () => [],
-      isExisting: false,
+      pipeId: undefined,
       run: new CheckRun(),
       warn: () => {},
       marks: async () => ({}),

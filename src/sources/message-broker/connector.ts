@@ -47,7 +47,7 @@ export const messageBrokerConnector = defineConnector<MessageBrokerConfig>({
     });
     await withClient(config, network, "check", async (client) => {
       await run.reach("topics", () => requireTopics(config, client));
-      if (options.isExisting) {
+      if (options.pipeId !== undefined) {
         await run.check("cluster", () => requireSameCluster(topicsOf(config), client, options));
       }
       const { registry } = rows;

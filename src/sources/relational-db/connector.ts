@@ -4,6 +4,7 @@ import type { CheckOptions, CleanUpOptions, ListOptions, SourceContext, SourceWa
 import type { PostgresDurable } from "./durable.ts";
 import type { RelationalDbConfig } from "./kind.ts";
 import { listTables } from "./listing.ts";
+import { knownPipe } from "./preflight/known-pipe.ts";
 import { preflight } from "./preflight/preflight.ts";
 import { connect } from "./server/connection.ts";
 import { postgresSourceError } from "./server/errors.ts";
@@ -13,9 +14,10 @@ import { RelationalSource } from "./source.ts";
 
 export const relationalDbConnector = defineConnector<RelationalDbConfig>({
   async check(config: RelationalDbConfig, options: CheckOptions, signal: AbortSignal): Promise<void> {
-    const { network, query, isExisting, destination, warn, run } = options;
+    const { network, query, pipeId, marks, destination, warn, run } = options;
     const { database } = destination;
-    await preflight({ config, network }, { database, query, existing: isExisting, warn, run }, signal);
+    const known = pipeId === undefined ? undefined : await knownPipe(config, pipeId, marks);
+    await preflight({ config, network }, { database, query, known, warn, run }, signal);
   },
 
   async list(config: RelationalDbConfig, { network, page }: ListOptions, signal: AbortSignal) {

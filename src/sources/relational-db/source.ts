@@ -11,8 +11,9 @@ import type { Relation } from "./protocol/pgoutput.ts";
 import { readTables } from "./server/catalog.ts";
 import { connect } from "./server/connection.ts";
 import { ofSource, postgresSourceError } from "./server/errors.ts";
+import { publishTables, unpublishOthers } from "./server/publication.ts";
 import { ResumeCheck } from "./server/resume-check.ts";
-import { ensurePublication, type ReplicationNames, replicationNamesOf } from "./server/slot.ts";
+import { type ReplicationNames, replicationNamesOf } from "./server/slot.ts";
 import { SlotMonitor } from "./server/slot-monitor.ts";
 import { isLaneOf, isSlotMade, slotMark, TableCopier, withoutInserts } from "./snapshot/table-copier.ts";
 import {
@@ -50,11 +51,14 @@ export class RelationalSource implements Source<PostgresDurable> {
   #changeReader: ChangeReader | undefined;
   /** Place in the stream up to which everything is durable. */
   #place: string | undefined;
+  /** The pipe's own publication has tables that the pipe does not have any more. */
+  #publishesOthers: boolean;
 
-  private constructor(server: SourceServer, context: Context, states: TableStates) {
+  private constructor(server: SourceServer, context: Context, states: TableStates, publishesOthers: boolean) {
     this.#server = server;
     this.#context = context;
     this.#states = states;
+    this.#publishesOthers = publishesOthers;
     this.#names = replicationNamesOf(server.config, context.pipeId);
     this.#destination = new DestinationTables(context);
     this.#resumeCheck = new ResumeCheck(context, this.#names.slot);
@@ -69,7 +73,7 @@ export class RelationalSource implements Source<PostgresDurable> {
     try {
       const names = replicationNamesOf(server.config, context.pipeId);
       const isFollowed = server.config.settings?.replicationMode !== "snapshot";
-      if (isFollowed) await ensurePublication(client, names, server.config.tableMappings);
+      const publishesOthers = isFollowed && (await publishTables(client, names, server.config.tableMappings));
       const states = await TableStates.load(client, server.config, context);
       // Without a copy, the pipe is not shown as running before its slot sees every change.
       const isCopied =
@@ -77,7 +81,7 @@ export class RelationalSource implements Source<PostgresDurable> {
           ? !names.ownSlot || (await isSlotMade(context))
           : states.all().some(({ isFollowed }) => isFollowed) || states.all().every(({ isCopied }) => isCopied);
       context.progress.copying(!isCopied);
-      return new RelationalSource(server, context, states);
+      return new RelationalSource(server, context, states, publishesOthers);
     } catch (error) {
       throw ofSource(error);
     } finally {
@@ -89,6 +93,7 @@ export class RelationalSource implements Source<PostgresDurable> {
     const mode = this.#server.config.settings?.replicationMode ?? "cdc";
     if (this.#isFresh) this.#isFresh = false;
     else this.#states = await this.#load();
+    await this.#letGo();
     this.#place = checkpoints.get(streamLane);
     const begun = this.#states.all().filter((state) => !state.isCopied);
     if (mode === "cdc_only") await this.#copier.makeEmpty(begun, this.#names.ownSlot);
@@ -96,6 +101,17 @@ export class RelationalSource implements Source<PostgresDurable> {
     if (signal.aborted) return;
     this.#context.progress.copying(false);
     if (mode !== "snapshot") yield* this.#follow(signal);
+  }
+
+  /** Batches that began with tables which were taken out since are durable: now the tables are left as they are. */
+  async #letGo(): Promise<void> {
+    const unfinished = this.#states.leaving().filter((state) => !state.isFollowed);
+    for (const { plan } of unfinished) await this.#destination.discard(plan);
+    await this.#states.forgetLeaving();
+    if (!this.#publishesOthers) return;
+    const { tableMappings } = this.#server.config;
+    await this.#withClient((client) => unpublishOthers(client, this.#names, tableMappings));
+    this.#publishesOthers = false;
   }
 
   async replay(replay: PostgresReplay, signal: AbortSignal): Promise<Batch> {
@@ -122,6 +138,8 @@ export class RelationalSource implements Source<PostgresDurable> {
     const state = this.#stateOf(batch, failure.insert);
     if (state === undefined) return [];
     const { target } = state.plan;
+    const isOther = (insert: Insert) => isStreamed(batch) && (insert as Partial<TableInsert>).target !== target;
+    if (this.#states.leaving().includes(state)) return [withoutInserts(batch, isOther)];
     if (failure.kind === "destination") {
       const remedy = `Make ${target} and the views on it take inserts again.`;
       await state.stop(`its table or a view on it refuses inserts (${failure.message})`, remedy);
@@ -129,7 +147,6 @@ export class RelationalSource implements Source<PostgresDurable> {
       const remedy = `Make the column of ${target} hold the value, or change the row at the source.`;
       await state.stop(`a row does not fit (${failure.message})`, remedy);
     }
-    const isOther = (insert: Insert) => isStreamed(batch) && (insert as Partial<TableInsert>).target !== target;
     return [withoutInserts(batch, isOther)];
   }
 
@@ -161,9 +178,13 @@ export class RelationalSource implements Source<PostgresDurable> {
 
   /** Anew before every run: a copy that broke off, and changes of the source, are seen here. */
   async #load(): Promise<TableStates> {
+    return await this.#withClient((client) => TableStates.load(client, this.#server.config, this.#context));
+  }
+
+  async #withClient<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
     const client = await connect(this.#server);
     try {
-      return await TableStates.load(client, this.#server.config, this.#context);
+      return await work(client);
     } catch (error) {
       throw ofSource(error);
     } finally {
@@ -302,6 +323,8 @@ export class RelationalSource implements Source<PostgresDurable> {
       server: this.#server,
       names: this.#names,
       planOf: (relation: Relation, lsn: bigint) => {
+        const leaving = this.#states.leavingOf(relation);
+        if (leaving !== undefined && isHere(leaving)) return lsn < leaving.skipTo ? undefined : leaving.plan;
         const state = this.#states.of(relation);
         // A change that is left out is counted once: in the lane of the stream.
         if (state === undefined || state.isStopped) return options.lane === catchUpLane ? "elsewhere" : undefined;

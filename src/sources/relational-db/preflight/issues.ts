@@ -5,13 +5,14 @@ import type { CheckRun } from "../../checks.ts";
 import type { Query } from "../../source.ts";
 import type { SourceTable } from "../durable.ts";
 import type { RelationalDbConfig, SourceServer } from "../kind.ts";
+import type { KnownPipe } from "./known-pipe.ts";
 
 export type PreflightOptions = {
   /** Where the destination tables are. */
   readonly database: string;
   readonly query: Query;
   /** The pipe exists already, so its slot may be active and its tables full. */
-  readonly existing?: boolean;
+  readonly known?: KnownPipe | undefined;
   readonly run: CheckRun;
   /** Receives what the tables lose. */
   readonly warn?: (warning: Issue) => void;
@@ -25,7 +26,7 @@ export type Preflight = {
   readonly server: ServerFacts;
   /** The mapped tables that exist, by `tableKey`. */
   readonly tables: ReadonlyMap<string, SourceTable>;
-  readonly existing: boolean;
+  readonly known: KnownPipe | undefined;
 };
 
 export type ServerFacts = {

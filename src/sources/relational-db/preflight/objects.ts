@@ -25,7 +25,7 @@ export async function publicationIssues(
   facts: ReadonlyMap<number, SourceTableFacts>,
 ): Promise<Issue[]> {
   const name = parts.config.settings?.publicationName;
-  if (name === undefined) return parts.existing ? [] : creationIssues(parts, facts);
+  if (name === undefined) return await ownPublicationIssues(parts, facts);
   const path = "settings.publicationName";
   const { rows } = await parts.client.query<Publication>(
     `SELECT pubinsert AS insert, pubupdate AS update, pubdelete AS delete, pubtruncate AS truncate,
@@ -51,6 +51,28 @@ export async function publicationIssues(
     return [...issues, issue(path, `${shownTable(partitioned)} is partitioned: ${remedy}`)];
   }
   return [...issues, ...membershipIssues(parts, alter, await readPublished(parts, name))];
+}
+
+/** One that the pipe has made gets the tables that are new to the pipe. */
+async function ownPublicationIssues(parts: Preflight, facts: ReadonlyMap<number, SourceTableFacts>): Promise<Issue[]> {
+  const name = parts.known?.names.publication;
+  if (name === undefined || !(await isPublication(parts, name))) return creationIssues(parts, facts);
+  const published = await readPublished(parts, name);
+  const user = quoteName(parts.server.user);
+  return parts.config.tableMappings.flatMap((mapping, index) => {
+    const key = tableKey(mapping.sourceSchemaName, mapping.sourceTable);
+    const table = parts.tables.get(key);
+    if (table === undefined || published.has(key) || facts.get(table.oid)?.owned !== false) return [];
+    const shown = shownTable(table);
+    const remedy = `let a superuser run ALTER PUBLICATION ${quoteName(name)} ADD TABLE ${shown}`;
+    const message = `user ${user} does not own ${shown} and cannot add it to the publication of the pipe; ${remedy}`;
+    return [issue(`tableMappings.${index}.sourceTable`, message)];
+  });
+}
+
+async function isPublication({ client }: Preflight, name: string): Promise<boolean> {
+  const { rowCount } = await client.query("SELECT 1 FROM pg_catalog.pg_publication WHERE pubname = $1", [name]);
+  return rowCount === 1;
 }
 
 /** We make the publication: that takes the ownership of the tables. */
@@ -129,7 +151,7 @@ type Slot = {
 };
 
 /** The slot that `cdc_only` is given. */
-export async function slotIssues({ client, config, existing }: Preflight): Promise<Issue[]> {
+export async function slotIssues({ client, config, known }: Preflight): Promise<Issue[]> {
   const name = config.settings?.replicationSlotName;
   if (name === undefined) return [];
   const { rows } = await client.query<Slot>(
@@ -154,7 +176,7 @@ export async function slotIssues({ client, config, existing }: Preflight): Promi
       `slot "${name}" is lost: the server removed log it still needed. Drop it, make a new one and copy again`,
     );
   }
-  if (slot.active && !existing) return add(`slot "${name}" is in use by another client`);
+  if (slot.active && known === undefined) return add(`slot "${name}" is in use by another client`);
   if (config.settings?.enableFailoverSlots === true && slot.failover === false) {
     const create = `pg_create_logical_replication_slot(..., failover => true)`;
     return [issue("settings.enableFailoverSlots", `slot "${name}" was made without failover; make it with ${create}`)];

@@ -50,7 +50,7 @@ async function look(
   }));
   const found = await readTables(client, names);
   const tables = new Map(found.map((table) => [tableKey(table.schema, table.name), table]));
-  const parts: Preflight = { client, source, config, server, tables, existing: options.existing === true };
+  const parts: Preflight = { client, source, config, server, tables, known: options.known };
   const facts = await readTableFacts(parts);
   const follows = followsLog(config);
   for (const loss of mappingLosses(parts)) options.warn?.(loss);
@@ -94,7 +94,7 @@ async function logIssues(parts: Preflight, signal: AbortSignal): Promise<Issue[]
     issues.push(issue("host", `wal_level is "${server.walLevel}" and must be "logical"; ${remedy}`));
   }
   const { replicationSlotName, enableFailoverSlots } = config.settings ?? {};
-  if (!parts.existing && replicationSlotName === undefined && server.slots >= server.maxSlots) {
+  if (parts.known === undefined && replicationSlotName === undefined && server.slots >= server.maxSlots) {
     const remedy = "drop one that nobody uses, or raise max_replication_slots and restart Postgres";
     issues.push(issue("host", `all ${server.maxSlots} replication slots are taken; ${remedy}`));
   }

@@ -2,6 +2,7 @@
 import { literal, parameterText } from "../../../clickhouse/sql.ts";
 import type { Issue } from "../../../lib/errors.ts";
 import { replicatedColumns } from "../server/catalog.ts";
+import { commentOf } from "../tables/destination.ts";
 import { isWidening } from "../tables/evolve.ts";
 import { deletedColumn, versionColumn } from "../tables/tables.ts";
 import { columnPlan } from "../tables/types.ts";
@@ -11,13 +12,16 @@ type Target = {
   readonly name: string;
   readonly engine: string;
   readonly filled: number;
+  /** A pipe has made it. */
+  readonly made: number;
   readonly columns: readonly (readonly [name: string, type: string])[];
 };
 
 const targetsSql = `
-  SELECT t.name AS name, t.engine AS engine, toUInt8(p.rows > 0) AS filled, c.columns AS columns
+  SELECT t.name AS name, t.engine AS engine, toUInt8(p.rows > 0) AS filled, c.columns AS columns,
+    startsWith(t.comment, {comment:String}) AS made
   FROM (
-    SELECT name, engine FROM system.tables
+    SELECT name, engine, comment FROM system.tables
     WHERE database = {database:String} AND name IN (SELECT arrayJoin({names:Array(String)}))
   ) AS t
   LEFT JOIN (
@@ -27,18 +31,26 @@ const targetsSql = `
     SELECT table, groupArray((name, type)) AS columns FROM system.columns WHERE database = {database:String} GROUP BY table
   ) AS c ON c.table = t.name`;
 
-/** A pipe that exists already owns its tables: nothing is said about them. */
+/**
+ * Nothing is said about tables that the pipe owns already, nor about one that it has left: a new copy takes the place
+ * of that.
+ */
 export async function targetIssues(parts: Preflight, options: PreflightOptions): Promise<Issue[]> {
-  if (parts.existing) return [];
+  const { known } = parts;
   const { tableMappings } = parts.config;
   const nullable = parts.config.settings?.allowNullableColumns === true;
   const names = tableMappings.map(({ targetTable }) => targetTable);
-  const params = { database: parameterText(options.database), names: `[${names.map(literal).join(",")}]` };
+  const params = {
+    database: parameterText(options.database),
+    names: `[${names.map(literal).join(",")}]`,
+    comment: commentOf(""),
+  };
   const found = new Map((await options.query(targetsSql, { params })).map((row) => [String(row.name), row as Target]));
   const issues: Issue[] = [];
   for (const [index, mapping] of tableMappings.entries()) {
     const target = found.get(mapping.targetTable);
-    if (target === undefined) continue;
+    if (target === undefined || known?.has(mapping) === true) continue;
+    if (known?.had(mapping) === true && target.made === 1) continue;
     const table = parts.tables.get(tableKey(mapping.sourceSchemaName, mapping.sourceTable));
     const add = (message: string) => issues.push(issue(`tableMappings.${index}.targetTable`, message));
     const name = `${options.database}.${mapping.targetTable}`;

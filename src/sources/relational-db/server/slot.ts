@@ -1,13 +1,11 @@
 /** What the pipe makes at the source: a publication and a slot, and the snapshots that copies are read in. */
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
-import { AppError } from "../../../lib/errors.ts";
 import { ownSqlName } from "../../own-names.ts";
 import type { SourceObject } from "../../source.ts";
 import type { TimelineHistory } from "../durable.ts";
 import type { RelationalDbConfig, SourceServer } from "../kind.ts";
 import { parseLsn, versionText } from "../protocol/lsn.ts";
-import type { TableMapping } from "../table-mapping.ts";
 import { connect } from "./connection.ts";
 import { postgresSourceError } from "./errors.ts";
 import { namingWhatItWaitsFor, type TellWaiting } from "./open-transactions.ts";
@@ -33,38 +31,6 @@ export function replicationNamesOf(config: RelationalDbConfig, pipeId: string): 
     ownSlot: replicationSlotName === undefined,
     ownPublication: publicationName === undefined,
   };
-}
-
-/** Makes the publication what the mappings say; a given one must have all tables. */
-export async function ensurePublication(client: pg.Client, names: ReplicationNames, mappings: readonly TableMapping[]) {
-  const wanted = mappings.map((mapping) => ({ schema: mapping.sourceSchemaName, table: mapping.sourceTable }));
-  const found = await client.query("SELECT 1 FROM pg_catalog.pg_publication WHERE pubname = $1", [names.publication]);
-  const publication = quoteName(names.publication);
-  const text = (tables: typeof wanted) =>
-    tables.map(({ schema, table }) => `${quoteName(schema)}.${quoteName(table)}`).join(", ");
-  if (found.rowCount === 0) {
-    if (!names.ownPublication) {
-      throw new AppError("SOURCE_INVALID", `The publication "${names.publication}" does not exist.`);
-    }
-    const sql = `CREATE PUBLICATION ${publication} FOR TABLE ${text(wanted)} WITH (publish_via_partition_root = true)`;
-    await client.query(sql);
-    return;
-  }
-  const published = await client.query<{ schema: string; table: string }>(
-    `SELECT schemaname::text AS schema, tablename::text AS table
-     FROM pg_catalog.pg_publication_tables WHERE pubname = $1`,
-    [names.publication],
-  );
-  const has = (list: typeof wanted, { schema, table }: (typeof wanted)[number]) =>
-    list.some((other) => other.schema === schema && other.table === table);
-  const missing = wanted.filter((table) => !has(published.rows, table));
-  if (!names.ownPublication) {
-    if (missing.length === 0) return;
-    throw new AppError("SOURCE_INVALID", `The publication "${names.publication}" does not contain ${text(missing)}.`);
-  }
-  const extra = published.rows.filter((table) => !has(wanted, table));
-  if (missing.length > 0) await client.query(`ALTER PUBLICATION ${publication} ADD TABLE ${text(missing)}`);
-  if (extra.length > 0) await client.query(`ALTER PUBLICATION ${publication} DROP TABLE ${text(extra)}`);
 }
 
 /** A snapshot that copies can be read in as long as it is not closed. */

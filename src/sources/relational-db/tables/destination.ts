@@ -41,6 +41,12 @@ export class DestinationTables {
     if (comments.has(beside)) await this.#drop(plan, beside);
   }
 
+  /** Drops what an unfinished copy has put beside the table, if anything. */
+  async discard(plan: TablePlan): Promise<void> {
+    const beside = besideName(plan.target);
+    if ((await this.#comments(plan)).get(beside)?.startsWith(commentOf("")) === true) await this.#drop(plan, beside);
+  }
+
   /**
    * The view for readers, after the table's columns have changed. A view that is there is exchanged: while the engine
    * replaces one, it is not there. May be repeated.
@@ -96,7 +102,8 @@ export class DestinationTables {
   }
 }
 
-function commentOf(copyId: string): string {
+/** The comment of a table that a pipe has made; those of all copies begin with that of "". */
+export function commentOf(copyId: string): string {
   return `Made by a Millrace pipe, copy ${copyId}`;
 }
 

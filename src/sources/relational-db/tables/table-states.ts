@@ -39,7 +39,6 @@ export class TableState {
       return column.notNull && current?.notNull === false;
     });
     this.#plan = this.planned(this.#saved.source);
-    if (saved.stopped !== undefined) this.#warn(saved.stopped);
   }
 
   get plan(): TablePlan {
@@ -107,6 +106,11 @@ export class TableState {
     this.#warn(reason);
   }
 
+  /** Says why its changes are left out, if they are. */
+  warnIfStopped(): void {
+    if (this.#saved.stopped !== undefined) this.#warn(this.#saved.stopped);
+  }
+
   /** With these columns of the source. */
   planned(source: SourceTable): TablePlan {
     const { mapping, loaded, copied = loaded } = this.#saved;
@@ -127,16 +131,20 @@ export class TableState {
 }
 
 export class TableStates {
-  readonly #byName = new Map<string, TableState>();
+  readonly #context: Context;
+  readonly #byName: ReadonlyMap<string, TableState>;
+  #leaving: ReadonlyMap<string, TableState>;
 
-  private constructor(states: readonly TableState[]) {
-    for (const state of states) this.#byName.set(tableKey(state.source.schema, state.source.name), state);
+  private constructor(context: Context, states: readonly TableState[], leaving: readonly TableState[]) {
+    this.#context = context;
+    this.#byName = byName(states);
+    this.#leaving = byName(leaving);
   }
 
   /** Reads what is known, and the source's catalog for tables that are new or whose copy is not complete. */
   static async load(client: pg.Client, config: RelationalDbConfig, context: Context): Promise<TableStates> {
     const mappings = config.tableMappings;
-    const targets = (await context.ledger.marks([targetsMark])).get(targetsMark);
+    const leaving = await goneTables(mappings, context);
     const saved = await context.ledger.marks(mappings.map((mapping) => tableMark(mapping.targetTable)));
     const known = (mapping: TableMapping): SavedTable | undefined => {
       const mark = saved.get(tableMark(mapping.targetTable));
@@ -152,9 +160,13 @@ export class TableStates {
       return { now, table: state.again === true ? again(state, now) : restarted(state, now) };
     });
     const tables = used.map(({ table }) => [tableMark(table.mapping.targetTable), table] as const);
-    await context.ledger.note({ ...forgotten(targets, mappings), ...marks(...tables) }, {});
+    const targets = [...mappings, ...leaving.map(({ mapping }) => mapping)].map(({ targetTable }) => targetTable);
+    await context.ledger.note({ [targetsMark]: targets, ...marks(...tables) }, {});
     const replan = (source: SourceTable, of: TableMapping) => planOf(source, of, config, context);
-    return new TableStates(used.map(({ now, table }) => new TableState(context, table, now, replan)));
+    const states = used.map(({ now, table }) => new TableState(context, table, now, replan));
+    for (const state of states) state.warnIfStopped();
+    const gone = leaving.map((table) => new TableState(context, table, undefined, replan));
+    return new TableStates(context, states, gone);
   }
 
   all(): TableState[] {
@@ -162,12 +174,47 @@ export class TableStates {
   }
 
   ofTarget(target: string): TableState | undefined {
-    return this.all().find((state) => state.plan.target === target);
+    return [...this.all(), ...this.leaving()].find((state) => state.plan.target === target);
   }
 
   of(relation: Pick<Relation, "schema" | "name">): TableState | undefined {
     return this.#byName.get(tableKey(relation.schema, relation.name));
   }
+
+  /**
+   * Tables that were taken out of the pipe. They are part of batches that began before, so that each of them ends with
+   * a whole batch.
+   */
+  leaving(): TableState[] {
+    return [...this.#leaving.values()];
+  }
+
+  leavingOf(relation: Pick<Relation, "schema" | "name">): TableState | undefined {
+    return this.#leaving.get(tableKey(relation.schema, relation.name));
+  }
+
+  /** For when those batches are durable. Should the tables come back, they are copied anew. */
+  async forgetLeaving(): Promise<void> {
+    if (this.#leaving.size === 0) return;
+    const gone = this.leaving().map(({ plan }) => [tableMark(plan.target), null] as const);
+    const targets = this.all().map(({ plan }) => plan.target);
+    await this.#context.ledger.note({ [targetsMark]: targets, ...marks(...gone) }, {});
+    this.#leaving = new Map();
+  }
+}
+
+function byName(states: readonly TableState[]): ReadonlyMap<string, TableState> {
+  return new Map(states.map((state) => [tableKey(state.source.schema, state.source.name), state]));
+}
+
+/** What is kept of tables that were taken out of the pipe. */
+async function goneTables(mappings: readonly TableMapping[], { ledger }: Context): Promise<SavedTable[]> {
+  const targets = (await ledger.marks([targetsMark])).get(targetsMark) ?? [];
+  const now = mappings.map((mapping) => mapping.targetTable);
+  const gone = targets.filter((target) => !now.includes(target));
+  if (gone.length === 0) return [];
+  const kept = await ledger.marks(gone.map(tableMark));
+  return [...kept.values()].filter((table) => table !== null);
 }
 
 /**
@@ -194,13 +241,6 @@ function json(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }
 
-/** Tables that were taken out of the pipe are copied anew should they come back. */
-function forgotten(targets: readonly string[] = [], mappings: readonly TableMapping[]) {
-  const now = mappings.map((mapping) => mapping.targetTable);
-  const gone = targets.filter((target) => !now.includes(target));
-  return { [targetsMark]: now, ...marks(...gone.map((target) => [tableMark(target), null] as const)) };
-}
-
 function planOf(source: SourceTable, mapping: TableMapping, config: RelationalDbConfig, context: Context) {
   const { allowNullableColumns: nullable = false, deleteOnMerge: hardDelete = false } = config.settings ?? {};
   return planTable(source, mapping, context.destination.target.database, {
@@ -221,7 +261,8 @@ function newCopyId(): string {
 
 const targetsMark = "targets";
 
-function tableMark(target: string): `table:${string}` {
+/** Key of the mark of a table, by its name at the destination. */
+export function tableMark(target: string): `table:${string}` {
   return `table:${target}`;
 }
 

@@ -1,0 +1,29 @@
+/** What a pipe that exists has made already, as far as checks of its change depend on it. */
+import type { CheckOptions } from "../../source.ts";
+import type { RelationalDbConfig } from "../kind.ts";
+import { type ReplicationNames, replicationNamesOf } from "../server/slot.ts";
+import type { TableMapping } from "../table-mapping.ts";
+import { tableMark } from "../tables/table-states.ts";
+
+export type KnownPipe = {
+  readonly names: ReplicationNames;
+  /** The pipe has begun with this table: what is at the destination under its name is the pipe's. */
+  has(mapping: TableMapping): boolean;
+  /** It had this table before, and left it at the destination. */
+  had(mapping: TableMapping): boolean;
+};
+
+/** `marks` reads those of the pipe. */
+export async function knownPipe(
+  config: RelationalDbConfig,
+  pipeId: string,
+  marks: CheckOptions["marks"],
+): Promise<KnownPipe> {
+  const kept = await marks(config.tableMappings.map(({ targetTable }) => tableMark(targetTable)));
+  const markOf = ({ targetTable }: TableMapping) => kept[tableMark(targetTable)];
+  return {
+    names: replicationNamesOf(config, pipeId),
+    has: (mapping) => markOf(mapping) != null,
+    had: (mapping) => markOf(mapping) === null,
+  };
+}

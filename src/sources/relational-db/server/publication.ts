@@ -1,0 +1,87 @@
+/** The publication of a pipe: which tables the source sends. */
+import type pg from "pg";
+import { AppError } from "../../../lib/errors.ts";
+import type { TableMapping } from "../table-mapping.ts";
+import type { TableName } from "./catalog.ts";
+import { quoteName } from "./session.ts";
+import type { ReplicationNames } from "./slot.ts";
+
+/**
+ * Sees that the publication has the mapped tables: makes the pipe's own one, or adds to it. True when the pipe's own has
+ * others too. Throws AppError SOURCE_INVALID when a given one does not exist or lacks a table, and SOURCE_UNAUTHORIZED
+ * when a table may not be added.
+ */
+export async function publishTables(
+  client: pg.Client,
+  names: ReplicationNames,
+  mappings: readonly TableMapping[],
+): Promise<boolean> {
+  const wanted = mappings.map(tableOf);
+  const found = await client.query("SELECT 1 FROM pg_catalog.pg_publication WHERE pubname = $1", [names.publication]);
+  if (found.rowCount === 0) {
+    await createPublication(client, names, wanted);
+    return false;
+  }
+  const published = await readPublished(client, names);
+  const missing = wanted.filter((table) => !has(published, table));
+  if (missing.length > 0) await addTables(client, names, missing);
+  return names.ownPublication && published.some((table) => !has(wanted, table));
+}
+
+/** Takes the tables that are not mapped out of the pipe's own publication. */
+export async function unpublishOthers(
+  client: pg.Client,
+  names: ReplicationNames,
+  mappings: readonly TableMapping[],
+): Promise<void> {
+  const wanted = mappings.map(tableOf);
+  const others = (await readPublished(client, names)).filter((table) => !has(wanted, table));
+  if (others.length === 0) return;
+  await client.query(`ALTER PUBLICATION ${quoteName(names.publication)} DROP TABLE ${listOf(others)}`);
+}
+
+async function readPublished(client: pg.Client, { publication }: ReplicationNames): Promise<readonly TableName[]> {
+  const { rows } = await client.query<TableName>(
+    `SELECT schemaname::text AS schema, tablename::text AS name
+     FROM pg_catalog.pg_publication_tables WHERE pubname = $1`,
+    [publication],
+  );
+  return rows;
+}
+
+async function createPublication(client: pg.Client, names: ReplicationNames, tables: readonly TableName[]) {
+  if (!names.ownPublication) {
+    throw new AppError("SOURCE_INVALID", `The publication "${names.publication}" does not exist.`);
+  }
+  const publication = quoteName(names.publication);
+  await client.query(
+    `CREATE PUBLICATION ${publication} FOR TABLE ${listOf(tables)} WITH (publish_via_partition_root = true)`,
+  );
+}
+
+async function addTables(client: pg.Client, names: ReplicationNames, tables: readonly TableName[]): Promise<void> {
+  const statement = `ALTER PUBLICATION ${quoteName(names.publication)} ADD TABLE ${listOf(tables)}`;
+  if (!names.ownPublication) {
+    const lacks = `The publication "${names.publication}" does not contain ${listOf(tables)}`;
+    throw new AppError("SOURCE_INVALID", `${lacks}. Let its owner run ${statement}`);
+  }
+  try {
+    await client.query(statement);
+  } catch (error) {
+    if ((error as { code?: string }).code !== "42501") throw error;
+    const message = `${(error as Error).message}: the pipe cannot publish ${listOf(tables)}`;
+    throw new AppError("SOURCE_UNAUTHORIZED", `${message}. Let a superuser run ${statement}`, { cause: error });
+  }
+}
+
+function tableOf({ sourceSchemaName: schema, sourceTable: name }: TableMapping): TableName {
+  return { schema, name };
+}
+
+function has(tables: readonly TableName[], { schema, name }: TableName): boolean {
+  return tables.some((table) => table.schema === schema && table.name === name);
+}
+
+function listOf(tables: readonly TableName[]): string {
+  return tables.map(({ schema, name }) => `${quoteName(schema)}.${quoteName(name)}`).join(", ");
+}
