@@ -171,6 +171,24 @@ describe("errors", () => {
   });
 });
 
+test("flags of pipe update add tables to a Postgres pipe and remove them", async () => {
+  const tableMappings = [{ sourceSchemaName: "public", sourceTable: "orders", targetTable: "orders" }];
+  const owner = { serviceId, name: "shop", sourceKind: "relationalDb", roles: [], fieldMappings: [] };
+  const source = { relationalDb: { host: "127.0.0.1", port: 1, database: "d", tableMappings } };
+  const rest = { secrets: { credentials: { username: "u" } }, destination: {}, scaling: {}, settings: {} };
+  const id = await api.pipes.create({ ...owner, source, ...rest }, limits.pipes);
+  const unknown = await run("pipe update shop --remove-table public.items");
+  expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining("tableMappingsToRemove.0: public.items")]);
+  const taken = await run("pipe update shop --add-table public.items=orders");
+  expect(taken.stderr).toContain("tableMappingsToAdd.0.targetTable: orders is the table of public.orders already");
+  expect((await run("pipe update shop --add-table items")).stderr).toContain("--add-table items: must be schema.table");
+  // The same mapping again: the table begins anew.
+  const again = "pipe update shop --remove-table public.orders --add-table public.orders";
+  expect((await run(again)).stderr).toBe("changed shop\n");
+  expect((await api.pipes.find(id))?.resyncTables).toEqual(["orders"]);
+  await api.pipes.remove(id);
+});
+
 describe("waiting", () => {
   test("a failed pipe is exit code 3 with the reason", async () => {
     const id = await createPipe("doomed");

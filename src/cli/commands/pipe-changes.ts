@@ -112,22 +112,58 @@ function objectsOf({ object, prefix }: CommandFlags): { key: string } | { prefix
   return prefix === undefined ? undefined : { prefix };
 }
 
+type UpdateFlags = Several & {
+  readonly name?: string;
+  readonly file?: string;
+  readonly addTable?: string[];
+  readonly removeTable?: string[];
+};
+
 function addUpdate(command: Command, shell: Shell): void {
   addSeveral(command.command("update [pipe]"))
-    .description("Changes name, credentials, columns, mappings or settings by the body of a file")
+    .description("Changes name, credentials, tables, columns, mappings or settings, by flags or the body of a file")
     .option("--name <name>", "New name, of one pipe")
+    .option(
+      "--add-table <schema.table[=target]>",
+      "Table to copy and follow too, for postgres; may be repeated",
+      repeated,
+    )
+    .option("--remove-table <schema.table>", "Table to follow no more, for postgres; may be repeated", repeated)
     .option(
       "-f, --file <file>",
       "YAML or JSON with the members to change; references to secrets are replaced (help apply-file)",
     )
-    .action(async (reference: string | undefined, flags: Several & { name?: string; file?: string }) => {
-      const { readDocument } = await import("../documents.ts");
-      const given = flags.file === undefined ? {} : await readDocument(shell, flags.file);
-      const body = orUndefined(present({ ...given, name: flags.name ?? (given.name as string | undefined) }));
-      if (body === undefined) throw usageError("nothing to change", "Use --name or -f FILE.");
+    .action(async (reference: string | undefined, flags: UpdateFlags) => {
+      const body = await updateBody(shell, flags);
+      if (body === undefined) throw usageError("nothing to change", "Use --name, --add-table or -f FILE.");
       if (reference === undefined && body.name !== undefined) throw usageError("a name is for one pipe: name the pipe");
       await changePipes(shell, reference, flags, async (client, params) => client.call("updatePipe", { params, body }));
     });
+}
+
+/** Undefined when nothing is to be changed. */
+async function updateBody(shell: Shell, flags: UpdateFlags) {
+  const given = flags.file === undefined ? {} : await (await import("../documents.ts")).readDocument(shell, flags.file);
+  return orUndefined(
+    present({
+      ...given,
+      name: flags.name ?? (given.name as string | undefined),
+      source: await changedSource(given.source as SourceChange | undefined, flags),
+    }),
+  );
+}
+
+type SourceChange = { readonly relationalDb?: object };
+
+async function changedSource(source: SourceChange | undefined, { addTable, removeTable }: UpdateFlags) {
+  if (addTable === undefined && removeTable === undefined) return source;
+  const { tableMappingOf } = await import("./source-flags.ts");
+  const removed = removeTable?.map((table) => tableMappingOf("--remove-table", table));
+  const tables = present({
+    tableMappingsToAdd: addTable?.map((table) => tableMappingOf("--add-table", table)),
+    tableMappingsToRemove: removed?.map(({ sourceSchemaName, sourceTable }) => ({ sourceSchemaName, sourceTable })),
+  });
+  return { ...source, relationalDb: { ...source?.relationalDb, ...tables } };
 }
 
 const noPipe = "There is no pipe.";

@@ -149,14 +149,17 @@ async function flagValue(shell: Shell, { kind, flag }: SourceFlag, value: unknow
   if (kind === "integer") return integerFlag(flag.split(" ")[0] as string, String(value));
   if (kind === "file") return await shell.read(String(value));
   if (kind === "secret") return await shell.secret(String(value));
-  if (kind === "table") return (value as readonly string[]).map(tableMappingOf);
+  if (kind === "table") return (value as readonly string[]).map((given) => tableMappingOf("--table", given));
   return value;
 }
 
-function tableMappingOf(given: string): object {
+type TableMapping = Readonly<Record<"sourceSchemaName" | "sourceTable" | "targetTable", string>>;
+
+/** Throws a usage error that names the flag. */
+export function tableMappingOf(flag: string, given: string): TableMapping {
   const [, schema, table, target] = /^([^.=]+)\.([^=]+?)(?:=(.+))?$/.exec(given) ?? [];
   if (schema === undefined || table === undefined) {
-    throw usageError(`--table ${given}: must be schema.table or schema.table=target`);
+    throw usageError(`${flag} ${given}: must be schema.table or schema.table=target`);
   }
   return { sourceSchemaName: schema, sourceTable: table, targetTable: target ?? table };
 }
