@@ -86,36 +86,44 @@ describe.skipIf(missing !== undefined)("the life of Postgres pipes", () => {
     await served.api.deletePipe({ params: { ...service.params, pipeId } });
   });
 
-  test("a table is added to and taken out of a running pipe, and comes back", async () => {
-    await make("first", 100);
-    await make("second", 2000);
+  test("tables are added to and taken out of a running pipe, and come back; stopped ones are copied at the start", async () => {
+    for (const [table, rows] of [
+      ["first", 100],
+      ["second", 2000],
+      ["third", 10],
+    ] as const)
+      await make(table, rows);
     const pipeId = await cdcPipe(served, service, source, ["first"]);
     await untilEqual(source, service, "first", plain);
-    const patch = async (tables: string[]) => {
-      const tableMappings = tables.map((table) => ({
-        sourceSchemaName: "public",
-        sourceTable: table,
-        targetTable: table,
-      }));
-      await served.api.updatePipe({
-        params: { ...service.params, pipeId },
-        body: { source: { relationalDb: { tableMappings } } },
-      });
-    };
-    await patch(["first", "second"]);
-    await untilEqual(source, service, "second", plain);
+    const mapping = (table: string) => ({ sourceSchemaName: "public", sourceTable: table, targetTable: table });
+    const patch = async (relationalDb: object) =>
+      await served.api.updatePipe({ params: { ...service.params, pipeId }, body: { source: { relationalDb } } });
+    // Both are read and checked at the same time, and none takes the other's place.
+    await Promise.all(["second", "third"].map((table) => patch({ tableMappingsToAdd: [mapping(table)] })));
+    for (const table of ["second", "third"]) await untilEqual(source, service, table, plain);
     await source.sql("UPDATE second SET name = 'new' WHERE id < 100; UPDATE first SET name = 'new' WHERE id < 10");
-    await untilEqual(source, service, "second", plain);
-    await untilEqual(source, service, "first", plain);
-    await patch(["first"]);
+    for (const table of ["second", "first"]) await untilEqual(source, service, table, plain);
+    const { sourceSchemaName, sourceTable } = mapping("second");
+    await patch({ tableMappingsToRemove: [{ sourceSchemaName, sourceTable }] });
     await until(
       "second is not published",
       async () => (await source.sql("SELECT 1 FROM pg_publication_tables WHERE tablename = 'second'")).length === 0,
     );
+    const left = await query(service, "SELECT count(), max(_version) FROM second");
     await source.sql("DELETE FROM second WHERE id > 1000; UPDATE first SET name = 'newer' WHERE id < 5");
     await untilEqual(source, service, "first", plain);
-    await patch(["first", "second"]);
+    expect(await query(service, "SELECT count(), max(_version) FROM second")).toBe(left);
+    await command(pipeId, "stop");
+    await untilState(served, service, pipeId, "Stopped");
+    await patch({ tableMappingsToAdd: [mapping("second")], tableMappingsToRemove: [mapping("third")] });
+    await command(pipeId, "start");
     await untilEqual(source, service, "second", plain);
+    const { tables } = await details(served, service, pipeId);
+    expect(tables?.map((table) => table.sourceTable)).toEqual(["public.first", "public.second"]);
+    await query(service, "CREATE TABLE taken ENGINE = MergeTree ORDER BY a AS SELECT 1 AS a");
+    await expect(patch({ tableMappingsToAdd: [{ ...mapping("third"), targetTable: "taken" }] })).rejects.toThrow(
+      "default.taken exists and is not empty",
+    );
     await served.api.deletePipe({ params: { ...service.params, pipeId } });
     await until("the slot is gone", async () => (await slots()) === 0);
   });

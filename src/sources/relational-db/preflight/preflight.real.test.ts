@@ -6,8 +6,11 @@ import { postgresMissing, postgresVersions, TestPostgres } from "../../../../har
 import { runningService, type Served, serve } from "../../../../harness/serve.ts";
 import { ClickHouseClient } from "../../../clickhouse/client.ts";
 import type { AppError } from "../../../lib/errors.ts";
+import type { Json } from "../../../lib/json.ts";
 import { CheckRun } from "../../checks.ts";
+import type { CheckOptions } from "../../source.ts";
 import type { RelationalDbConfig } from "../kind.ts";
+import { knownPipe } from "./known-pipe.ts";
 import { preflight } from "./preflight.ts";
 
 const never = new AbortController().signal;
@@ -39,7 +42,12 @@ function mapping(sourceTable: string, more: Partial<Mapping> = {}): Mapping {
 }
 
 /** What is wrong, as `path: message` below `source.relationalDb`; empty when the pipe may be created. */
-async function problems(server: TestPostgres, mappings: Mapping[], more: More = {}): Promise<string[]> {
+async function problems(
+  server: TestPostgres,
+  mappings: Mapping[],
+  more: More = {},
+  pipe?: { readonly pipeId: string; readonly marks: CheckOptions["marks"] },
+): Promise<string[]> {
   const { host, port, user, password, database } = server;
   const config: RelationalDbConfig = {
     ...{ host, port, database, disableTls: true, credentials: { username: user, password } },
@@ -47,7 +55,8 @@ async function problems(server: TestPostgres, mappings: Mapping[], more: More = 
     tableMappings: mappings,
   };
   try {
-    await preflight({ config, network: anyNetwork }, { database: "default", query, run: new CheckRun() }, never);
+    const known = pipe && (await knownPipe(config, pipe.pipeId, pipe.marks));
+    await preflight({ config, network: anyNetwork }, { database: "default", query, known, run: new CheckRun() }, never);
     return [];
   } catch (error) {
     const { code, issues = [], message } = error as AppError;
@@ -166,6 +175,39 @@ describe.each(usable)("pre-flight checks on Postgres %i", (version) => {
     expect(await problems(server, [mapping("good")], { ...plain, settings: { replicationMode: "snapshot" } })).toEqual(
       [],
     );
+  });
+
+  test("a table that is added to a pipe: its publication may take it, and its destination table is the pipe's own", async () => {
+    await server.sql("GRANT SELECT ON good, keyless_full TO plain; ALTER ROLE plain REPLICATION");
+    await server.sql(`CREATE TABLE own (id int PRIMARY KEY); ALTER TABLE own OWNER TO plain;
+      CREATE PUBLICATION "millrace_a_b" FOR TABLE keyless_full; ALTER PUBLICATION "millrace_a_b" OWNER TO plain`);
+    const plain = { credentials: { username: "plain", password: "p" } };
+    const change = async (names: string[], marks: Record<string, Json>) =>
+      await problems(
+        server,
+        names.map((name) => mapping(name)),
+        plain,
+        { pipeId: "a-b", marks: async () => marks },
+      );
+    expect(await change(["own", "keyless_full"], {})).toEqual([]);
+    expect(await change(["own", "good"], {})).toEqual([
+      'tableMappings.1.sourceTable: user "plain" does not own "public"."good" and cannot add it to the publication of the pipe; let a superuser run ALTER PUBLICATION "millrace_a_b" ADD TABLE "public"."good"',
+    ]);
+    const filled = (comment: string) =>
+      engine.command(`CREATE OR REPLACE TABLE t_own ENGINE = MergeTree ORDER BY id COMMENT '${comment}'
+        AS SELECT 1::Int32 AS id, 0::UInt128 AS _version, 0::UInt8 AS _deleted`);
+    const refusal =
+      "tableMappings.0.targetTable: default.t_own exists and is not empty; drop or empty it, or choose another name";
+    await filled("Made by a Millrace pipe, copy a");
+    expect(await change(["own"], {})).toEqual([refusal]);
+    // The pipe has had it: a new copy takes its place.
+    expect(await change(["own"], { "table:t_own": null })).toEqual([]);
+    await filled("of somebody else");
+    expect(await change(["own"], { "table:t_own": null })).toEqual([refusal]);
+    // The pipe has begun with it.
+    expect(await change(["own"], { "table:t_own": {} })).toEqual([]);
+    await engine.command("DROP TABLE t_own SYNC");
+    await server.sql('DROP PUBLICATION "millrace_a_b"; DROP TABLE own; ALTER ROLE plain NOREPLICATION');
   });
 
   test("a given publication publishes everything of every table", async () => {
