@@ -1,7 +1,7 @@
 /** Members of requests that our operations do not have: takes those that are accepted, refuses those that are not. */
 import { AppError, type Issue } from "../lib/errors.ts";
 import type { JsonObject } from "../lib/json.ts";
-import { acceptedMembers, refusedMembers } from "./dialect.ts";
+import { acceptedMembers, emptyMembers, refusedMembers } from "./dialect.ts";
 import { changedAt, membersAt } from "./members.ts";
 
 /** By the path at which records show them; null: the client does not set it. */
@@ -35,6 +35,9 @@ export function takeMembers(operation: string, body: unknown): TakenMembers {
       }
     }
     rest = changedAt(rest, path, () => undefined);
+  }
+  for (const path of emptyMembers[operation] ?? []) {
+    rest = changedAt(rest, path, (value) => (value === "" ? undefined : value));
   }
   if (issues.length === 0) return { body: rest, kept };
   const sentence = issues.map(({ path, message }) => `${path} ${message}`).join("; ");

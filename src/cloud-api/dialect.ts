@@ -97,12 +97,12 @@ const readCommitted = (path: string): AcceptedMember => ({
   otherwise: "must be true: this server always reads committed messages only",
   keptAt: "settings.kafka_read_committed",
 });
-const noPartitions = (list: string): AcceptedMember[] =>
-  ["partitionKey", "partitionByExpr"].map((name) => ({
-    path: `source.postgres.${list}.*.${name}`,
-    value: z.literal(""),
-    otherwise: unsupported,
-  }));
+const noPartitionKey = (list: string): AcceptedMember => ({
+  path: `source.postgres.${list}.*.partitionKey`,
+  value: z.literal(""),
+  otherwise: unsupported,
+});
+const tableLists = ["tableMappings", "tableMappingsToAdd", "tableMappingsToRemove"];
 
 /** By operation. */
 export const acceptedMembers: Readonly<Record<string, readonly AcceptedMember[]>> = {
@@ -124,14 +124,16 @@ export const acceptedMembers: Readonly<Record<string, readonly AcceptedMember[]>
   updateService: [noCoreDumps, noMysql, { ...noPrivateEndpoints, value: noChange }],
   updateServiceScaling: [isVertical],
   updateServiceTotalScaling: [isVertical],
-  createPipe: [exactlyOnce, readCommitted("settings.kafka_read_committed"), ...noPartitions("tableMappings")],
-  updatePipe: [
-    exactlyOnce,
-    readCommitted("settings.kafka_read_committed"),
-    ...["tableMappings", "tableMappingsToAdd", "tableMappingsToRemove"].flatMap(noPartitions),
-  ],
+  createPipe: [exactlyOnce, readCommitted("settings.kafka_read_committed"), noPartitionKey("tableMappings")],
+  updatePipe: [exactlyOnce, readCommitted("settings.kafka_read_committed"), ...tableLists.map(noPartitionKey)],
   updatePipeSettings: [readCommitted("kafka_read_committed")],
   discoverSchema: [{ ...exactlyOnce, keptAt: undefined } as AcceptedMember],
+};
+
+/** Members of ours that a client which does not set them sends as an empty text. By operation. */
+export const emptyMembers: Readonly<Record<string, readonly string[]>> = {
+  createPipe: ["source.postgres.tableMappings.*.partitionByExpr"],
+  updatePipe: tableLists.map((list) => `source.postgres.${list}.*.partitionByExpr`),
 };
 
 const otherSources = ["mysql", "mongodb", "bigquery", "pubsub"].map((name) => `source.${name}`);

@@ -182,9 +182,9 @@ describe("a pipe that cannot be created", () => {
       "source.objectStorage.serviceAccountKey",
     ],
     [
-      "a partition of a table",
-      { source: { postgres: { tableMappings: [{ partitionKey: "", partitionByExpr: "toDate(a)" }] } } },
-      "source.postgres.tableMappings.0.partitionByExpr",
+      "a column that divides a copy",
+      { source: { postgres: { tableMappings: [{ partitionKey: "id", partitionByExpr: "" }] } } },
+      "source.postgres.tableMappings.0.partitionKey",
     ],
   ])("%s is refused by name", async (_, change, path) => {
     const { status, body } = await call("POST", root, { ...wanted, ...change });
@@ -208,6 +208,18 @@ test("tables are removed only if the pipe has them, and the list is not sent bes
   expect(unknown.body.issues[0].path).toBe("source.postgres.tableMappingsToRemove.0");
   const both = { tableMappingsToAdd: [table], tableMappings: [table] };
   expect((await call("PATCH", path, { source: { postgres: both } })).status).toBe(400);
+  const partitioned = (partitionByExpr: string) => [
+    { ...table, sourceTable: "orders", partitionByExpr, partitionKey: "" },
+  ];
+  const sent = async (relationalDb: object) => (await call("PATCH", path, { source: { postgres: relationalDb } })).body;
+  // An empty expression is none: what is wrong is the table, which the pipe has.
+  const empty = await sent({ tableMappingsToAdd: partitioned("") });
+  expect(empty.issues.map((issue: { path: string }) => issue.path)).toEqual([
+    "source.postgres.tableMappingsToAdd.0.sourceTable",
+  ]);
+  expect((await sent({ tableMappingsToAdd: partitioned(" ".repeat(1025)) })).issues[0].path).toBe(
+    "source.postgres.tableMappingsToAdd.0.partitionByExpr",
+  );
   const nothing = { tableMappingsToAdd: [], tableMappingsToRemove: [] };
   expect((await call("PATCH", path, { source: { postgres: nothing } })).status).toBe(200);
 });

@@ -12,6 +12,12 @@ export const tableMapping = z.strictObject({
   useCustomSortingKey: z.boolean().optional(),
   sortingKeys: z.array(sourceName).max(100).optional(),
   tableEngine: z.enum(["MergeTree", "ReplacingMergeTree", "Null"]).optional(),
+  partitionByExpr: z
+    .string()
+    .min(1)
+    .max(1024)
+    .optional()
+    .describe("PARTITION BY of the destination table, over columns of its sorting key; with MergeTree over any column"),
 });
 
 export type TableMapping = Stored<typeof tableMapping>;

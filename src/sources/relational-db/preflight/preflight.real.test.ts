@@ -5,7 +5,7 @@ import { anyNetwork } from "../../../../harness/network/network.ts";
 import { postgresMissing, postgresVersions, TestPostgres } from "../../../../harness/postgres/postgres.ts";
 import { runningService, type Served, serve } from "../../../../harness/serve.ts";
 import { ClickHouseClient } from "../../../clickhouse/client.ts";
-import type { AppError } from "../../../lib/errors.ts";
+import { AppError } from "../../../lib/errors.ts";
 import type { Json } from "../../../lib/json.ts";
 import { CheckRun } from "../../checks.ts";
 import type { CheckOptions } from "../../source.ts";
@@ -25,7 +25,10 @@ type More = Omit<Partial<RelationalDbConfig>, "tableMappings">;
 
 let served: Served;
 let engine: ClickHouseClient;
-const query = async (sql: string, options = {}) => await engine.rows(sql, options);
+const query = async (sql: string, options = {}) =>
+  await engine.rows(sql, options).catch((error: Error) => {
+    throw new AppError("SOURCE_INVALID", error.message);
+  });
 
 beforeAll(async () => {
   served = await serve();
@@ -277,6 +280,33 @@ describe.each(usable)("pre-flight checks on Postgres %i", (version) => {
       expect.stringMatching(/^settings.enableFailoverSlots: slot "stays_behind" was made without failover/),
     ]);
     await server.sql("SELECT pg_drop_replication_slot('stays_behind')");
+  });
+
+  test("partitions: of columns of the key, by expressions that the engine takes, of tables that the pipe makes", async () => {
+    const parted = (partitionByExpr: string, more: Partial<Mapping> = {}) =>
+      problems(server, [mapping("good", { partitionByExpr, ...more })]);
+    expect(await parted("intDiv(id, 100)")).toEqual([]);
+    expect(await parted("lower(name)", { tableEngine: "MergeTree" })).toEqual([]);
+    expect(await parted("lower(name)")).toEqual([
+      expect.stringMatching(
+        /^tableMappings.0.partitionByExpr: must use columns of the sorting key alone \(id\): an update/,
+      ),
+    ]);
+    expect(await parted("toYYYYMM(gone)")).toEqual([
+      "tableMappings.0.partitionByExpr: names gone, which is not a destination column",
+    ]);
+    expect(await parted("toYYYYMM(id, id, id)")).toEqual([
+      expect.stringMatching(/^tableMappings.0.partitionByExpr: is refused by the engine: .*toYYYYMM/),
+    ]);
+    expect(await parted("id", { tableEngine: "Null" })).toEqual([
+      expect.stringMatching(/^tableMappings.0.partitionByExpr: must be absent with tableEngine Null/),
+    ]);
+    await engine.command(`CREATE TABLE t_good (id Int64, name String, _version UInt128, _deleted UInt8)
+      ENGINE = MergeTree ORDER BY id`);
+    expect(await parted("id")).toEqual([
+      "tableMappings.0.partitionByExpr: cannot be applied to default.t_good, which exists; drop it, or leave this out",
+    ]);
+    await engine.command("DROP TABLE t_good SYNC");
   });
 
   test("destination tables are absent, or empty and fit", async () => {

@@ -11,6 +11,7 @@ import { login } from "../server/login.ts";
 import { followsLog, issue, type Preflight, type PreflightOptions, type ServerFacts, tableKey } from "./issues.ts";
 import { mappingLosses } from "./losses.ts";
 import { publicationIssues, slotIssues } from "./objects.ts";
+import { partitionIssues } from "./partitions.ts";
 import { readTableFacts, tableIssues } from "./tables.ts";
 import { targetIssues } from "./targets.ts";
 
@@ -59,7 +60,10 @@ async function look(
     ...(await run.look("tables", () => tableIssues(parts, facts))),
     ...(follows ? await run.look("publication", () => publicationIssues(parts, facts)) : []),
     ...(follows ? await run.look("slot", () => slotIssues(parts)) : []),
-    ...(await run.look("targetTables", () => targetIssues(parts, options))),
+    ...(await run.look("targetTables", async () => [
+      ...(await targetIssues(parts, options)),
+      ...(await partitionIssues(parts, options)),
+    ])),
   ];
 }
 

@@ -49,8 +49,12 @@ export async function targetIssues(parts: Preflight, options: PreflightOptions):
   const issues: Issue[] = [];
   for (const [index, mapping] of tableMappings.entries()) {
     const target = found.get(mapping.targetTable);
-    if (target === undefined || known?.has(mapping) === true) continue;
-    if (known?.had(mapping) === true && target.made === 1) continue;
+    if (known?.has(mapping) === true) continue;
+    if (target === undefined || (known?.had(mapping) === true && target.made === 1)) continue;
+    if (mapping.partitionByExpr !== undefined) {
+      const message = `cannot be applied to ${options.database}.${mapping.targetTable}, which exists; drop it, or leave this out`;
+      issues.push(issue(`tableMappings.${index}.partitionByExpr`, message));
+    }
     const table = parts.tables.get(tableKey(mapping.sourceSchemaName, mapping.sourceTable));
     const add = (message: string) => issues.push(issue(`tableMappings.${index}.targetTable`, message));
     const name = `${options.database}.${mapping.targetTable}`;

@@ -6,6 +6,7 @@ import type { Insert } from "../../source.ts";
 import type { SourceColumn, SourceTable } from "../durable.ts";
 import { replicatedColumns } from "../server/catalog.ts";
 import type { TableMapping } from "../table-mapping.ts";
+import { type Partitioned, partitionProblem } from "./partition.ts";
 import { type ColumnPlan, columnPlan, insertSettings } from "./types.ts";
 
 export const versionColumn = "_version";
@@ -49,6 +50,7 @@ export function planTable(
   const sourceColumns = replicatedColumns(source, mapping.excludedColumns);
   const names = sourceColumns.map((column) => column.name);
   const key = keyOf(source, mapping, names, engine);
+  requirePartition(source, mapping, { engine, columns: names, key });
   for (const own of [versionColumn, deletedColumn]) {
     if (names.includes(own)) refuse(source, `has a column ${own}, which is a name of ours: exclude or rename it`);
   }
@@ -92,6 +94,11 @@ function keyOf(source: SourceTable, mapping: TableMapping, names: readonly strin
   return [...custom, ...identity.filter((name) => !custom.includes(name))];
 }
 
+function requirePartition(source: SourceTable, { partitionByExpr }: TableMapping, of: Partitioned): void {
+  const problem = partitionByExpr === undefined ? undefined : partitionProblem(partitionByExpr, of);
+  if (problem !== undefined) refuse(source, `cannot have this partitionByExpr, which ${problem}`);
+}
+
 /** The columns that identify rows, and that updates and deletes carry. */
 function identityOf(source: SourceTable, names: readonly string[]): string[] {
   if (source.replicaIdentity === "n") return [];
@@ -105,10 +112,14 @@ function refuse(source: SourceTable, what: string): never {
 
 /** Creates a destination table under `name`; the comment says whose it is. */
 export function createTargetTableSql(plan: TablePlan, name: string, comment: string): string {
+  const head = `CREATE TABLE IF NOT EXISTS ${tableName(plan.database, name)}${onCluster(plan.form)}`;
+  return `${head} ${definitionSql(plan)} COMMENT ${literal(comment)}`;
+}
+
+/** What follows the table's name: columns, engine, partitions, order and settings. */
+export function definitionSql(plan: TablePlan): string {
   const columns = [...plan.columns, ...ownColumns].map(({ name: of, type }) => `${identifier(of)} ${type}`).join(", ");
-  const head = `CREATE TABLE IF NOT EXISTS ${tableName(plan.database, name)}${onCluster(plan.form)} (${columns})`;
-  const tail = `COMMENT ${literal(comment)}`;
-  if (plan.engine === "Null") return `${head} ENGINE = Null ${tail}`;
+  if (plan.engine === "Null") return `(${columns}) ENGINE = Null`;
   const version = [versionColumn, ...(plan.hardDelete ? [deletedColumn] : [])].map(identifier).join(", ");
   const type = engineName(plan.form, plan.engine);
   const engine = plan.engine === "MergeTree" ? type : `${type}(${version})`;
@@ -116,7 +127,9 @@ export function createTargetTableSql(plan: TablePlan, name: string, comment: str
   if (plan.isKeyless) settings.push("allow_nullable_key = 1");
   if (plan.hardDelete && plan.engine === "ReplacingMergeTree") settings.push(...cleanUpSettings);
   const order = plan.key.map(identifier).join(", ");
-  return `${head} ENGINE = ${engine} ORDER BY (${order}) SETTINGS ${settings.join(", ")} ${tail}`;
+  const { partitionByExpr } = plan.mapping;
+  const partition = partitionByExpr === undefined ? "" : ` PARTITION BY (${partitionByExpr})`;
+  return `(${columns}) ENGINE = ${engine}${partition} ORDER BY (${order}) SETTINGS ${settings.join(", ")}`;
 }
 
 const cleanUpSettings = [
