@@ -12,6 +12,7 @@ export const root = fileURLToPath(new URL("../", import.meta.url));
 const rooms: readonly (readonly [layer: number, room: string, files: RegExp])[] = [
   [9, "processes, main, bootstrap, network", /^src\/(processes\/|(main|bootstrap|network)\.ts$)/],
   [8, "http", /^src\/http\//],
+  [8, "alerts", /^src\/alerts\//],
   [8, "demo", /^src\/demo\//],
   [8, "cli", /^src\/cli\//],
   [7, "services", /^src\/services\//],

@@ -3,22 +3,13 @@
  */
 import { z } from "zod";
 import { keptMembersOf, readMembersOf, rollupOf } from "./chart-source-members.ts";
-import { knownObject, setByServer } from "./known-members.ts";
+import { knownObject, nullableToo, setByServer } from "./known-members.ts";
 import { operation, timestamp, uuid, version } from "./operation.ts";
-
-/** The HyperDX API sends null for a member that is not set. */
-function nullableToo<Shape extends z.ZodRawShape>(shape: Shape): Shape {
-  const members = Object.entries(shape).map(([name, schema]) => {
-    const isOptional = schema instanceof z.ZodOptional && name !== "serviceId" && name !== "connection";
-    return [name, isOptional ? schema.nullable() : schema];
-  });
-  return Object.fromEntries(members) as Shape;
-}
 
 const rollup = rollupOf(knownObject).meta({ id: "Rollup" });
 
 export const sourceBody = knownObject({
-  ...nullableToo({ ...readMembersOf(knownObject, rollup), ...keptMembersOf(knownObject) }),
+  ...nullableToo({ ...readMembersOf(knownObject, rollup), ...keptMembersOf(knownObject) }, ["serviceId", "connection"]),
   ...setByServer,
 })
   .superRefine((body, context) => {

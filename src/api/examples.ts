@@ -30,6 +30,22 @@ const savedSearch = {
   title: "Errors of a service",
   body: { name: "Errors", sourceId, where: "Service:web SeverityText:error", orderBy: "Timestamp DESC", tags: ["web"] },
 };
+const webhook = {
+  title: "With a body of its own",
+  body: {
+    ...{ name: "Incidents", service: "generic", url: "https://alerts.example.com/events" },
+    headers: { Authorization: "Bearer ..." },
+    body: '{"summary": "{{title}}", "text": "{{body}}", "status": "{{state}}", "id": "{{eventId}}"}',
+  },
+};
+const alert = {
+  title: "More than 10 rows of a saved search in 5 minutes",
+  body: {
+    ...{ name: "Errors", savedSearchId: sourceId, groupBy: "Service" },
+    ...{ threshold: 10, thresholdType: "above_exclusive", interval: "5m" },
+    channel: { type: "webhook", webhookId: "00000000-0000-4000-8000-000000000000" },
+  },
+};
 const dashboard = {
   title: "Errors by service",
   body: {
@@ -297,6 +313,26 @@ export const requestExamples: Readonly<Record<string, readonly Example[]>> = {
   createDashboard: [dashboard],
   validateDashboard: [dashboard],
   replaceDashboard: [dashboard],
+  createWebhook: [
+    webhook,
+    {
+      title: "Slack",
+      body: { name: "Team", service: "slack", url: "https://hooks.slack.com/services/T000/B000/XXXX" },
+    },
+  ],
+  replaceWebhook: [webhook],
+  createAlert: [
+    alert,
+    {
+      title: "A tile of a dashboard",
+      body: {
+        ...{ source: "tile", dashboardId: sourceId, tileId: sourceId, name: "Slow requests" },
+        ...{ threshold: 2000, thresholdType: "above", interval: "15m", numConsecutiveWindows: 2 },
+        channel: { type: "webhook", webhookId: "00000000-0000-4000-8000-000000000000" },
+      },
+    },
+  ],
+  replaceAlert: [alert],
   createConnection: [{ title: "Refused", body: { name: "local", host: "http://localhost:8123" } }],
   replaceConnection: [{ title: "Refused", body: { name: "local", host: "http://localhost:8123" } }],
   createSource: [

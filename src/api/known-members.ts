@@ -20,6 +20,15 @@ export function knownObject<Shape extends z.ZodRawShape>(shape: Shape) {
     .meta({ additionalProperties: false });
 }
 
+/** The same members, of which the optional ones may be null: the HyperDX API sends null for one that is not set. */
+export function nullableToo<Shape extends z.ZodRawShape>(shape: Shape, except: readonly string[] = []): Shape {
+  const members = Object.entries(shape).map(([name, schema]) => {
+    const isOptional = schema instanceof z.ZodOptional && !except.includes(name);
+    return [name, isOptional ? schema.nullable() : schema];
+  });
+  return Object.fromEntries(members) as Shape;
+}
+
 const ignored = z.unknown().optional().describe("Set by the server; a value that is sent has no effect");
 
 /** Members that the server sets: a client that sends a record back sends them too. */

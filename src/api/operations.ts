@@ -1,5 +1,6 @@
 /** The two tables of operations: A (management API, enveloped) and B (observability API, bare). */
 import { activityOperations } from "./activities.ts";
+import { alertOperations } from "./alerts.ts";
 import { auditOperations } from "./audit.ts";
 import { backupOperations } from "./backups.ts";
 import { cdcScalingOperations } from "./cdc-scaling.ts";
@@ -28,6 +29,7 @@ import { serviceMoveOperations } from "./service-moves.ts";
 import { serviceOperations } from "./services.ts";
 import { systemOperations } from "./system.ts";
 import { tableOperations } from "./tables.ts";
+import { webhookOperations } from "./webhooks.ts";
 
 export const managementOperations = {
   ...organizationOperations,
@@ -63,6 +65,8 @@ export const observabilityOperations = {
   ...connectionOperations,
   ...savedSearchOperations,
   ...dashboardOperations,
+  ...webhookOperations,
+  ...alertOperations,
 };
 
 export type ObservabilityOperations = typeof observabilityOperations;

@@ -15,6 +15,7 @@ import { ServicePorts } from "../endpoint/service-ports.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Loop } from "../lib/loop.ts";
 import { parsePortRange } from "../lib/port-range.ts";
+import type { OutgoingPolicy } from "../outgoing/policy.ts";
 import { leftoverSamples, pipeSamples } from "../pipes/control/metrics.ts";
 import type { Pipes } from "../pipes/control/open.ts";
 import { workerSamples } from "../pipes/control/worker-metrics.ts";
@@ -76,6 +77,8 @@ export type HttpOptions = {
   readonly pipes: Pipes;
   readonly backups: Backups;
   readonly charts: ChartsRoom;
+  readonly webhookPolicy: OutgoingPolicy;
+  readonly pokeAlerts: () => void;
   /** Every loop of the control plane. */
   readonly loops: readonly Loop[];
 };

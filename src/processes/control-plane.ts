@@ -4,6 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { openAlerts } from "../alerts/open.ts";
 import { openBackups } from "../backups/open.ts";
 import { ensureCredentials, writeCredentials } from "../bootstrap.ts";
 import { openCharts } from "../charts/open.ts";
@@ -95,6 +96,7 @@ function openRooms(options: AppOptions, stores: LeasedStores, shutdown: Shutdown
       observe: (serviceId) => access.observeReader(serviceId),
     },
   });
+  const alerts = openAlerts({ config, stores, charts: charts.charts, policy: outgoing.pipes, logger });
   const loops = [
     leaseLoop(stores, options),
     services.loop,
@@ -109,8 +111,10 @@ function openRooms(options: AppOptions, stores: LeasedStores, shutdown: Shutdown
     backups.loop,
     backups.metadataLoop,
     backups.locationCheck.loop,
+    ...alerts.loops,
   ];
-  return { dataDir, stores, outgoing, trail, tls, confinement, services, endpoint, pipes, backups, charts, loops };
+  const own = { dataDir, stores, outgoing, trail, tls, confinement };
+  return { ...own, services, endpoint, pipes, backups, charts, alerts, loops };
 }
 
 /** How long one endpoint that cannot be opened may hold up the others. */
@@ -119,7 +123,12 @@ const readyTimeoutMs = 5_000;
 /** Starts the loops and listens. */
 async function run(options: AppOptions, rooms: Rooms, shutdown: ShutdownStack) {
   const { dataDir, stores, services, endpoint, pipes, backups, loops } = rooms;
-  const http = await openHttp({ ...options, ...rooms });
+  const http = await openHttp({
+    ...options,
+    ...rooms,
+    webhookPolicy: rooms.outgoing.pipes,
+    pokeAlerts: rooms.alerts.poke,
+  });
   const credentialsFile = join(dataDir, "credentials.json");
   const issued = await ensureCredentials(credentialsFile, stores);
   // Before any loop starts: a port in use ends the start immediately.

@@ -102,6 +102,7 @@ const nameQueries: Readonly<Record<string, string>> = {
   source: "SELECT name FROM chart_sources WHERE id = ?",
   savedSearch: "SELECT name FROM saved_objects WHERE id = ?",
   dashboard: "SELECT name FROM saved_objects WHERE id = ?",
+  webhook: "SELECT name FROM webhooks WHERE id = ?",
 };
 
 type ActivityRow = Omit<ActivityRecord, "id" | "fields"> & { readonly seq: number; readonly fields: string | null };

@@ -1,6 +1,8 @@
 /** Opens the store: one database, and an object for each kind of row. */
 import { join } from "node:path";
 import { ActivityStore } from "./activities.ts";
+import { AlertEvaluations } from "./alert-evaluations.ts";
+import { AlertStore } from "./alerts.ts";
 import { AuditEventStore } from "./audit-events.ts";
 import { BackupStore } from "./backups.ts";
 import { CdcScalingStore } from "./cdc-scaling.ts";
@@ -36,6 +38,7 @@ import { ServiceFactsStore } from "./service-facts.ts";
 import { ServiceMoveContents } from "./service-move-contents.ts";
 import { ServiceMoves } from "./service-moves.ts";
 import { ServiceStore } from "./services.ts";
+import { WebhookStore } from "./webhooks.ts";
 
 export type Stores = {
   readonly db: Database;
@@ -75,6 +78,9 @@ export type Stores = {
   readonly savedObjects: SavedObjectStore;
   readonly savedSearches: SavedDocumentStore;
   readonly dashboards: SavedDocumentStore;
+  readonly webhooks: WebhookStore;
+  readonly alerts: AlertStore;
+  readonly alertEvaluations: AlertEvaluations;
 };
 
 export type LeasedStores = Stores & {
@@ -244,5 +250,8 @@ function storesOf(db: Database, dataDir: string, key: Buffer, leases: Leases): S
     savedObjects: new SavedObjectStore(db),
     savedSearches: new SavedDocumentStore(db, "savedSearch"),
     dashboards: new SavedDocumentStore(db, "tiledDashboard"),
+    webhooks: new WebhookStore(db, sealer),
+    alerts: new AlertStore(db),
+    alertEvaluations: new AlertEvaluations(db),
   };
 }

@@ -38,7 +38,7 @@ export async function fillOrganization(api: Api, name: string): Promise<FilledOr
     auth: `Bearer ${accessToken}`,
     body: { ...chartSource, from: { databaseName: "default", tableName: "logs" }, timestampValueExpression: "t" },
   });
-  const { savedSearchId, dashboardId } = await documents(api, `Bearer ${accessToken}`, source.body.data.id);
+  const kept = await documents(api, `Bearer ${accessToken}`, source.body.data.id);
   const openApiKeys = [admin, reader].map(({ keyId }) => keyId);
   await api.queryEndpoints.set(service.id, { roles: ["sql_console_read_only"], openApiKeys, allowedOrigins: "" });
   const stored = await storedObjects(api, organizationId, service.id);
@@ -47,7 +47,7 @@ export async function fillOrganization(api: Api, name: string): Promise<FilledOr
     ids: {
       ...{ organizationId, serviceId: service.id, keyId: reader.keyId, tokenId: token.id, ...stored, userName },
       ...{ sessionId: reader.sessionId, savedObjectId: saved.id, activityId: listed.result.activities[0].id },
-      ...{ connectionId: service.id, savedSearchId, dashboardId },
+      ...{ connectionId: service.id, ...kept },
       ...{ queryId: randomUUID(), database: `database_of_${name}`, table: `table_of_${name}`, id: source.body.data.id },
     },
     keys: { admin: admin.key, developer: developer.key, read_only: reader.key },
@@ -60,8 +60,13 @@ export async function fillOrganization(api: Api, name: string): Promise<FilledOr
 async function documents(api: Api, auth: string, sourceId: string) {
   const made = async (path: string, body: object) =>
     (await api.call("POST", path, { auth, body })).body.data.id as string;
+  const savedSearchId = await made("/api/v2/saved-searches", { name: "search", sourceId });
+  const webhook = { name: "hook", service: "generic", url: "https://alerts.example.com/" };
+  const webhookId = await made("/api/v2/webhooks", webhook);
+  const condition = { threshold: 1, thresholdType: "above", interval: "1m" };
+  const alert = { savedSearchId, ...condition, channel: { type: "webhook", webhookId } };
   return {
-    savedSearchId: await made("/api/v2/saved-searches", { name: "search", sourceId }),
+    ...{ savedSearchId, webhookId, alertId: await made("/api/v2/alerts", alert) },
     dashboardId: await made("/api/v2/dashboards", { name: "dashboard", tiles: [] }),
   };
 }

@@ -79,6 +79,7 @@ export type Api = AsyncDisposable & {
   readonly services: ServiceStore;
   readonly connectionPasswords: Stores["connectionPasswords"];
   readonly cloudMembers: Stores["cloudMembers"];
+  readonly webhooks: Stores["webhooks"];
   readonly queryEndpoints: Stores["queryEndpoints"];
   readonly serviceMoves: Stores["serviceMoves"];
   readonly disks: ServiceDisks;
@@ -210,6 +211,8 @@ async function serverOf(options: ApiOptions, parts: Parts): Promise<FastifyInsta
       handlers: observabilityHandlers({
         ...{ stores, charts: chartsWithoutEngine(stores), limits: options.limits ?? limits },
         endpoint: { protocol: "http", host: "127.0.0.1" },
+        webhookPolicy: anyNetwork.policy,
+        pokeAlerts: () => {},
       }),
     },
     cloudMembers: stores.cloudMembers,

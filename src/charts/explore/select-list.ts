@@ -56,6 +56,11 @@ function expressionAt({ text, start }: Item, schema: TableSchema, params: Params
   }
 }
 
+/** The expressions of a comma list, without their names. */
+export function listItems(text: string): string[] {
+  return itemsOf(text).map((item) => item.text);
+}
+
 /** Splits at the commas outside of brackets; an item is called as it is written, or by what follows its last AS. */
 function itemsOf(text: string): Item[] {
   const tokens = tokenize(text);

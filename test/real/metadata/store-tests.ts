@@ -24,6 +24,9 @@ const files = {
   "API of backups": () => import("../../api/backups.test.ts"),
   "API of versions": () => import("../../api/if-match.test.ts"),
   "API of saved objects": () => import("../../api/saved-objects.test.ts"),
+  "API of saved searches and dashboards": () => import("../../api/saved-documents.test.ts"),
+  "API of alerts": () => import("../../api/alerts.test.ts"),
+  "notifications of alerts": () => import("../../../src/alerts/delivery.test.ts"),
   "API of activities": () => import("../../api/activities.test.ts"),
   "API of ClickHouse Cloud": () => import("../../api/cloud-pipes.test.ts"),
 };

@@ -1,0 +1,173 @@
+/** Alerts (observability API), in the form of the HyperDX API: a threshold for a saved search or a tile. */
+import { z } from "zod";
+import { knownObject, nullableToo, setByServer } from "./known-members.ts";
+import { operation, timestamp, uuid, version } from "./operation.ts";
+import { offsetMeta, offsetQuery, tags } from "./saved-searches.ts";
+
+export const alertIntervals = ["1m", "5m", "15m", "30m", "1h", "6h", "12h", "1d"] as const;
+export const alertStates = ["ALERT", "OK", "INSUFFICIENT_DATA", "DISABLED"] as const;
+
+const intervalMinutes: Readonly<Record<(typeof alertIntervals)[number], number>> = {
+  ...{ "1m": 1, "5m": 5, "15m": 15, "30m": 30, "1h": 60, "6h": 360, "12h": 720, "1d": 1440 },
+};
+
+/** The length of a window in ms. */
+export function intervalMsOf(interval: (typeof alertIntervals)[number]): number {
+  return intervalMinutes[interval] * 60_000;
+}
+
+const id = z.string().min(1).max(100);
+
+const members = {
+  name: z.string().min(1).max(512).optional(),
+  displayName: z.string().min(1).max(512).optional(),
+  message: z.string().min(1).max(4096).optional().describe("Text of notifications"),
+  note: z.string().min(1).max(4096).optional(),
+  tags: tags.optional(),
+  source: z.enum(["saved_search", "tile"]).default("saved_search"),
+  savedSearchId: id.optional().describe("For saved_search: rows of it are counted"),
+  groupBy: z.string().max(10_000).optional().describe("For saved_search: a comma list of what rows are counted by"),
+  dashboardId: id.optional().describe("For tile"),
+  tileId: id.optional().describe("For tile: one of type line, stacked_bar or number"),
+  threshold: z.number(),
+  thresholdType: z
+    .enum(["above", "below", "above_exclusive", "below_or_equal", "equal", "not_equal", "between", "not_between"])
+    .describe("above and between include the threshold, below does not"),
+  thresholdMax: z.number().optional().describe("Upper end of between and not_between"),
+  interval: z.enum(alertIntervals).describe("Length of a window, and time between two evaluations"),
+  scheduleOffsetMinutes: z.int().min(0).max(1439).optional().describe("Minutes by which windows are shifted"),
+  scheduleStartAt: timestamp.optional().describe("A time at which a window begins; none is evaluated before it"),
+  numConsecutiveWindows: z.int().min(1).max(100).optional().describe("Windows in a row that must fulfil the condition"),
+  channel: knownObject({ type: z.literal("webhook"), webhookId: id }),
+  enabled: z.boolean().default(true).describe("false: it is not evaluated, and its state is DISABLED"),
+};
+
+const observed = z.unknown().optional();
+
+export const alertBody = knownObject({
+  ...nullableToo(members),
+  ...setByServer,
+  // Observed members of a record that is sent back.
+  ...{ state: observed, stateMessage: observed, stateChangedAt: observed, evaluatedUntil: observed },
+  ...{ silenced: observed, executionErrors: observed, teamId: observed },
+})
+  .superRefine((given, context) => {
+    const fail = (path: string, message: string) => context.addIssue({ code: "custom", path: [path], message });
+    const [own, other] =
+      given.source === "tile"
+        ? [
+            ["dashboardId", "tileId"],
+            ["savedSearchId", "groupBy"],
+          ]
+        : [["savedSearchId"], ["dashboardId", "tileId"]];
+    for (const name of own ?? []) if (given[name] == null) fail(name, `is required for source ${given.source}`);
+    for (const name of other ?? []) if (given[name] != null) fail(name, `is not for source ${given.source}`);
+    const isBetween = given.thresholdType === "between" || given.thresholdType === "not_between";
+    if (isBetween && given.thresholdMax == null) fail("thresholdMax", `is required for ${given.thresholdType}`);
+    if (isBetween && given.thresholdMax != null && given.thresholdMax < given.threshold) {
+      fail("thresholdMax", "must not be below threshold");
+    }
+    if (given.scheduleOffsetMinutes != null) {
+      if (given.scheduleOffsetMinutes >= intervalMinutes[given.interval]) {
+        fail("scheduleOffsetMinutes", "must be shorter than interval");
+      }
+      if (given.scheduleStartAt != null) fail("scheduleStartAt", "stands in place of scheduleOffsetMinutes");
+    }
+  })
+  .meta({ id: "AlertRequest" });
+
+const stored = z.object(members);
+
+/** What is wanted of an alert. */
+export type AlertDefinition = z.output<typeof stored>;
+
+const alertError = z.object({
+  timestamp,
+  type: z.enum(["QUERY_ERROR", "WEBHOOK_ERROR", "INVALID_ALERT", "UNKNOWN"]),
+  message: z.string(),
+});
+export type AlertError = z.output<typeof alertError>;
+
+const record = stored
+  .extend({
+    id: uuid,
+    teamId: uuid.describe("Id of the organization"),
+    state: z
+      .enum(alertStates)
+      .describe("INSUFFICIENT_DATA: not evaluated yet, the service does not run, or the last evaluation failed"),
+    stateMessage: z.string().nullable().describe("Why, for INSUFFICIENT_DATA"),
+    stateChangedAt: timestamp,
+    evaluatedUntil: timestamp.nullable().describe("End of the last window that was evaluated"),
+    silenced: z.null().describe("Alerts are not silenced; enabled false is what stops one"),
+    executionErrors: z
+      .array(alertError)
+      .describe("Of the last evaluation, and of notifications that were not delivered"),
+    version,
+    createdAt: timestamp,
+    updatedAt: timestamp,
+  })
+  .meta({ id: "Alert" });
+
+const reading = z.object({
+  group: z.array(z.unknown()).describe("Values of groupBy"),
+  series: z.int().min(0).describe("Index of the value in the tile"),
+  value: z.number(),
+  fires: z.boolean().describe("Whether it fulfils the condition"),
+});
+
+const evaluation = z
+  .object({
+    windowStart: timestamp,
+    windowEnd: timestamp,
+    evaluatedAt: timestamp,
+    state: z.enum(alertStates),
+    message: z.string().nullable(),
+    readings: z.array(reading).describe("At most 20, those that fire first"),
+  })
+  .meta({ id: "AlertEvaluation" });
+
+export type AlertBody = z.output<typeof alertBody>;
+export type AlertRecord = z.output<typeof record>;
+export type AlertReading = z.output<typeof reading>;
+export type AlertEvaluation = z.output<typeof evaluation>;
+
+const root = "/api/v2/alerts";
+const one = { path: `${root}/{alertId}`, params: z.object({ alertId: z.string().min(1).max(100) }) };
+const tag = "Alerts";
+const data = z.object({ data: record });
+
+export const alertOperations = {
+  listAlerts: operation({
+    ...{ method: "GET", storedOnly: true, path: root, tag, access: "read", params: z.object({}) },
+    summary: "Lists alerts, oldest first",
+    query: z.object(offsetQuery),
+    result: z.object({ data: z.array(record), meta: offsetMeta }),
+  }),
+  createAlert: operation({
+    ...{ method: "POST", path: root, tag, access: "developer", params: z.object({}) },
+    summary: "Creates an alert of a saved search or a tile of a dashboard",
+    body: alertBody,
+    result: data,
+  }),
+  getAlert: operation({
+    ...{ method: "GET", storedOnly: true, ...one, tag, access: "read", summary: "Gets an alert with its state" },
+    result: data,
+  }),
+  replaceAlert: operation({
+    ...{ method: "PUT", versioned: true, ...one, tag, access: "developer" },
+    summary: "Replaces an alert; its last window is evaluated again",
+    body: alertBody,
+    result: data,
+  }),
+  deleteAlert: operation({
+    ...{ method: "DELETE", versioned: true, ...one, tag, access: "developer" },
+    summary: "Deletes an alert with its evaluations and the notifications that were not delivered yet",
+    result: z.object({}),
+  }),
+  listAlertEvaluations: operation({
+    ...{ method: "GET", storedOnly: true, tag, access: "read", params: one.params, path: `${one.path}/evaluations` },
+    summary: "Lists evaluations of an alert, newest first; the last 500 are kept",
+    query: z.object({ limit: z.coerce.number().int().min(1).max(500).default(100).describe("Maximum number") }),
+    result: z.object({ data: z.array(evaluation) }),
+  }),
+};

@@ -1,0 +1,150 @@
+/** Alerts of organizations: what is wanted of them, and what was observed. */
+import { randomUUID } from "node:crypto";
+import type { AlertDefinition, AlertError, alertStates } from "../api/alerts.ts";
+import type { Database } from "./database.ts";
+import { type Limit, requireRoom } from "./limits.ts";
+import { type ExpectedVersions, requireChanged, versionCondition } from "./versions.ts";
+
+/** Of an evaluation: DISABLED is none. */
+export type AlertState = Exclude<(typeof alertStates)[number], "DISABLED">;
+
+export type Alert = {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly definition: AlertDefinition;
+  readonly state: AlertState;
+  readonly stateMessage: string | null;
+  readonly stateChangedAt: string;
+  /** The state that was told last; OK before the first one. */
+  readonly notifiedState: "ALERT" | "OK";
+  /** Windows in a row that fulfilled the condition. */
+  readonly firingWindows: number;
+  /** End of the last window that was evaluated. */
+  readonly evaluatedUntil: string | null;
+  /** The version of that evaluation. */
+  readonly evaluatedVersion: number | null;
+  readonly errors: readonly AlertError[];
+  /** Raised by every replacement. */
+  readonly version: number;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+};
+
+type AlertRow = {
+  readonly id: string;
+  readonly organization_id: string;
+  readonly definition: string;
+  readonly state: AlertState;
+  readonly state_message: string | null;
+  readonly state_changed_at: string;
+  readonly notified_state: "ALERT" | "OK";
+  readonly firing_windows: number;
+  readonly evaluated_until: string | null;
+  readonly evaluated_version: number | null;
+  readonly errors: string;
+  readonly version: number;
+  readonly created_at: string;
+  readonly updated_at: string;
+};
+
+export class AlertStore {
+  readonly #db: Database;
+
+  constructor(db: Database) {
+    this.#db = db;
+  }
+
+  /** What the definition names must exist. Throws LIMIT_REACHED. */
+  async create(organizationId: string, definition: AlertDefinition, limit: Limit): Promise<Alert> {
+    const [id, now] = [randomUUID(), new Date().toISOString()];
+    await this.#db.transaction(async (tx) => {
+      const counting = "SELECT count(*) AS n FROM alerts WHERE organization_id = ?";
+      const present = await tx.get<{ n: number }>(counting, organizationId);
+      requireRoom(limit, "alerts of the organization", Number(present?.n ?? 0));
+      await tx.run(
+        `INSERT INTO alerts (id, organization_id, document_id, webhook_id, definition, is_enabled, state, state_message,
+           state_changed_at, notified_state, errors, version, created_at, updated_at)
+         VALUES (?, ?, ?, ?, ?, ?, 'INSUFFICIENT_DATA', 'It was not evaluated yet.', ?, 'OK', '[]', 1, ?, ?)`,
+        ...[id, organizationId, ...wantedColumns(definition), now, now, now],
+      );
+    });
+    return (await this.find(organizationId, id)) as Alert;
+  }
+
+  /** Oldest first. */
+  async list(
+    organizationId: string,
+    { limit, offset }: { readonly limit: number; readonly offset: number },
+  ): Promise<Alert[]> {
+    const page = "SELECT * FROM alerts WHERE organization_id = ? ORDER BY created_at, id LIMIT ? OFFSET ?";
+    return (await this.#db.all<AlertRow>(page, organizationId, limit, offset)).map(toAlert);
+  }
+
+  /** Those of every organization that are to be evaluated. */
+  async listEnabled(): Promise<Alert[]> {
+    return (await this.#db.all<AlertRow>("SELECT * FROM alerts WHERE is_enabled = 1 ORDER BY id")).map(toAlert);
+  }
+
+  async count(organizationId: string): Promise<number> {
+    const counting = "SELECT count(*) AS n FROM alerts WHERE organization_id = ?";
+    return Number((await this.#db.get<{ n: number }>(counting, organizationId))?.n ?? 0);
+  }
+
+  async find(organizationId: string, id: string): Promise<Alert | undefined> {
+    const one = "SELECT * FROM alerts WHERE organization_id = ? AND id = ?";
+    const row = await this.#db.get<AlertRow>(one, organizationId, id);
+    return row && toAlert(row);
+  }
+
+  /** Returns the new alert, or undefined when there is none with this id. Throws PRECONDITION_FAILED. */
+  async replace(
+    organizationId: string,
+    id: string,
+    definition: AlertDefinition,
+    expected?: ExpectedVersions,
+  ): Promise<Alert | undefined> {
+    const condition = versionCondition("version", expected);
+    const changed = await this.#db.run(
+      `UPDATE alerts SET document_id = ?, webhook_id = ?, definition = ?, is_enabled = ?, updated_at = ?,
+         version = version + 1 WHERE organization_id = ? AND id = ?${condition.sql}`,
+      ...[...wantedColumns(definition), new Date().toISOString(), organizationId, id, ...condition.values],
+    );
+    await requireChanged(changed, "alert", expected, () => this.find(organizationId, id));
+    return await this.find(organizationId, id);
+  }
+
+  /** Returns whether there was such an alert. Throws PRECONDITION_FAILED. */
+  async delete(organizationId: string, id: string, expected?: ExpectedVersions): Promise<boolean> {
+    const condition = versionCondition("version", expected);
+    const deleting = `DELETE FROM alerts WHERE organization_id = ? AND id = ?${condition.sql}`;
+    const changed = await this.#db.run(deleting, organizationId, id, ...condition.values);
+    await requireChanged(changed, "alert", expected, () => this.find(organizationId, id));
+    return changed > 0;
+  }
+}
+
+/** document_id, webhook_id, definition and is_enabled. */
+function wantedColumns(definition: AlertDefinition): [string, string, string, number] {
+  const { source, savedSearchId = "", dashboardId = "", channel, enabled } = definition;
+  const document = source === "tile" ? dashboardId : savedSearchId;
+  return [document, channel.webhookId, JSON.stringify(definition), enabled ? 1 : 0];
+}
+
+function toAlert(row: AlertRow): Alert {
+  return {
+    id: row.id,
+    organizationId: row.organization_id,
+    definition: JSON.parse(row.definition) as AlertDefinition,
+    state: row.state,
+    stateMessage: row.state_message,
+    stateChangedAt: row.state_changed_at,
+    notifiedState: row.notified_state,
+    firingWindows: row.firing_windows,
+    evaluatedUntil: row.evaluated_until,
+    evaluatedVersion: row.evaluated_version,
+    errors: JSON.parse(row.errors) as AlertError[],
+    version: row.version,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}

@@ -1,0 +1,184 @@
+/** Webhooks of organizations. URL, headers and query parameters are sealed. */
+import { randomUUID } from "node:crypto";
+import { AppError } from "../lib/errors.ts";
+import type { Database } from "./database.ts";
+import { type Limit, requireRoom } from "./limits.ts";
+import type { Sealer } from "./secrets.ts";
+import { type ExpectedVersions, requireChanged, versionCondition } from "./versions.ts";
+
+export type WebhookService = "slack" | "incidentio" | "generic";
+
+/** Without what is sealed. */
+export type Webhook = {
+  readonly id: string;
+  readonly name: string;
+  readonly service: WebhookService;
+  readonly description: string | null;
+  /** Template of a generic body. */
+  readonly body: string | null;
+  /** Raised by every replacement. */
+  readonly version: number;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+};
+
+export type WebhookSecrets = {
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly queryParams?: Readonly<Record<string, string>> | undefined;
+};
+
+export type WebhookContent = Pick<Webhook, "name" | "service" | "description" | "body"> & {
+  readonly secrets: WebhookSecrets;
+};
+
+type WebhookRow = {
+  readonly id: string;
+  readonly name: string;
+  readonly service: WebhookService;
+  readonly description: string | null;
+  readonly body: string | null;
+  readonly secrets: string;
+  readonly version: number;
+  readonly created_at: string;
+  readonly updated_at: string;
+};
+
+export class WebhookStore {
+  readonly #db: Database;
+  readonly #sealer: Sealer;
+
+  constructor(db: Database, sealer: Sealer) {
+    this.#db = db;
+    this.#sealer = sealer;
+  }
+
+  /** Throws LIMIT_REACHED, and BAD_REQUEST for a name that is in use. */
+  async create(organizationId: string, content: WebhookContent, limit: Limit): Promise<Webhook> {
+    const { name, service, description, body } = content;
+    const [id, now] = [randomUUID(), new Date().toISOString()];
+    await this.#db.transaction(async (tx) => {
+      const present = await tx.get<{ n: number; same: number | null }>(
+        `SELECT count(*) AS n, sum(CASE WHEN service = ? AND name = ? THEN 1 ELSE 0 END) AS same
+         FROM webhooks WHERE organization_id = ?`,
+        ...[service, name, organizationId],
+      );
+      if (Number(present?.same ?? 0) > 0) throw nameInUse();
+      requireRoom(limit, "webhooks of the organization", Number(present?.n ?? 0));
+      await tx.run(
+        `INSERT INTO webhooks (id, organization_id, name, service, description, body, secrets, version, created_at, updated_at)
+         VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?)`,
+        ...[id, organizationId, name, service, description, body, this.#sealer.seal(content.secrets, contextOf(id))],
+        ...[now, now],
+      );
+    });
+    return { id, name, service, description, body, version: 1, createdAt: now, updatedAt: now };
+  }
+
+  /** Oldest first. */
+  async list(
+    organizationId: string,
+    { limit, offset }: { readonly limit: number; readonly offset: number },
+  ): Promise<Webhook[]> {
+    const page = "SELECT * FROM webhooks WHERE organization_id = ? ORDER BY created_at, id LIMIT ? OFFSET ?";
+    return (await this.#db.all<WebhookRow>(page, organizationId, limit, offset)).map(toWebhook);
+  }
+
+  async count(organizationId: string): Promise<number> {
+    const counting = "SELECT count(*) AS n FROM webhooks WHERE organization_id = ?";
+    return Number((await this.#db.get<{ n: number }>(counting, organizationId))?.n ?? 0);
+  }
+
+  async find(organizationId: string, id: string): Promise<Webhook | undefined> {
+    const row = await this.#row(organizationId, id);
+    return row && toWebhook(row);
+  }
+
+  /** With what is sealed; undefined for none, and `secrets` undefined when it was sealed with another key. */
+  async open(
+    organizationId: string,
+    id: string,
+  ): Promise<(Webhook & { readonly secrets: WebhookSecrets | undefined }) | undefined> {
+    const row = await this.#row(organizationId, id);
+    return row && { ...toWebhook(row), secrets: this.#sealer.tryOpen<WebhookSecrets>(row.secrets, contextOf(id)) };
+  }
+
+  /**
+   * Returns the new webhook, or undefined when there is none with this id. Headers and query parameters that are
+   * undefined stay as they are. Throws PRECONDITION_FAILED, and BAD_REQUEST for a name that is in use.
+   */
+  async replace(
+    organizationId: string,
+    id: string,
+    content: WebhookContent,
+    expected?: ExpectedVersions,
+  ): Promise<Webhook | undefined> {
+    const { name, service, description, body } = content;
+    const condition = versionCondition("version", expected);
+    const changed = await this.#db.transaction(async (tx) => {
+      const one = "SELECT * FROM webhooks WHERE organization_id = ? AND id = ?";
+      const row = await tx.get<WebhookRow>(one, organizationId, id);
+      if (row === undefined) return 0;
+      const other = "SELECT id FROM webhooks WHERE organization_id = ? AND service = ? AND name = ? AND id <> ?";
+      if ((await tx.get(other, organizationId, service, name, id)) !== undefined) throw nameInUse();
+      const former = this.#sealer.tryOpen<WebhookSecrets>(row.secrets, contextOf(id));
+      const secrets = {
+        url: content.secrets.url,
+        headers: content.secrets.headers ?? former?.headers,
+        queryParams: content.secrets.queryParams ?? former?.queryParams,
+      };
+      return await tx.run(
+        `UPDATE webhooks SET name = ?, service = ?, description = ?, body = ?, secrets = ?, updated_at = ?,
+           version = version + 1 WHERE organization_id = ? AND id = ?${condition.sql}`,
+        ...[name, service, description, body, this.#sealer.seal(secrets, contextOf(id)), new Date().toISOString()],
+        ...[organizationId, id, ...condition.values],
+      );
+    });
+    await requireChanged(changed, "webhook", expected, () => this.find(organizationId, id));
+    return await this.find(organizationId, id);
+  }
+
+  /** Returns whether there was such a webhook. Throws PRECONDITION_FAILED, and CONFLICT while an alert uses it. */
+  async delete(organizationId: string, id: string, expected?: ExpectedVersions): Promise<boolean> {
+    const condition = versionCondition("version", expected);
+    const changed = await this.#db.transaction(async (tx) => {
+      const using = "SELECT count(*) AS n FROM alerts WHERE organization_id = ? AND webhook_id = ?";
+      const users = Number((await tx.get<{ n: number }>(using, organizationId, id))?.n ?? 0);
+      if (users > 0) {
+        const alerts = users === 1 ? "An alert uses" : `${users} alerts use`;
+        throw new AppError("CONFLICT", `${alerts} the webhook; give them another one, or delete them first.`);
+      }
+      const deleting = `DELETE FROM webhooks WHERE organization_id = ? AND id = ?${condition.sql}`;
+      return await tx.run(deleting, organizationId, id, ...condition.values);
+    });
+    await requireChanged(changed, "webhook", expected, () => this.find(organizationId, id));
+    return changed > 0;
+  }
+
+  async #row(organizationId: string, id: string): Promise<WebhookRow | undefined> {
+    const one = "SELECT * FROM webhooks WHERE organization_id = ? AND id = ?";
+    return await this.#db.get<WebhookRow>(one, organizationId, id);
+  }
+}
+
+function toWebhook(row: WebhookRow): Webhook {
+  return {
+    id: row.id,
+    name: row.name,
+    service: row.service,
+    description: row.description,
+    body: row.body,
+    version: row.version,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+function contextOf(webhookId: string): string {
+  return `webhook ${webhookId}`;
+}
+
+function nameInUse(): AppError {
+  const message = "is the name of another webhook of this service";
+  return new AppError("BAD_REQUEST", `name: ${message}.`, { issues: [{ path: "name", message }] });
+}
