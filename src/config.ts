@@ -156,7 +156,7 @@ export const settings = {
     ),
   backupHourMs: positive.default(3_600_000).describe("Length of an hour in backup periods, in ms; tests shorten it"),
   pipeSourceNetworks: reach.describe(
-    "Destinations that pipes may connect to: a comma-separated list of networks (10.0.0.0/8), addresses and the keywords public, private, loopback, any, none; default: any if host is a loopback address, otherwise public",
+    "Destinations that pipes and webhooks may connect to: a comma-separated list of networks (10.0.0.0/8), addresses and the keywords public, private, loopback, any, none; default: any if host is a loopback address, otherwise public",
   ),
   sqlNetworks: reach.describe(
     "Destinations that the object storage functions of SQL may connect to, in the same form; default: the value of pipeSourceNetworks",
@@ -194,7 +194,9 @@ export const settings = {
   chartSourcesPerOrganization: positive.default(2000).describe("Maximum number of chart sources per organization"),
   savedObjectsPerOrganization: positive
     .default(2000)
-    .describe("Maximum number of saved queries, charts, dashboards and drafts per organization"),
+    .describe(
+      "Maximum number of saved queries, charts, searches, dashboards and drafts per organization; the same limit applies to webhooks, and to alerts",
+    ),
   keysPerOrganization: positive
     .default(200)
     .describe("Maximum number of API keys per organization; the same limit applies to access tokens"),
