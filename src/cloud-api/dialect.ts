@@ -221,5 +221,6 @@ export const unsupportedParts: readonly UnsupportedPart[] = [
   { path: `${service}/backupBucket`, what: "A backup bucket of a service", read: "none" },
   { path: `${service}/clickhouseSettings`, what: "A setting of the server" },
   { path: `${service}/udfAttachments`, what: "A user-defined function", read: "empty" },
+  { path: `${service}/clickstack/roles`, what: "A role of ClickStack", read: "empty" },
   { path: `${service}/clickpipesReversePrivateEndpoints`, what: "A reverse private endpoint", read: "empty" },
 ];

@@ -13,6 +13,7 @@ import {
 } from "./chart-sources.ts";
 import type { CloudForm } from "./dialect.ts";
 import { pathInTheirs } from "./names.ts";
+import { dataSchemaOf, observabilityOperationsOfServices, underService } from "./observability.ts";
 import {
   createCloudPipe,
   getCloudPipeSettings,
@@ -147,9 +148,25 @@ const theirs: readonly CloudRoute[] = [
   route("deleteServiceSource", withoutResult(ofService(deleteSource, `${sources}/{id}`)), { run: deleteServiceSource }),
 ];
 
+/** Such as createServiceAlert at `clickstack/alerts`. */
+const kept: readonly CloudRoute[] = Object.entries(observabilityOperationsOfServices).map(([id, operation]) => {
+  const { result: _, ...placed } = ofService(
+    operation,
+    `${service}/clickstack${operation.path.slice("/api/v2".length)}`,
+  );
+  const { query: __, ...documented } = placed;
+  const resultSchema = dataSchemaOf(operation);
+  const run = underService(id, operation);
+  return route(id.replace(/^[a-z]+/, "$&Service"), documented, {
+    run,
+    ...(resultSchema === undefined ? {} : { resultSchema }),
+  });
+});
+
 export const cloudRoutes: readonly CloudRoute[] = [
   ...Object.entries(ours).map(([id, difference]) => route(id, managementOperations[id as OperationId], difference)),
   ...theirs,
+  ...kept,
 ];
 
 function route(id: string, operation: Operation, difference: Difference): CloudRoute {
