@@ -1,7 +1,7 @@
 /** Alerts (observability API), in the form of the HyperDX API: a threshold for a saved search or a tile. */
 import { z } from "zod";
 import { knownObject, nullableToo, setByServer } from "./known-members.ts";
-import { operation, timestamp, uuid, version } from "./operation.ts";
+import { operation, plainText, timestamp, uuid, version } from "./operation.ts";
 import { offsetMeta, offsetQuery, tags } from "./saved-searches.ts";
 
 export const alertIntervals = ["1m", "5m", "15m", "30m", "1h", "6h", "12h", "1d"] as const;
@@ -16,7 +16,7 @@ export function intervalMsOf(interval: (typeof alertIntervals)[number]): number 
   return intervalMinutes[interval] * 60_000;
 }
 
-const id = z.string().min(1).max(100);
+const id = plainText(1, 100);
 
 const members = {
   name: z.string().min(1).max(512).optional(),
@@ -132,7 +132,7 @@ export type AlertReading = z.output<typeof reading>;
 export type AlertEvaluation = z.output<typeof evaluation>;
 
 const root = "/api/v2/alerts";
-const one = { path: `${root}/{alertId}`, params: z.object({ alertId: z.string().min(1).max(100) }) };
+const one = { path: `${root}/{alertId}`, params: z.object({ alertId: plainText(1, 100) }) };
 const tag = "Alerts";
 const data = z.object({ data: record });
 

@@ -1,6 +1,6 @@
 /** Connections (observability API): every service is one, with the id of the service. */
 import { z } from "zod";
-import { operation, timestamp, uuid } from "./operation.ts";
+import { operation, plainText, timestamp, uuid } from "./operation.ts";
 
 const connectionRecord = z
   .object({
@@ -18,7 +18,7 @@ export type ConnectionRecord = z.output<typeof connectionRecord>;
 
 const tag = "Connections";
 const root = "/api/v2/connections";
-const one = { path: `${root}/{connectionId}`, params: z.object({ connectionId: z.string().min(1).max(100) }) };
+const one = { path: `${root}/{connectionId}`, params: z.object({ connectionId: plainText(1, 100) }) };
 const refused = "Always answers 400: a connection is a service, and is changed with the management API";
 const body = z.record(z.string(), z.unknown()).describe("Any object");
 

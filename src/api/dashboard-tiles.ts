@@ -3,6 +3,7 @@ import { z } from "zod";
 import { metricTableNames } from "./chart-source-members.ts";
 import { aggregates } from "./charts.ts";
 import { knownObject } from "./known-members.ts";
+import { plainText } from "./operation.ts";
 import { sourceId, whereLanguage } from "./saved-searches.ts";
 
 const text = z.string().max(10_000);
@@ -81,7 +82,7 @@ const built = z.discriminatedUnion("displayType", [
 
 const sql = {
   configType: z.literal("sql"),
-  connectionId: z.string().min(1).max(100),
+  connectionId: plainText(1, 100),
   sqlTemplate: z.string().max(100_000),
   sourceId: sourceId.optional(),
   numberFormat,

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { metricTableNames } from "./chart-source-members.ts";
 import { tile } from "./dashboard-tiles.ts";
 import { knownObject, setByServer } from "./known-members.ts";
-import { operation, timestamp, uuid, version } from "./operation.ts";
+import { operation, plainText, timestamp, uuid, version } from "./operation.ts";
 import { offsetMeta, offsetQuery, sourceId, tags, whereLanguage } from "./saved-searches.ts";
 
 const text = z.string().max(10_000);
@@ -44,7 +44,7 @@ const container = knownObject({
 });
 
 const members = {
-  name: z.string().min(1).max(1024),
+  name: plainText(1, 1024),
   tiles: z.array(tile).max(500),
   tags: tags.default([]),
   filters: z.array(filter).max(100).default([]),
@@ -87,7 +87,7 @@ export type DashboardBody = z.output<typeof dashboardBody>;
 export type DashboardRecord = z.output<typeof record>;
 
 const root = "/api/v2/dashboards";
-const one = { path: `${root}/{dashboardId}`, params: z.object({ dashboardId: z.string().min(1).max(100) }) };
+const one = { path: `${root}/{dashboardId}`, params: z.object({ dashboardId: plainText(1, 100) }) };
 const tag = "Dashboards";
 const data = z.object({ data: record });
 

@@ -1,7 +1,7 @@
 /** Saved searches (observability API), in the form of the HyperDX API. */
 import { z } from "zod";
 import { knownObject, setByServer } from "./known-members.ts";
-import { operation, timestamp, uuid, version } from "./operation.ts";
+import { operation, plainText, timestamp, uuid, version } from "./operation.ts";
 
 /** Query parameters of lists of the observability API. */
 export const offsetQuery = {
@@ -14,7 +14,7 @@ export const offsetMeta = z
   .object({ total: z.int().min(0).describe("Number of all objects"), limit: z.int(), offset: z.int() })
   .meta({ id: "PaginationMeta" });
 
-export const sourceId = z.string().min(1).max(100).describe("Id of a chart source");
+export const sourceId = plainText(1, 100).describe("Id of a chart source");
 export const whereLanguage = z.enum(["lucene", "sql"]);
 export const tags = z.array(z.string().max(32)).max(50);
 const text = z.string().max(10_000);
@@ -31,7 +31,7 @@ const filter = z.discriminatedUnion("type", [
 ]);
 
 const members = {
-  name: z.string().trim().min(1).max(1024),
+  name: plainText(1, 1024).trim().min(1),
   sourceId,
   select: text.default("").describe("As in a search; empty: the default of the source"),
   where: text.default("").describe("As in a search; empty selects all rows"),
@@ -51,7 +51,7 @@ export type SavedSearchBody = z.output<typeof savedSearchBody>;
 export type SavedSearchRecord = z.output<typeof record>;
 
 const root = "/api/v2/saved-searches";
-const one = { path: `${root}/{savedSearchId}`, params: z.object({ savedSearchId: z.string().min(1).max(100) }) };
+const one = { path: `${root}/{savedSearchId}`, params: z.object({ savedSearchId: plainText(1, 100) }) };
 const tag = "Saved searches";
 const data = z.object({ data: record });
 

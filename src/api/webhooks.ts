@@ -36,7 +36,7 @@ const queryParams = z
 const ownHeaders = ["host", "content-length", "transfer-encoding", "connection", "idempotency-key", "expect"];
 
 const shown = {
-  name: z.string().trim().min(1).max(1024).describe("Unique among the webhooks of the organization and service"),
+  name: plainText(1, 1024).trim().min(1).describe("Unique among the webhooks of the organization and service"),
   service: z.enum(webhookServices).describe("Form of the request"),
   description: z.string().max(2048).optional(),
   body: z
@@ -88,7 +88,7 @@ export type WebhookBody = z.output<typeof webhookBody>;
 export type WebhookRecord = z.output<typeof record>;
 
 const root = "/api/v2/webhooks";
-const one = { path: `${root}/{webhookId}`, params: z.object({ webhookId: z.string().min(1).max(100) }) };
+const one = { path: `${root}/{webhookId}`, params: z.object({ webhookId: plainText(1, 100) }) };
 const tag = "Webhooks";
 
 export const webhookOperations = {

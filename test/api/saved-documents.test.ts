@@ -111,6 +111,7 @@ test.each([
   [() => ({ name: "a", tiles: [{ ...at, containerId: "c", config: line() }] }), "tiles.0.containerId", "no container"],
   [() => ({ name: "a", tiles: [1, 2].map(() => ({ ...at, id: "t", config: line() })) }), "tiles", "twice"],
   [() => ({ tiles: [] }), "name", "required"],
+  [() => ({ name: "a\nb", tiles: [] }), "name", "control characters"],
 ])("a wrong dashboard is refused by the path of the mistake, and told by validate: %#", async (make, path, text) => {
   const body = make();
   const refused = await call("POST", "/dashboards", body);
