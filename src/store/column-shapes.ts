@@ -9,6 +9,8 @@ import { readStored, versioned } from "../sources/durable.ts";
 
 const text = z.string();
 
+const namePattern = z.object({ name: text, prefix: z.exactOptional(z.boolean()) });
+
 export const columnShapes = {
   serviceConnection: z.object({
     urls: z.array(text),
@@ -27,6 +29,19 @@ export const columnShapes = {
     to: z.exactOptional(text),
     origin: z.exactOptional(text),
     rowIds: z.exactOptional(z.array(text)),
+  }),
+  accessRights: z.object({
+    grants: z.array(
+      z.object({
+        privilege: text,
+        columns: z.exactOptional(z.array(text)),
+        database: z.exactOptional(namePattern),
+        table: z.exactOptional(namePattern),
+        object: z.exactOptional(text),
+        revoked: z.exactOptional(z.boolean()),
+      }),
+    ),
+    roles: z.array(text),
   }),
   queryEndpointRoles: z.array(z.enum(queryEndpointRoles)),
   queryEndpointKeys: z.array(text),

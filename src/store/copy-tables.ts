@@ -10,6 +10,7 @@ const byId = (name: string): Table => ({ name, key: ["id"] });
 export const storedTables: readonly Table[] = [
   ...["organizations", "api_keys", "access_tokens", "services"].map(byId),
   { name: "service_users", key: ["service_id", "name"] },
+  { name: "service_roles", key: ["service_id", "name"] },
   ...["pipes", "chart_sources", "backups", "restores", "leftovers", "console_sessions", "saved_objects"].map(byId),
   ...["pipe_error_requests", "service_moves", "webhooks", "alerts", "alert_notifications"].map(byId),
   { name: "alert_evaluations", key: ["alert_id", "window_end"] },

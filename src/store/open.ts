@@ -38,6 +38,7 @@ import { ServiceFactsStore } from "./service-facts.ts";
 import { ServiceMoveContents } from "./service-move-contents.ts";
 import { ServiceMoves } from "./service-moves.ts";
 import { ServiceStore } from "./services.ts";
+import { SqlAccessStore } from "./sql-access.ts";
 import { WebhookStore } from "./webhooks.ts";
 
 export type Stores = {
@@ -48,6 +49,7 @@ export type Stores = {
   readonly credentials: CredentialStore;
   readonly consoleSessions: ConsoleSessionStore;
   readonly services: ServiceStore;
+  readonly sqlAccess: SqlAccessStore;
   readonly connectionPasswords: ConnectionPasswords;
   readonly serviceMoves: ServiceMoves;
   readonly serviceMoveContents: ServiceMoveContents;
@@ -219,6 +221,7 @@ function storesOf(db: Database, dataDir: string, key: Buffer, leases: Leases): S
     credentials: new CredentialStore(db),
     consoleSessions: new ConsoleSessionStore(db),
     services: new ServiceStore(definitions, leases),
+    sqlAccess: new SqlAccessStore(definitions),
     connectionPasswords: new ConnectionPasswords(sealer),
     serviceMoves: new ServiceMoves(definitions),
     serviceMoveContents: new ServiceMoveContents(db),

@@ -13,7 +13,7 @@ import { allLeases, type Leases } from "./leases.ts";
 import { type Limit, type OrganizationLimits, requireRoom, reservedBy } from "./limits.ts";
 import { connectionOf, connectionValues, type NewServer, type ServiceConnection } from "./service-connections.ts";
 import { writeServiceState } from "./service-states.ts";
-import { allUsers, type ServiceUser, usersOf } from "./service-users.ts";
+import { readServiceUsers, type ServiceUser } from "./service-users.ts";
 import { type ExpectedVersions, requireChanged, versionCondition } from "./versions.ts";
 
 export type DesiredServiceState = "running" | "stopped" | "deleted";
@@ -288,15 +288,15 @@ export class ServiceStore {
   }
 
   async listUsers(serviceId: string): Promise<ServiceUser[]> {
-    return await usersOf(this.#db, serviceId);
+    return await readServiceUsers(this.#db, serviceId);
   }
 
   async listAllUsers(): Promise<ServiceUser[]> {
-    return await allUsers(this.#db);
+    return await readServiceUsers(this.#db);
   }
 
   /** Returns false when the user exists. Throws LIMIT_REACHED. */
-  async addUser(user: Omit<ServiceUser, "createdAt">, limit: Limit): Promise<boolean> {
+  async addUser(user: Omit<ServiceUser, "createdAt" | "rights">, limit: Limit): Promise<boolean> {
     return await this.#db.transaction(async (tx) => {
       const added = await tx.run(
         `INSERT INTO service_users (service_id, name, password_sha256, readonly, created_at) VALUES (?, ?, ?, ?, ?)

@@ -27,6 +27,7 @@ const whatToDo =
 const hashes = {
   "error requests replay": "3a332330a068",
   "column accessList": "77ff42b83341",
+  "column accessRights": "ae4c46f468f2",
   "column cloudMembers": "6e088685a908",
   "column errorSelection": "ac2868d8816b",
   "column queryEndpointKeys": "4e2bd3d7ee0e",
