@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type ClickHouseAddress, ClickHouseClient } from "../../src/clickhouse/client.ts";
-import { internalUser } from "../../src/engine/chdb/users.ts";
+import { type EngineRole, internalUser } from "../../src/engine/chdb/users.ts";
 import { freePort } from "../network/free-port.ts";
 
 const childFile = fileURLToPath(new URL("./bare-engine-child.ts", import.meta.url));
@@ -24,9 +24,9 @@ export class BareEngine implements AsyncDisposable {
   #port = 0;
 
   /** Its users are `default`, with the rights of full users, and `reader`. */
-  static async start(): Promise<BareEngine> {
+  static async start(roles: readonly EngineRole[] = []): Promise<BareEngine> {
     const engine = new BareEngine();
-    await engine.#start();
+    await engine.#start(roles);
     return engine;
   }
 
@@ -64,7 +64,7 @@ export class BareEngine implements AsyncDisposable {
     rmSync(this.dir, { recursive: true, force: true });
   }
 
-  async #start(): Promise<void> {
+  async #start(roles: readonly EngineRole[]): Promise<void> {
     this.#port = await freePort();
     const child = fork(childFile, { stdio: ["ignore", "ignore", "inherit", "ipc"], env: { HOME: this.dir } });
     this.#child = child;
@@ -81,6 +81,7 @@ export class BareEngine implements AsyncDisposable {
         { name: "default", readonly: false },
         { name: "reader", readonly: true },
       ],
+      roles,
       maxMemoryBytes: 2_000_000_000,
       maxQueries: 200,
       minFreeDiskBytes: 0,

@@ -208,7 +208,14 @@ const patchBody = z.strictObject({
 const sha256Base64 = z.string().regex(/^[A-Za-z0-9+/]{43}=$/, { error: "must be base64(sha256(password))" });
 
 export const userRecord = z
-  .object({ name: z.string(), readonly: z.boolean(), createdAt: timestamp })
+  .object({
+    name: z.string(),
+    readonly: z.boolean(),
+    restricted: z
+      .boolean()
+      .describe("True: the user was made by a statement, and has only the rights that were granted"),
+    createdAt: timestamp,
+  })
   .meta({ id: "ServiceUser" });
 
 const organization = z.object({ organizationId: uuid });

@@ -127,6 +127,7 @@ describe("login", () => {
     await fetch(url("/?a=1&user=reader&passw%6frd=&b=2"), { method: "POST", body: "x" });
     expect(seen[0]?.headers).toMatchObject({
       "x-millrace-readonly": "2",
+      "x-millrace-restricted": "0",
       "x-millrace-user": "reader",
       "x-clickhouse-format": "CSV",
     });

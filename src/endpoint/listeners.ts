@@ -44,6 +44,7 @@ async function gatewayServices({ services, isElsewhere, host }: Omit<Wanted, "on
         name: user.name,
         passwordSha256Hex: user.passwordSha256,
         readonly: user.readonly,
+        restricted: user.rights !== null,
       })),
     }));
 }

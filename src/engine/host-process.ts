@@ -12,7 +12,7 @@ import { childEnvironment } from "../lib/child-environment.ts";
 import { emptyFolder } from "../lib/files.ts";
 import type { Logger } from "../lib/logger.ts";
 import { processFile } from "../lib/program.ts";
-import type { EngineUser } from "./chdb/users.ts";
+import type { EngineRole, EngineUser } from "./chdb/users.ts";
 import type { DiskUse } from "./disk-quota.ts";
 
 export type EngineHostOptions = {
@@ -32,6 +32,7 @@ export type EngineHostOptions = {
    * Users that the engine knows by name (default: `default` alone). Others get the same rights under a stand-in's name.
    */
   readonly users?: readonly EngineUser[];
+  readonly roles?: readonly EngineRole[];
   readonly displayName?: string;
   /** The proxy for outgoing connections; without it the engine reaches no network. */
   readonly proxy?: { readonly port: number; readonly url: string };

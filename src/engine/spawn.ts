@@ -69,7 +69,7 @@ export async function spawnEngineHost(options: EngineHostOptions, standbys?: Sta
   const key = randomBytes(keyBytes).toString("hex");
   // Not in the arguments, which every process of the machine can read. A failed send ends the host.
   const users = options.users ?? [{ name: "default", readonly: false }];
-  child.send({ type: "start", key, users, disk: options.disk ?? {} }, () => {});
+  child.send({ type: "start", key, users, roles: options.roles ?? [], disk: options.disk ?? {} }, () => {});
   const problem = () => startProblem(tail(), reason, options.dataDir);
   const version = await ready(child, exited, problem, options.readyTimeoutMs ?? 60_000);
   return {

@@ -65,6 +65,7 @@ function openRooms(options: AppOptions, stores: LeasedStores, shutdown: Shutdown
     onAccessEvents: (serviceId, events) => {
       for (const counted of events) trail.add({ ...counted, event: auditEventOf(serviceId, counted.event) });
     },
+    usersKnown: () => endpoint.loop.passed(readyTimeoutMs),
     backupPathOf: (serviceId) => backups.backupLocation.stagingOf(serviceId),
     restorerFor: (serviceId) => backups.restorerFor(serviceId, signal),
   });

@@ -9,7 +9,7 @@ import { hostname } from "node:os";
 import { parseArgs } from "node:util";
 import { loadEngine } from "../engine/chdb/library.ts";
 import { startServer } from "../engine/chdb/server.ts";
-import type { EngineUser } from "../engine/chdb/users.ts";
+import type { EngineRole, EngineUser } from "../engine/chdb/users.ts";
 import { lockDirectory } from "../engine/directory-lock.ts";
 import type { DiskUse } from "../engine/disk-quota.ts";
 import { deferredLogger } from "../lib/deferred-logger.ts";
@@ -47,6 +47,7 @@ type Start = {
   readonly type: "start";
   readonly key: string;
   readonly users: readonly EngineUser[];
+  readonly roles: readonly EngineRole[];
   /** The last known disk use, so that the quota holds from the first statement. */
   readonly disk: DiskUse;
 };
@@ -54,7 +55,7 @@ type Start = {
 /** Known once the engine answers. */
 let flush: (() => Promise<unknown>) | undefined;
 
-async function main({ key, users, disk }: Start): Promise<void> {
+async function main({ key, users, roles, disk }: Start): Promise<void> {
   const dataDir = required("data-dir");
   const runDir = required("run-dir");
   const port = Number(required("port"));
@@ -66,6 +67,7 @@ async function main({ key, users, disk }: Start): Promise<void> {
     port,
     key,
     users,
+    roles,
     maxMemoryBytes: Number(required("max-memory-bytes")),
     maxQueries: Number(required("max-queries")),
     minFreeDiskBytes: Number(values["min-free-disk-bytes"]),

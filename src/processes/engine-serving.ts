@@ -4,6 +4,7 @@
  */
 import type { Socket } from "node:net";
 import { setDefaultHighWaterMark } from "node:stream";
+import { AccessChanges } from "../endpoint/handoff/access-changes.ts";
 import { listenForGateway } from "../endpoint/handoff/gateway-listener.ts";
 import type { FromHost, ToHost } from "../endpoint/handoff/messages.ts";
 import { HandoffReceiver } from "../endpoint/handoff/receiver.ts";
@@ -56,18 +57,21 @@ export async function serveClients(thread: ServerThread, options: ServingOptions
     logger.warn(forbidden, "a stored definition holds what is not available, and was taken out of use");
   }
   const disk = new DiskQuota(options.disk);
+  const access = new AccessChanges((message) => process.send?.(message, undefined, {}, () => {}));
   const queries = new QueryService({
     upstream: new Upstream(port),
     key,
     users,
     judge: statementJudge(guard),
     disk,
+    changeAccess: (change) => access.apply(change),
     kill: (user, queryId) => killQuery(client, user, queryId),
   });
   await listenForGateway({ port: options.forwardPort, key }, queries, logger);
   const receiver = new HandoffReceiver({ queries, logger, runDir });
   process.on("message", (message: ToHost, socket: Socket | undefined) => {
     if (message.type === "disk") disk.limitBytes = message.limitBytes ?? undefined;
+    else if (message.type === "accessChanged") access.onAnswer(message);
     else receiver.onMessage(message, socket);
   });
   process.send?.({ type: "ready", version });

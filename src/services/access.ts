@@ -3,6 +3,8 @@
  * activity until released. The reconciler publishes the live engines here.
  */
 
+import { setTimeout as delay } from "node:timers/promises";
+import { clickHouseException } from "../clickhouse/exception.ts";
 import type { EngineLease } from "../clickhouse/lease.ts";
 import type { AccessEvents } from "../endpoint/auth/events.ts";
 import type { HandoffSender } from "../endpoint/handoff/sender.ts";
@@ -13,11 +15,14 @@ import type { RunningEngine } from "./runtime.ts";
 
 export type ServiceLease = EngineLease<Pick<RunningEngine, "address" | "readerAddress" | "forwardAddress">>;
 
+type ChangeAccess = (serviceId: string, engine: RunningEngine, received: unknown) => Promise<void>;
+
 type Activity = { active: number; lastAt: number };
 
 const wakeTimeoutMs = 60_000;
 /** Pods are placed, volumes attached and images pulled. */
 const podsWakeTimeoutMs = 300_000;
+const releasePollMs = 50;
 /** Time for a request to arrive completely when an engine has read its first bytes before going idle. */
 const idleGraceMs = 1_000;
 
@@ -29,6 +34,9 @@ export class ServiceAccess {
   readonly #waiting = new Set<() => void>();
   #poke: () => void = () => {};
   #tell: (serviceId: string, events: AccessEvents) => void = () => {};
+  #changeAccess: ChangeAccess | undefined;
+  /** Services whose engine may not know the stored rights of users. */
+  readonly #outdated = new Set<string>();
 
   /** Without `nodes`, all engines belong to this process. */
   constructor(services: ServiceStore, nodes?: NodeFinder) {
@@ -46,10 +54,57 @@ export class ServiceAccess {
     this.#tell = tell;
   }
 
+  /** Sets what applies statements about users, roles and grants. */
+  onAccessChanges(change: ChangeAccess): void {
+    this.#changeAccess = change;
+  }
+
+  /** Marks the rights of the service's users as changed, until the reconciler finds that the engine knows them. */
+  rightsChanged(serviceId: string): void {
+    this.#outdated.add(serviceId);
+  }
+
+  mayBeOutdated(serviceId: string): boolean {
+    return this.#outdated.has(serviceId);
+  }
+
+  isUpToDate(serviceId: string): void {
+    this.#outdated.delete(serviceId);
+  }
+
+  /** Resolves when the engine is no longer in service. Rejects with a ClickHouseException after `timeoutMs`. */
+  async withdrawn(serviceId: string, engine: RunningEngine, timeoutMs: number): Promise<void> {
+    const deadline = Date.now() + timeoutMs;
+    const never = new AbortController().signal;
+    while (this.#engines.get(serviceId) === engine) {
+      const changed = this.#nextChange(never, deadline - Date.now());
+      try {
+        if (this.#engines.get(serviceId) === engine) await changed.happened;
+      } finally {
+        changed.cancel();
+      }
+      if (Date.now() >= deadline) {
+        const text = "The statement is stored, and takes effect when the engine has been restarted.";
+        throw clickHouseException("TIMEOUT_EXCEEDED", text);
+      }
+    }
+  }
+
+  /** Resolves when nobody of this process uses the service, or after `timeoutMs`. */
+  async released(serviceId: string, timeoutMs: number): Promise<void> {
+    const deadline = Date.now() + timeoutMs;
+    while ((this.#activity.get(serviceId)?.active ?? 0) > 0 && Date.now() < deadline) await delay(releasePollMs);
+  }
+
   /** Called by the reconciler when an engine answers. */
   publish(serviceId: string, engine: RunningEngine): void {
     this.#engines.set(serviceId, engine);
-    if (engine.handoff !== undefined) engine.handoff.onEvents = (events) => this.#tell(serviceId, events);
+    const { handoff } = engine;
+    if (handoff !== undefined) {
+      handoff.onEvents = (events) => this.#tell(serviceId, events);
+      const change = this.#changeAccess;
+      if (change !== undefined) handoff.onAccess = (received) => change(serviceId, engine, received);
+    }
     this.#activityOf(serviceId).lastAt = Date.now();
     this.notify();
   }
@@ -59,6 +114,7 @@ export class ServiceAccess {
     const last = this.lastActivityAt(serviceId);
     this.#engines.delete(serviceId);
     if (last !== undefined) this.#activityOf(serviceId).lastAt = last;
+    this.notify();
   }
 
   /**

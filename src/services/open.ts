@@ -1,9 +1,10 @@
 /** Opens the room of services: the runtime, the access to engines, and the reconciler with its loop. */
 
 import type { AcquireEngine } from "../clickhouse/lease.ts";
-import type { Config } from "../config.ts";
+import { type Config, organizationLimits } from "../config.ts";
 import type { AccessEvents } from "../endpoint/auth/events.ts";
 import { ServicePorts } from "../endpoint/service-ports.ts";
+import type { EngineUser } from "../engine/chdb/users.ts";
 import type { Logger } from "../lib/logger.ts";
 import { Loop } from "../lib/loop.ts";
 import { parsePortRange } from "../lib/port-range.ts";
@@ -11,7 +12,9 @@ import type { OutgoingPolicy } from "../outgoing/policy.ts";
 import type { EgressProxy } from "../outgoing/proxy.ts";
 import type { LeasedStores } from "../store/open.ts";
 import type { ServiceConnection } from "../store/service-connections.ts";
+import type { ServiceUser } from "../store/service-users.ts";
 import { ServiceAccess } from "./access.ts";
+import { changeServiceAccess } from "./access-changes.ts";
 import { ServiceDisks } from "./disks.ts";
 import { engineLeases } from "./engine-leases.ts";
 import { EngineMetrics } from "./engine-metrics.ts";
@@ -47,6 +50,8 @@ export type ServicesOptions = {
   readonly policy: OutgoingPolicy;
   /** Called for logins and refusals of running engines. */
   readonly onAccessEvents: (serviceId: string, events: AccessEvents) => void;
+  /** Resolves when the endpoint knows the stored users of services. */
+  readonly usersKnown: () => Promise<void>;
   /** The only folder in which a service's engine may read and write backups. */
   readonly backupPathOf: (serviceId: string) => string;
   /** Restores a new service's data before it serves; undefined when there is nothing to restore. */
@@ -103,6 +108,11 @@ export function openServices(options: ServicesOptions): Services {
   const everyMs = Math.min(1_000, idleMinuteMs);
   const loop = new Loop({ name: "services", everyMs, logger, body: () => reconciler.pass() });
   access.onWakeWanted(() => loop.poke());
+  const changing = {
+    ...{ sqlAccess: options.stores.sqlAccess, access, limit: organizationLimits(config).users, logger },
+    ...{ usersKnown: options.usersKnown, poke: () => loop.poke() },
+  };
+  access.onAccessChanges((serviceId, engine, change) => changeServiceAccess(changing, serviceId, engine, change));
   const metrics = new EngineMetrics(() => access.engines());
   const metricsLoop = openMetricsLoop(options, metrics, disks);
   const inventoryLoop = new Loop({
@@ -223,11 +233,17 @@ function embeddedRuntime(options: ServicesOptions, disks: ServiceDisks) {
     minFreeDiskBytes: config.minFreeDiskGb * 2 ** 30,
     standbyEngines: config.standbyEngines,
     proxy,
-    usersOf: async (serviceId) =>
-      (await stores.services.listUsers(serviceId)).map((user) => ({ name: user.name, readonly: user.readonly })),
+    usersOf: async (serviceId) => ({
+      users: (await stores.services.listUsers(serviceId)).map(engineUserOf),
+      roles: await stores.sqlAccess.rolesOf(serviceId),
+    }),
     backupPathOf,
     isMoving: (serviceId) => stores.serviceMoves.isOpen(serviceId),
     disks,
     logger,
   });
+}
+
+function engineUserOf({ name, readonly, rights }: ServiceUser): EngineUser {
+  return { name, readonly, ...(rights === null ? {} : { rights }) };
 }

@@ -24,6 +24,7 @@ class FakeRuntime implements ServiceRuntime {
   failure = new Error("no such binary");
   /** Of the running engine. */
   isCurrent = true;
+  knowsRights = true;
   diskLimit: number | undefined;
   die: (how: string) => void = () => {};
   halts: string[] = [];
@@ -38,6 +39,7 @@ class FakeRuntime implements ServiceRuntime {
     }
     this.live += 1;
     this.isCurrent = true;
+    this.knowsRights = true;
     const ended = new Promise<string>((resolve) => {
       this.die = resolve;
     });
@@ -50,6 +52,7 @@ class FakeRuntime implements ServiceRuntime {
       process: { pid: 1, memoryGb: 1 },
       readerAddress: address,
       isCurrent: async () => this.isCurrent,
+      knowsRights: async () => this.knowsRights,
       forwardAddress: { port: this.starts, key: "k" },
       version: "1.2",
       limitDisk: (bytes) => {
@@ -166,6 +169,22 @@ describe("services reconciler", () => {
     }
     await s.until("running");
     expect(s.runtime.live).toBe(1);
+  });
+
+  test("an engine that does not know the rights of users is replaced at once, and later queries wait for the next one", async () => {
+    await s.until("running");
+    const engine = s.access.engines().get(s.id) as RunningEngine;
+    s.runtime.knowsRights = false;
+    await s.reconciler.pass();
+    expect(s.runtime.starts).toBe(1);
+    s.access.rightsChanged(s.id);
+    await s.reconciler.pass();
+    await s.access.withdrawn(s.id, engine, 60_000);
+    const waiting = s.access.acquire(s.id, signal);
+    (await waiting).release();
+    expect(s.runtime.starts).toBe(2);
+    await s.until("running");
+    expect([s.access.mayBeOutdated(s.id), s.runtime.starts, s.runtime.live]).toEqual([false, 2, 1]);
   });
 
   test("an engine that dies is started again at once, and a waiting query gets the new one", async () => {

@@ -17,6 +17,9 @@ import { type Transition, Transitions, unwatched } from "./transitions.ts";
 /** An engine without queries for this long may be restarted. */
 const quietMs = 10_000;
 
+/** How long statements may go on when the rights of users have changed. */
+const reloadGraceMs = 10_000;
+
 export type ReconcilerOptions = {
   readonly services: ServiceStore;
   readonly runtime: ServiceRuntime;
@@ -26,7 +29,7 @@ export type ReconcilerOptions = {
   readonly poke: () => void;
   /** True while an engine does background work (merges), which delays idling. */
   readonly isBusy: (engine: RunningEngine) => Promise<boolean>;
-  /** Awaited before an engine is stopped that will not run again at once. Never rejects. */
+  /** Awaited before an engine is stopped, except for a restart after a moment without queries. Never rejects. */
   readonly beforeStop: (serviceId: string, engine: RunningEngine) => Promise<void>;
   /** The services whose states this process writes; default: all. */
   readonly leases?: Leases;
@@ -169,11 +172,21 @@ export class ServicesReconciler {
     engine.limitDisk(diskLimitBytes(row));
     if (row.idleScaling && this.#idleDue(row)) {
       this.#tasks.run(row.id, () => this.#idle(row, engine));
+    } else if (await this.#mustReload(row, engine)) {
+      this.#tasks.run(row.id, () => this.#reload(row, engine));
     } else if (row.runtime !== "embedded") {
       if (!(await engine.isCurrent(row))) this.#tasks.run(row.id, () => this.#reconnect(row, engine));
     } else if (this.#unusedFor(row, quietMs) && !(await engine.isCurrent(row))) {
       this.#tasks.run(row.id, () => this.#renew(row, engine));
     }
+  }
+
+  async #mustReload({ id }: Service, engine: RunningEngine): Promise<boolean> {
+    const { access } = this.#options;
+    if (!access.mayBeOutdated(id)) return false;
+    if ((await engine.knowsRights?.(id)) === false) return true;
+    access.isUpToDate(id);
+    return false;
   }
 
   #unusedFor(row: Service, ms: number): boolean {
@@ -279,6 +292,17 @@ export class ServicesReconciler {
    */
   async #renew(row: Service, engine: RunningEngine): Promise<void> {
     if (!(await this.#options.access.withdrawUnused(row.id, quietMs))) return;
+    if (this.#hasDied(row.id, engine)) return;
+    await this.#end(row.id, engine);
+    await this.#start(row);
+  }
+
+  /** The rights of users hold for every later statement: those that arrive meanwhile wait for the new engine. */
+  async #reload(row: Service, engine: RunningEngine): Promise<void> {
+    const drained = engine.handoff?.drain({ graceMs: reloadGraceMs }).catch(() => {});
+    this.#options.access.withdraw(row.id);
+    await Promise.all([drained, this.#options.access.released(row.id, reloadGraceMs)]);
+    await this.#options.beforeStop(row.id, engine);
     if (this.#hasDied(row.id, engine)) return;
     await this.#end(row.id, engine);
     await this.#start(row);

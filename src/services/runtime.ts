@@ -20,6 +20,8 @@ export type RunningEngine = {
   readonly readerAddress: ClickHouseAddress;
   /** False when users, memory or connection of the service differ from those at its start: then it is restarted. */
   readonly isCurrent: (service: Service) => Promise<boolean>;
+  /** False when statements have changed rights of users since its start: then it is restarted without waiting. */
+  readonly knowsRights?: (serviceId: string) => Promise<boolean>;
   /** For requests that the gateway forwards. */
   readonly forwardAddress: ForwardAddress;
   readonly version: string;

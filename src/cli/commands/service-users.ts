@@ -20,7 +20,10 @@ export function addServiceUsers(command: Command, shell: Shell): void {
         found,
         [
           { title: "NAME", value: ({ name }) => name },
-          { title: "ACCESS", value: ({ readonly }) => (readonly ? "read only" : "full") },
+          {
+            title: "ACCESS",
+            value: ({ readonly, restricted }) => (restricted ? "granted" : readonly ? "read only" : "full"),
+          },
           { title: "AGE", value: ({ createdAt }) => age(createdAt), right: true },
         ],
         "There is no user.",

@@ -9,6 +9,8 @@ export type DatabaseUser = {
   /** SHA-256 of the password, lower-case hex. An empty password is the hash of the empty string. */
   readonly passwordSha256Hex: string;
   readonly readonly: boolean;
+  /** True for a user who has only the rights that statements have granted. */
+  readonly restricted?: boolean;
 };
 
 export type LoginCredentials = {

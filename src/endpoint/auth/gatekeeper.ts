@@ -27,6 +27,8 @@ export type EndpointAccess = {
 export type DatabasePrincipal = {
   readonly user: string;
   readonly readonly: 0 | 2;
+  /** True for a user who has only the rights that statements have granted. */
+  readonly restricted: boolean;
   /** Of the client; for the engine's log. */
   readonly address: string;
 };
@@ -103,7 +105,8 @@ export class Gatekeeper {
       if (refusals.has(code)) this.#onEvent({ type: "statement_refused", user: user.name, address, detail });
     };
     try {
-      await this.#handler(message, response, url, { user: user.name, readonly: user.readonly ? 2 : 0, address });
+      const rights = { readonly: user.readonly ? 2 : 0, restricted: user.restricted === true } as const;
+      await this.#handler(message, response, url, { user: user.name, ...rights, address });
     } catch (error) {
       if (error instanceof ClickHouseException) refused(error.code, error.message);
       throw error;

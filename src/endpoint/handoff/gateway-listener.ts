@@ -62,5 +62,6 @@ async function serve(message: IncomingMessage, response: ServerResponse, queries
 function principalOf({ headers }: IncomingMessage): DatabasePrincipal {
   const user = decodeURIComponent(String(headers["x-millrace-user"]));
   const address = String(headers["x-millrace-address"] ?? "");
-  return { user, readonly: headers["x-millrace-readonly"] === "0" ? 0 : 2, address };
+  const restricted = headers["x-millrace-restricted"] !== "0";
+  return { user, readonly: headers["x-millrace-readonly"] === "0" ? 0 : 2, restricted, address };
 }

@@ -1,5 +1,6 @@
 /** Messages between control plane and engine host: about handed-over connections, and about disk. */
 
+import type { AccessChange } from "../../clickhouse/access-change.ts";
 import type { AccessEvents } from "../auth/events.ts";
 import type { EndpointAccess } from "../auth/gatekeeper.ts";
 
@@ -15,7 +16,11 @@ export type ToHost =
   /** See `HandoffSender.drain`. Answered with `drained`. */
   | { readonly type: "drain"; readonly id: number; readonly graceMs: number; readonly unusedForMs?: number }
   /** The disk limit of the service from now on; null: no limit. */
-  | { readonly type: "disk"; readonly limitBytes: number | null };
+  | { readonly type: "disk"; readonly limitBytes: number | null }
+  /** The answer to `access`, with the error for the client. */
+  | { readonly type: "accessChanged"; readonly id: number; readonly error?: AccessError };
+
+export type AccessError = { readonly code: number; readonly codeName: string; readonly message: string };
 
 export type FromHost =
   | { readonly type: "admitted"; readonly id: number }
@@ -27,6 +32,8 @@ export type FromHost =
   | { readonly type: "drained"; readonly id: number; readonly unused: boolean }
   /** Logins and refusals of the last second. */
   | { readonly type: "events"; readonly events: AccessEvents }
+  /** A statement about users, roles or grants, by the service's administrator. Answered with `accessChanged`. */
+  | { readonly type: "access"; readonly id: number; readonly change: AccessChange }
   /** Queries running on these connections, and when the last one began or ended (milliseconds since 1970). */
   | ({ readonly type: "activity" } & Activity)
   /** Bytes that the service's tables use on disk, every few seconds. */

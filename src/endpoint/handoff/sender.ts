@@ -6,10 +6,12 @@
  */
 import type { ChildProcess } from "node:child_process";
 import type { Socket } from "node:net";
+import { ClickHouseException, clickHouseException } from "../../clickhouse/exception.ts";
+import { AppError } from "../../lib/errors.ts";
 import type { AccessEvents } from "../auth/events.ts";
 import type { EndpointAccess } from "../auth/gatekeeper.ts";
 import { BusyMarksReader } from "./busy-marks.ts";
-import { type Activity, type FromHost, maxConnections, type ToHost } from "./messages.ts";
+import { type AccessError, type Activity, type FromHost, maxConnections, type ToHost } from "./messages.ts";
 import { StatementMarksReader } from "./statement-marks.ts";
 
 const answerTimeoutMs = 5_000;
@@ -31,6 +33,10 @@ export class HandoffSender {
   #activity: Activity = { running: 0, lastAt: 0 };
   /** Receives logins and refusals of the host, once a second. */
   onEvents: (events: AccessEvents) => void = () => {};
+  /** Applies statements about users, roles and grants. Rejects with the exception for the client. */
+  onAccess: (change: unknown) => Promise<void> = async () => {
+    throw clickHouseException("NETWORK_ERROR", "The service is being started or stopped: repeat the statement.");
+  };
 
   /** `runDir` is the host's run directory. */
   constructor(child: ChildProcess, runDir: string) {
@@ -129,6 +135,7 @@ export class HandoffSender {
   #onMessage(message: FromHost): void {
     if (message.type === "activity") this.#activity = { running: message.running, lastAt: message.lastAt };
     else if (message.type === "events") this.onEvents(message.events);
+    else if (message.type === "access") void this.#changeAccess(message.id, message.change);
     else if (message.type === "admitted") this.#calls.get(message.id)?.(true);
     else if (message.type === "drained") this.#calls.get(message.id)?.(message.unused);
     else if (message.type === "released") this.#takeBack(message.id);
@@ -137,6 +144,15 @@ export class HandoffSender {
       const held = this.#held.get(message.id);
       if (held !== undefined) held.taken = true;
     }
+  }
+
+  async #changeAccess(id: number, change: unknown): Promise<void> {
+    const error = await this.onAccess(change).then(
+      () => undefined,
+      (reason: unknown) => accessErrorOf(reason),
+    );
+    const answer: ToHost = { type: "accessChanged", id, ...(error === undefined ? {} : { error }) };
+    if (!this.#ended && this.#child.connected) this.#child.send(answer, () => {});
   }
 
   #takeBack(id: number): void {
@@ -169,4 +185,13 @@ export class HandoffSender {
     this.#marks?.close();
     this.#statements?.close();
   }
+}
+
+/** Private details stay here. */
+function accessErrorOf(reason: unknown): AccessError {
+  const shown =
+    reason instanceof ClickHouseException
+      ? reason
+      : clickHouseException("BAD_ARGUMENTS", reason instanceof AppError ? reason.message : "The statement failed.");
+  return { code: shown.code, codeName: shown.codeName, message: shown.message };
 }

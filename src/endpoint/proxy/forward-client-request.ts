@@ -10,6 +10,7 @@ export type ForwardTarget = {
   readonly key: string;
   readonly user: string;
   readonly readonly: 0 | 2;
+  readonly restricted: boolean;
   readonly address: string;
 };
 
@@ -55,6 +56,7 @@ function requestHeaders(message: IncomingMessage, to: ForwardTarget): Record<str
   headers["x-millrace-key"] = to.key;
   headers["x-millrace-user"] = encodeURIComponent(to.user);
   headers["x-millrace-readonly"] = String(to.readonly);
+  headers["x-millrace-restricted"] = to.restricted ? "1" : "0";
   headers["x-millrace-address"] = to.address;
   return headers;
 }

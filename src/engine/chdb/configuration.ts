@@ -3,7 +3,7 @@
  */
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type EngineUser, usersXml } from "./users.ts";
+import { type EngineRole, type EngineUser, usersXml } from "./users.ts";
 import { element, xml } from "./xml.ts";
 
 export type EngineConfiguration = {
@@ -13,6 +13,7 @@ export type EngineConfiguration = {
   /** A request without this key in `X-ClickHouse-Key` is answered with 404. */
   readonly key: string;
   readonly users: readonly EngineUser[];
+  readonly roles: readonly EngineRole[];
   /** Limit of everything that the engine allocates; queries above it fail and the process continues. */
   readonly maxMemoryBytes: number;
   /** Free bytes of the disk below which inserts and temporary data are refused. */
@@ -54,7 +55,8 @@ export function writeConfiguration(dir: string, configuration: EngineConfigurati
   const server = join(dir, "engine.xml");
   const { key, maxMemoryBytes, minFreeDiskBytes } = configuration;
   const maxQueryBytes = Math.floor(maxMemoryBytes * queryShare);
-  writeFileSync(users, usersXml({ users: configuration.users, key, maxQueryBytes, minFreeDiskBytes }), { mode: 0o600 });
+  const access = { users: configuration.users, roles: configuration.roles };
+  writeFileSync(users, usersXml({ ...access, key, maxQueryBytes, minFreeDiskBytes }), { mode: 0o600 });
   writeFileSync(server, serverXml(dir, users, configuration), { mode: 0o600 });
   return server;
 }

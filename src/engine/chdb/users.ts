@@ -2,24 +2,44 @@
  * The engine's users and their grants: the engine's own access control, as an allow-list. The engine refuses whatever
  * is not granted here. It reads this file once, at start.
  */
+import { createHash } from "node:crypto";
+import { type AccessRights, noRights } from "../../clickhouse/access-change.ts";
 import { maxStatementBytes } from "../sql/limits.ts";
+import { grantStatements } from "./grants.ts";
 import { element, xml } from "./xml.ts";
 
-export type EngineUser = { readonly name: string; readonly readonly: boolean };
+export type EngineUser = {
+  readonly name: string;
+  readonly readonly: boolean;
+  /** Of a user who has only what was granted. */
+  readonly rights?: AccessRights;
+};
+
+export type EngineRole = { readonly name: string; readonly rights: AccessRights };
+
+/** Who runs a statement, as the login knows it. */
+export type StatementUser = { readonly user: string; readonly readonly: number; readonly restricted: boolean };
 
 /** The user of the control plane, pipe workers, backups and charts. */
 export const internalUser = "millrace-internal";
 /** Stand-ins for users created after the engine's start, whose names it does not know. */
 const writerUser = "millrace-writer";
 export const readerUser = "millrace-reader";
+/** Stand-in without any right, for a user whose grants the engine does not know yet. */
+const strangerUser = "millrace-stranger";
 
 /** Names that are valid XML element names and differ from those of our own users. */
 const plainName = /^[A-Za-z_][A-Za-z0-9_-]*$/;
 
 /** The engine's user for an authenticated principal; `known` are the users that this engine was started with. */
-export function engineUserOf(known: readonly EngineUser[], name: string, readonly: boolean): string {
-  const same = known.some((user) => user.name === name && user.readonly === readonly);
-  return same && hasOwnName(name) ? name : readonly ? readerUser : writerUser;
+export function engineUserOf(
+  known: readonly EngineUser[],
+  { user: name, readonly, restricted }: StatementUser,
+): string {
+  const same = known.find((user) => user.name === name && (user.rights !== undefined) === restricted);
+  if (restricted) return same !== undefined && hasOwnName(name) ? name : strangerUser;
+  const isReader = readonly > 0;
+  return same?.readonly === isReader && hasOwnName(name) ? name : isReader ? readerUser : writerUser;
 }
 
 function hasOwnName(name: string): boolean {
@@ -44,7 +64,8 @@ const writerGrants = [
 /**
  * Engines of tables and databases that keep their data in the data directory or in object storage, and execute nothing.
  */
-const tableEngines = `MergeTree ReplacingMergeTree SummingMergeTree AggregatingMergeTree CollapsingMergeTree
+export const tableEngines: readonly string[] =
+  `MergeTree ReplacingMergeTree SummingMergeTree AggregatingMergeTree CollapsingMergeTree
   VersionedCollapsingMergeTree CoalescingMergeTree GraphiteMergeTree Memory Null Set Join Log TinyLog StripeLog Buffer
   Merge View MaterializedView WindowView Alias Dictionary GenerateRandom TimeSeries S3 GCS COSN OSS
   Iceberg IcebergS3 DeltaLake DeltaLakeS3 Hudi Atomic`.split(/\s+/);
@@ -53,6 +74,11 @@ const readerGrants = [
   "SELECT, SHOW DATABASES, SHOW TABLES, SHOW COLUMNS, SHOW DICTIONARIES, dictGet ON *.*",
   "READ ON S3",
 ] as const;
+
+/** The user `default` manages users and roles by statements, and reads them. */
+const administratorGrants = "SHOW USERS, SHOW ROLES ON *.*";
+/** For the statement that opens the engine's HTTP interface, which the local session runs. */
+const localGrants = "GRANT SYSTEM LISTEN ON *.*";
 
 const allWriterGrants = [...writerGrants, ...tableEngines.map((name) => `TABLE ENGINE ON ${name}`)];
 
@@ -91,6 +117,7 @@ const diskSettings = ["min_free_disk_bytes_to_perform_insert", "min_free_disk_sp
 
 export type UsersOptions = {
   readonly users: readonly EngineUser[];
+  readonly roles: readonly EngineRole[];
   /** The key that the internal user and the query service send; it is known to nobody else. */
   readonly key: string;
   /** Memory limit of one query, in bytes. */
@@ -100,7 +127,7 @@ export type UsersOptions = {
 };
 
 /** The text of `users.xml`. */
-export function usersXml({ users, key, maxQueryBytes, minFreeDiskBytes }: UsersOptions): string {
+export function usersXml({ users, roles, key, maxQueryBytes, minFreeDiskBytes }: UsersOptions): string {
   const base = baseSettings(maxQueryBytes, minFreeDiskBytes);
   const own = users.filter(({ name }) => hasOwnName(name) && name !== "default");
   const isReader = users.find(({ name }) => name === "default")?.readonly === true;
@@ -112,46 +139,86 @@ export function usersXml({ users, key, maxQueryBytes, minFreeDiskBytes }: UsersO
       element("internal", settings(base)),
     ]),
     element("users", [
-      user(internalUser, "internal", key, undefined),
+      user({ name: internalUser, profile: "internal" }, key),
       // The engine's local session is `default` and has no password. A network connection needs the key.
-      user("default", isReader ? "readonly" : "default", undefined, [
-        ...(isReader ? readerGrants : allWriterGrants),
-        "SYSTEM LISTEN ON *.*",
-      ]),
-      ...[...own, { name: writerUser, readonly: false }, { name: readerUser, readonly: true }].map((one) =>
-        user(one.name, one.readonly ? "readonly" : "default", key, one.readonly ? readerGrants : allWriterGrants),
-      ),
+      user({
+        ...{ name: "default", profile: isReader ? "readonly" : "default", sees: isReader ? "own" : "clients" },
+        grants: [...grantsOf(isReader ? readerGrants : [...allWriterGrants, administratorGrants]), localGrants],
+      }),
+      ...[...own, { name: writerUser, readonly: false }, { name: readerUser, readonly: true }]
+        .concat({ name: strangerUser, readonly: false, rights: noRights })
+        .map((one) => user(clientOf(one), key)),
     ]),
+    element(
+      "roles",
+      roles.map(({ name, rights }) => element(name, [grantsElement(restrictedGrants(rights))])),
+    ),
     element("quotas", [element("default", [])]),
   ]);
 }
 
-function user(name: string, profile: string, key: string | undefined, grants: readonly string[] | undefined): string {
-  const granted = grants && [
-    ...grants.map((list) => `GRANT ${list}`),
-    ...ownDatabases.map((database) => `REVOKE ${changes} ON ${database}.*`),
-  ];
+type FileUser = {
+  readonly name: string;
+  readonly profile: "default" | "readonly" | "internal";
+  /** Undefined: all rights. */
+  readonly grants?: readonly string[];
+  /** Whose queries and grants it sees: its own, or those of all clients; undefined: those of this program too. */
+  readonly sees?: "own" | "clients";
+};
+
+function clientOf({ name, readonly, rights }: EngineUser): FileUser {
+  if (rights !== undefined) return { name, profile: "default", grants: restrictedGrants(rights), sees: "own" };
+  if (readonly) return { name, profile: "readonly", grants: grantsOf(readerGrants), sees: "own" };
+  return { name, profile: "default", grants: grantsOf(allWriterGrants), sees: "clients" };
+}
+
+/** Without a key the user has no password. */
+function user({ name, profile, grants, sees }: FileUser, key?: string): string {
   return element(name, [
-    key === undefined ? "<no_password/>" : element("password", [xml(key)]),
+    // Of the key and not of the user's password, which the login has checked.
+    key === undefined ? "<no_password/>" : element("password_sha256_hex", [sha256(key)]),
     element("profile", [profile]),
     element("quota", ["default"]),
     element("networks", [element("ip", ["127.0.0.1"])]),
-    ...(grants === undefined ? [] : [visibleQueries(name, profile === "readonly")]),
-    ...(granted === undefined
-      ? []
-      : [
-          element(
-            "grants",
-            granted.map((query) => element("query", [xml(query)])),
-          ),
-        ]),
+    ...(sees === undefined ? [] : [visibleRows(name, sees)]),
+    ...(grants === undefined ? [] : [grantsElement(grants)]),
   ]);
 }
 
-/** Whose queries a user sees: a read-only user its own, others all except those of this program. */
-function visibleQueries(name: string, own: boolean): string {
-  const filter = own ? `user = '${name}'` : `user NOT IN ('', '${internalUser}')`;
-  const tables = ["processes", "query_log"].map((table) => element(table, [element("filter", [xml(filter)])]));
+function grantsOf(lists: readonly string[]): string[] {
+  return withoutOwnDatabases(lists.map((list) => `GRANT ${list}`));
+}
+
+function restrictedGrants(rights: AccessRights): string[] {
+  return withoutOwnDatabases(grantStatements(rights));
+}
+
+function withoutOwnDatabases(statements: readonly string[]): string[] {
+  return [...statements, ...ownDatabases.map((database) => `REVOKE ${changes} ON ${database}.*`)];
+}
+
+function grantsElement(statements: readonly string[]): string {
+  return element(
+    "grants",
+    statements.map((query) => element("query", [xml(query)])),
+  );
+}
+
+/** Hides queries, users and grants: those of other clients from some users, and our own from all. */
+function visibleRows(name: string, sees: "own" | "clients"): string {
+  const users = (column: string) =>
+    sees === "own" ? `${column} = '${name}'` : `NOT startsWith(ifNull(${column}, ''), 'millrace-')`;
+  const queries = sees === "own" ? users("user") : `user NOT IN ('', '${internalUser}')`;
+  const filters: Readonly<Record<string, string>> = {
+    processes: queries,
+    query_log: queries,
+    users: users("name"),
+    grants: users("user_name"),
+    role_grants: users("user_name"),
+    // Limits of the service, which are not of anybody's making.
+    settings_profile_elements: "0",
+  };
+  const tables = Object.entries(filters).map(([table, filter]) => element(table, [element("filter", [xml(filter)])]));
   return element("databases", [element("system", tables)]);
 }
 
@@ -192,4 +259,8 @@ function constraints(base: Readonly<Record<string, string>>): string {
 
 function settings(values: Readonly<Record<string, string>>): string[] {
   return Object.entries(values).map(([name, value]) => element(name, [xml(value)]));
+}
+
+function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
 }

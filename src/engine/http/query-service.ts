@@ -4,6 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AccessChange } from "../../clickhouse/access-change.ts";
 import { ClickHouseException, clickHouseException } from "../../clickhouse/exception.ts";
 import type { DatabasePrincipal } from "../../endpoint/auth/gatekeeper.ts";
 import { passedHeadersOf } from "../../endpoint/handoff/passed-headers.ts";
@@ -31,6 +32,8 @@ export type QueryVerdict = {
   readonly valuesMayCompute: boolean;
   /** True when the statement needs more disk. */
   readonly takesDisk: boolean;
+  /** What a statement about users, roles or grants changes; such a statement is not run by the engine. */
+  readonly access: AccessChange | undefined;
 };
 
 export type Judge = {
@@ -57,6 +60,11 @@ export type QueryServiceOptions = {
   readonly judge: Judge;
   /** Checked before a statement that needs more disk. */
   readonly disk: Pick<DiskQuota, "isFull" | "requireRoom">;
+  /**
+   * Applies a statement about users, roles or grants. Resolves when later statements of clients have the new rights;
+   * rejects with the exception for the client.
+   */
+  readonly changeAccess: (change: AccessChange) => Promise<void>;
   /** Cancels a query whose client has disconnected. Never rejects. */
   readonly kill: (user: string, queryId: string) => Promise<void>;
 };
@@ -78,7 +86,13 @@ export class QueryService implements QueryServer {
     const parameters = withQueryId(readParameters((message.url ?? "").split("?").slice(1).join("?")));
     const incoming = await readIncomingQuery(message, parameters, (text) => this.#options.judge.hasData(text));
     onStatement?.(incoming.text);
-    const { valuesMayCompute, takesDisk } = await this.#judge(message, incoming, principal);
+    const { valuesMayCompute, takesDisk, access } = await this.#judge(message, incoming, principal);
+    if (access !== undefined) {
+      requireAdministrator(principal);
+      await this.#options.changeAccess(access);
+      answerEmpty(response, queryIdOf(parameters));
+      return;
+    }
     if (takesDisk) this.#options.disk.requireRoom();
     await this.#pass(message, response, principal, incoming, valuesMayCompute, signal);
   }
@@ -104,7 +118,7 @@ export class QueryService implements QueryServer {
     signal: AbortSignal,
   ): Promise<void> {
     const { upstream, key, users, kill } = this.#options;
-    const user = engineUserOf(users, principal.user, principal.readonly > 0);
+    const user = engineUserOf(users, principal);
     const parameters = this.#onward(forwarded.parameters, principal, user, valuesMayCompute);
     // Otherwise a dropped table keeps its disk for minutes, so that it can be undropped.
     if (this.#options.disk.isFull) parameters.push([waitForDrop, "1"]);
@@ -153,6 +167,22 @@ export class QueryService implements QueryServer {
     if (valuesMayCompute) for (const name of expressionSettings) kept.push([name, "1"]);
     return kept;
   }
+}
+
+/** Only the user that every service has: users that it makes cannot make others. */
+function requireAdministrator({ user, readonly }: DatabasePrincipal): void {
+  if (user === "default" && readonly === 0) return;
+  throw clickHouseException("ACCESS_DENIED", "Only the user default manages users, roles and grants by statements.");
+}
+
+function answerEmpty(response: ServerResponse, queryId: string): void {
+  response.writeHead(200, {
+    "Content-Type": "text/tab-separated-values; charset=UTF-8",
+    "Content-Length": "0",
+    "X-ClickHouse-Query-Id": queryId.replace(/[^\x20-\x7e]/g, "?"),
+    "X-ClickHouse-Summary": JSON.stringify({ read_rows: "0", read_bytes: "0", written_rows: "0", written_bytes: "0" }),
+  });
+  response.end();
 }
 
 /** Every query gets an id, so that it can be cancelled when its client disconnects. */

@@ -82,6 +82,56 @@ async function guarded(statement: string, asking: Asking = {}): Promise<void> {
 const dictionary = (source: string) =>
   `CREATE OR REPLACE DICTIONARY rx (k UInt64, v String) PRIMARY KEY k SOURCE(${source}) LAYOUT(FLAT()) LIFETIME(0)`;
 
+describe("statements about users, roles and grants", () => {
+  const judged = async (sql: string) =>
+    await guard.judge({
+      text: Buffer.from(sql),
+      complete: true,
+      params: [],
+      settings: [],
+      readonly: false,
+      get: false,
+    });
+
+  test("are read as the engine reads them, and are of a kind of their own", async () => {
+    const sql = "/* a */ grant Select(`a\\`b`, c), insert on `d b`.t, update on pre*.* to u, `v-w` -- TO default";
+    const on = { database: { name: "d b" }, table: { name: "t" } };
+    expect(await judged(sql)).toMatchObject({
+      kind: "access",
+      access: {
+        ...{ type: "grant", names: ["u", "v-w"] },
+        privileges: [
+          { privilege: "SELECT", columns: ["a`b", "c"], ...on },
+          { privilege: "INSERT", ...on },
+          { privilege: "ALTER UPDATE", database: { name: "pre", prefix: true } },
+        ],
+      },
+    });
+  });
+
+  test.each([
+    ["a second statement", "CREATE ROLE r; DROP TABLE t"],
+    ["one in parallel", "CREATE ROLE r PARALLEL WITH DROP TABLE t"],
+    ["the user default, quoted", "GRANT SELECT ON *.* TO `def\\x61ult`"],
+    ["our own users", "CREATE USER `millrace-internal` IDENTIFIED BY 'x'"],
+    ["markup in a name", "CREATE USER `a><b` IDENTIFIED BY 'x'"],
+    ["markup in a role", "CREATE ROLE `</roles>`"],
+    ["a file to read", "GRANT READ ON FILE TO u"],
+    ["a file to read among others", "GRANT SELECT, FILE ON *.* TO u"],
+    ["every privilege", "GRANT ALL ON *.* TO u"],
+    ["the right to grant", "GRANT SELECT ON *.* TO u WITH GRANT OPTION"],
+    ["another user's rights", "GRANT IMPERSONATE ON default TO u"],
+    ["the engine's own tables", "GRANT INSERT ON system.users TO u"],
+    ["a name from a parameter", "GRANT SELECT ON *.* TO {u:Identifier}"],
+  ])("do not give or hold %s", async (_, sql) => {
+    await expect(judged(sql)).rejects.toBeInstanceOf(ClickHouseException);
+  });
+
+  test("are not for read-only users", async () => {
+    await guarded("CREATE ROLE r", { user: "reader" });
+  });
+});
+
 describe("the ways in that were found", () => {
   test.each([
     [

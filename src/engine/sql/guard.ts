@@ -3,6 +3,7 @@
  * bytes that will be run. Every rule is an allow-list: what a new engine adds is refused until it is added to a list
  * (`lists/`).
  */
+import type { AccessChange } from "../../clickhouse/access-change.ts";
 import { clickHouseException } from "../../clickhouse/exception.ts";
 import { canonicalText, type GuardQuery, isSyntaxError, madeByUsers } from "./guard-query.ts";
 import { maxStatementBytes } from "./limits.ts";
@@ -41,6 +42,8 @@ export type StatementVerdict = {
   readonly dataStart: number | undefined;
   /** True when VALUES data may be parsed with expressions in it (`input_format_values_interpret_expressions`). */
   readonly expressions: boolean;
+  /** What a statement about users, roles or grants changes; such a statement is not run by the engine. */
+  readonly access: AccessChange | undefined;
   /** Addresses of object storage in the statement, for the policy of outgoing connections. */
   readonly addresses: readonly string[];
 };
@@ -74,6 +77,7 @@ export class Guard {
       takesDisk: facts.takesDisk,
       dataStart: head?.dataStart,
       expressions: question.complete && head !== undefined && mayRunExpressions(question.text, head),
+      access: facts.access,
       addresses: [...facts.addresses],
     };
   }
@@ -148,7 +152,8 @@ export class Guard {
     }
     await this.#judgeUnknown(facts.unknown);
     await this.#judgeNested(facts, depth);
-    this.#facts.set(text, facts);
+    // The text may hold a password.
+    if (facts.access === undefined) this.#facts.set(text, facts);
     return facts;
   }
 

@@ -26,7 +26,7 @@ export function statementJudge(guard: Guard): Judge {
     hasData,
     judge: async ({ text, whole, params, settings, readonly }) => {
       const judged = settings.filter(([name, value]) => !notSettings.has(name) && !isExternalTable(name, value));
-      const { expressions, takesDisk } = await guard.judge({
+      const { expressions, takesDisk, access } = await guard.judge({
         text,
         complete: whole,
         params,
@@ -34,7 +34,7 @@ export function statementJudge(guard: Guard): Judge {
         readonly,
         get: false,
       });
-      return { valuesMayCompute: expressions, takesDisk };
+      return { valuesMayCompute: expressions, takesDisk, access };
     },
   };
 }

@@ -1,7 +1,8 @@
 /** All rules, applied to the canonical text of one statement. */
+import { isAccessStatement, readAccess } from "./access/read-access.ts";
 import { judgeCalls } from "./rules/calls.ts";
 import { judgeDefinition, judgeRights } from "./rules/definitions.ts";
-import type { Facts } from "./rules/facts.ts";
+import { emptyFacts, type Facts } from "./rules/facts.ts";
 import { takesDisk } from "./rules/growth.ts";
 import { readKind } from "./rules/kinds.ts";
 import { refuse } from "./rules/refusal.ts";
@@ -27,6 +28,7 @@ export function readStatement(canonical: string): Facts {
 }
 
 function readTokens(tokens: readonly SqlToken[]): Facts {
+  if (isAccessStatement(tokens)) return { ...emptyFacts("access", false), access: readAccess(tokens) };
   const facts = readKind(tokens);
   facts.takesDisk = takesDisk(facts.kind, tokens);
   const pairs = partners(tokens);

@@ -64,5 +64,6 @@ export async function findService(services: ServiceStore, params: ServiceParams)
 }
 
 function userView(user: ServiceUser) {
-  return { name: user.name, readonly: user.readonly, createdAt: user.createdAt };
+  const { name, readonly, rights, createdAt } = user;
+  return { name, readonly, restricted: rights !== null, createdAt };
 }

@@ -42,6 +42,11 @@ export class ExternalQueries implements QueryServer {
     principal: DatabasePrincipal,
     { signal }: ServeOptions,
   ): Promise<void> {
+    if (principal.restricted) {
+      // All requests run as the user of the connection, whose rights are others.
+      const text = "The grants of this user were made in the embedded engine and do not hold on this service's server.";
+      throw clickHouseException("ACCESS_DENIED", text);
+    }
     if (principal.readonly > 0 && /multipart/i.test(message.headers["content-type"] ?? "")) {
       // Fields of a form are parameters, and one could ask for more rights.
       throw clickHouseException("READONLY", "A read-only user of this service cannot send forms.");

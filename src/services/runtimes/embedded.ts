@@ -7,7 +7,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { ReadyLauncher } from "../../confinement/ready-launcher.ts";
-import { type EngineUser, readerUser } from "../../engine/chdb/users.ts";
+import { type EngineRole, type EngineUser, readerUser } from "../../engine/chdb/users.ts";
 import type { EngineHostOptions } from "../../engine/host-process.ts";
 import { type Exit, spawnEngineHost } from "../../engine/spawn.ts";
 import { StandbyHosts } from "../../engine/standby.ts";
@@ -23,6 +23,8 @@ const stopGraceMs = 5_000;
 /** How long queries on handed-over connections may continue when their service is stopped. */
 const drainGraceMs = 2_000;
 
+export type UsersAndRoles = { readonly users: readonly EngineUser[]; readonly roles: readonly EngineRole[] };
+
 export type EmbeddedOptions = {
   readonly dataDir: string;
   /** Maximum number of concurrent queries of one service. */
@@ -35,7 +37,7 @@ export type EmbeddedOptions = {
   readonly proxy: EgressProxy;
   /** True while a service is moved: its parts stay as they are. */
   readonly isMoving: (serviceId: string) => Promise<boolean>;
-  readonly usersOf: (serviceId: string) => Promise<readonly EngineUser[]>;
+  readonly usersOf: (serviceId: string) => Promise<UsersAndRoles>;
   /** The disk use of services. */
   readonly disks: ServiceDisks;
   /** Maximum number of idle services whose engine host is prepared. */
@@ -49,7 +51,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
   readonly #minFreeDiskBytes: number;
   readonly #proxy: EgressProxy;
   readonly #isMoving: EmbeddedOptions["isMoving"];
-  readonly #usersOf: (serviceId: string) => Promise<readonly EngineUser[]>;
+  readonly #usersOf: EmbeddedOptions["usersOf"];
   readonly #backupPathOf: (serviceId: string) => string;
   readonly #disks: ServiceDisks;
   readonly #logger: Logger;
@@ -73,14 +75,14 @@ export class EmbeddedRuntime implements ServiceRuntime {
     const home = this.#home(service.id);
     const pidFile = join(home, "engine.pid");
     await endRecorded(pidFile);
-    const users = await this.#usersOf(service.id);
+    const access = await this.#usersOf(service.id);
     const isMoving = await this.#isMoving(service.id);
     const host = await spawnEngineHost(
       {
         ...(await this.#processOptions(service, isMoving)),
         disk: { usedBytes: this.#disks.usedBytes(service), limitBytes: diskLimitBytes(service) },
         onDiskUsed: (usedBytes) => void this.#disks.report(service.id, usedBytes),
-        users,
+        ...access,
         logger: this.#logger,
         logFields: { serviceId: service.id, service: service.name },
         onSpawn: (pid: number) => recordProcess(pidFile, pid),
@@ -94,7 +96,8 @@ export class EmbeddedRuntime implements ServiceRuntime {
       isCurrent: async ({ id, maxReplicaMemoryGb }) =>
         maxReplicaMemoryGb === service.maxReplicaMemoryGb &&
         (await this.#isMoving(id)) === isMoving &&
-        isDeepStrictEqual(await this.#usersOf(id), users),
+        isDeepStrictEqual(await this.#usersOf(id), access),
+      knowsRights: async (id) => isDeepStrictEqual(rightsIn(await this.#usersOf(id)), rightsIn(access)),
       forwardAddress: host.forwardAddress,
       version: host.version,
       ended: host.exited.then(sentenceOf),
@@ -153,6 +156,11 @@ export class EmbeddedRuntime implements ServiceRuntime {
   #home(serviceId: string): string {
     return homeOf(this.#dataDir, serviceId);
   }
+}
+
+/** What statements have granted; users of the management API have a stand-in until the engine knows them. */
+function rightsIn({ users, roles }: UsersAndRoles) {
+  return { users: users.filter(({ rights }) => rights !== undefined), roles };
 }
 
 /** The folder of an embedded service. */

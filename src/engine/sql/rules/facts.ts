@@ -1,6 +1,8 @@
 /** The facts of one statement: collected by the rules, judged together with the request by the guard. */
 
-export type StatementKind = "read" | "set" | "kill" | "insert" | "change" | "define" | "system";
+import type { AccessChange } from "../../../clickhouse/access-change.ts";
+
+export type StatementKind = "read" | "set" | "kill" | "insert" | "change" | "define" | "system" | "access";
 
 export type Facts = {
   readonly kind: StatementKind;
@@ -26,6 +28,8 @@ export type Facts = {
   bareNames?: boolean;
   /** The object that ATTACH restores. */
   attached?: string;
+  /** Of a statement about users, roles or grants, which the engine does not run. */
+  access?: AccessChange;
   /** INSERT ... SELECT: `"input"` when it reads the data of the request, `"tables"` when it does not. */
   selects?: "input" | "tables";
 };

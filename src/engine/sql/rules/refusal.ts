@@ -11,7 +11,7 @@ const accounts =
 
 /** Throws ACCESS_DENIED for a kind of statement, named by its first words. */
 export function refuseKind(words: string): never {
-  const hint = accounts.test(words) ? "; users and their rights are managed through the management API" : "";
+  const hint = accounts.test(words) ? "; docs/sql-users.md lists the statements about users and roles" : "";
   refuse(`${words} is not available over this interface${hint}.`);
 }
 
