@@ -2,6 +2,8 @@
  * The genuine ClickHouse server in this process: it is started on a data directory, listens on a loopback port and ends
  * with the process.
  */
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import { type EngineConfiguration, writeConfiguration } from "./configuration.ts";
 import { runEngine } from "./library.ts";
 
@@ -16,6 +18,8 @@ export type ServerThread = { readonly ended: Promise<never> };
 /** Starts the server in a separate thread. It starts to listen later: see `connectServer`. */
 export function startServer(options: EngineConfiguration & { readonly configDir: string }): ServerThread {
   const file = writeConfiguration(options.configDir, options);
+  // The engine forgets at its end that it has this table, and cannot create it while its folder is there.
+  rmSync(join(options.dataDir, "data", "system", "query_log"), { recursive: true, force: true });
   const args = [`--config-file=${file}`, `--path=${options.dataDir}`];
   const ended = runEngine([...args, "--query", `SYSTEM START LISTEN HTTP; ${keepAlive}`]).then(() => {
     throw new Error("the engine has ended");

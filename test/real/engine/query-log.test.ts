@@ -105,3 +105,11 @@ test("asking does not keep the service awake; asleep it shows its last queries a
   await expect(none).rejects.toMatchObject({ status: 404 });
   expect(await state()).toBe("idle");
 });
+
+test("awake again, the service records its queries again", async () => {
+  await run({ query: "SELECT 'after the sleep'", queryId: "awake" });
+  await until("it is recorded", async () => {
+    const { live, recent } = await list();
+    return live && recent.some(({ queryId }) => queryId === "awake");
+  });
+});
