@@ -38,6 +38,8 @@ export type ServerOptions = {
   readonly configuration?: readonly string[];
   /** Its ports, for servers that name each other in their configuration. Free ones when undefined. */
   readonly ports?: ServerPorts;
+  /** `BACKUP ... TO S3(...)` works; see `backup-threads.ts`, which says where it cannot. */
+  readonly hasBackups?: boolean;
   /** Starts the process with these arguments of the engine's main function, where the library alone does not do. */
   readonly launch?: (args: readonly string[], dir: string) => ChildProcess;
 };
@@ -110,7 +112,7 @@ export class TestServer implements AsyncDisposable {
     const config = this.#configure();
     const listen = ["HTTP", "TCP"].map((kind) => `SYSTEM START LISTEN ${kind}`).join("; ");
     const args = [`--config-file=${config}`, `--path=${this.dir}/data`, "--query", `${listen}; ${keepAlive}`];
-    const child = (this.#options.launch ?? forked)(args, this.dir);
+    const child = (this.#options.launch ?? forked)(args, this.dir, this.#options.hasBackups === true);
     this.#child = child;
     await this.#untilItAnswers(child);
   }
@@ -180,9 +182,9 @@ export class TestServer implements AsyncDisposable {
   }
 }
 
-function forked(args: readonly string[], dir: string): ChildProcess {
+function forked(args: readonly string[], dir: string, hasBackups: boolean): ChildProcess {
   const child = fork(childFile, { stdio: ["ignore", "ignore", "inherit", "ipc"], env: { HOME: dir } });
-  child.send([...args]);
+  child.send({ args, hasBackups });
   return child;
 }
 
