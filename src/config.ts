@@ -137,6 +137,18 @@ export const settings = {
     .optional()
     .describe("Access key id for the backup bucket; default: the AWS credential chain"),
   backupSecretAccessKey: z.string().min(1).optional().describe("Secret access key for the backup bucket"),
+  externalBackupAccessKeyId: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      "Access key id for the backup bucket that the servers of external services receive with each backup and restore; default: they use their own named collection. See docs/external.md",
+    ),
+  externalBackupSecretAccessKey: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("Secret access key for the backup bucket that the servers of external services receive"),
   backupIamRoleArn: z.string().default("").describe("Role that the credential chain assumes, shown in backup records"),
   backupIamRoleSessionName: z.string().default("").describe("Session name of that role, shown in backup records"),
   backupEncryptionKey: z
@@ -271,6 +283,10 @@ const schema = z
   .refine((value) => (value.backupAccessKeyId === undefined) === (value.backupSecretAccessKey === undefined), {
     error: "backupAccessKeyId and backupSecretAccessKey must be set together",
   })
+  .refine(
+    (value) => (value.externalBackupAccessKeyId === undefined) === (value.externalBackupSecretAccessKey === undefined),
+    { error: "externalBackupAccessKeyId and externalBackupSecretAccessKey must be set together" },
+  )
   .refine((value) => value.backupDir === undefined || value.backupBucket === undefined, {
     error: "backupDir and backupBucket cannot both be set",
   })
@@ -324,6 +340,8 @@ export const secretSettings: ReadonlySet<string> = new Set<keyof typeof settings
   "metricsToken",
   "backupAccessKeyId",
   "backupSecretAccessKey",
+  "externalBackupAccessKeyId",
+  "externalBackupSecretAccessKey",
   "backupEncryptionKey",
 ]);
 

@@ -3,8 +3,12 @@ import { readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ClickHouseClient } from "../clickhouse/client.ts";
 import { identifier, literal, tableName } from "../clickhouse/sql.ts";
+import { runOperation } from "./server/operation.ts";
 
 export const engineIndex = ".backup";
+
+/** Bytes of the longest file that may hold a number of rows. */
+export const longestNumber = 20;
 
 export type IndexEntry = {
   readonly name: string;
@@ -15,6 +19,18 @@ export type IndexEntry = {
   /** The file of this backup that holds these bytes; undefined when there are none. */
   readonly storedAs: string | undefined;
 };
+
+/** Where a backup is, as a statement of the engine names it. */
+export type BackupPlace = {
+  readonly sql: string;
+  /** The engine is a distant server: the statement runs longer than its connection may be silent. */
+  readonly isDistant: boolean;
+};
+
+/** A folder below the engine's allowed path. */
+export function folderPlace(path: string): BackupPlace {
+  return { sql: `File(${literal(path)})`, isDistant: false };
+}
 
 /** Takes a snapshot of every database into `target`, an empty folder below the allowed path. */
 export async function backupAll(
@@ -48,7 +64,7 @@ export type RestoreWhat =
 /** `structureOnly` creates empty tables; `intoExisting` fills those. */
 export async function restoreFrom(
   client: ClickHouseClient,
-  path: string,
+  place: BackupPlace,
   what: RestoreWhat,
   options: { operationId: string; structureOnly?: boolean; intoExisting?: boolean },
   signal: AbortSignal,
@@ -60,8 +76,9 @@ export async function restoreFrom(
     ...(options.structureOnly === true ? ["structure_only = 1"] : []),
     ...(options.intoExisting === true ? ["allow_non_empty_tables = 1"] : []),
   ];
-  const sql = `RESTORE ${subject(what)} FROM File(${literal(path)}) SETTINGS ${settings.join(", ")}`;
-  await client.command(sql, { signal });
+  const sql = `RESTORE ${subject(what)} FROM ${place.sql} SETTINGS ${settings.join(", ")}`;
+  if (place.isDistant) await runOperation(client, sql, options.operationId, signal);
+  else await client.command(sql, { signal });
 }
 
 function subject(what: RestoreWhat): string {
@@ -106,9 +123,20 @@ export async function createFunctions(client: ClickHouseClient, functions: reado
  * BACKUP_CREATED for truncated files, including the list.
  */
 export async function readIndex(folder: string): Promise<IndexEntry[]> {
-  const xml = await readFile(join(folder, engineIndex), "utf8");
+  const entries = parseIndex(await readFile(join(folder, engineIndex), "utf8"));
+  for (const { storedAs, ownBytes } of entries) {
+    if (storedAs === undefined) continue;
+    const found = await stat(join(folder, storedAs)).catch(() => undefined);
+    if (found?.size !== ownBytes)
+      throw incomplete(`${storedAs} has ${found?.size ?? "no"} bytes instead of ${ownBytes}`);
+  }
+  return entries;
+}
+
+/** The entries of a list of files. Throws when the list itself is not complete. */
+export function parseIndex(xml: string): IndexEntry[] {
   if (!xml.includes("</contents>")) throw incomplete(`its list of files has only ${xml.length} characters`);
-  const entries = [...xml.matchAll(/<file>(.*?)<\/file>/gs)].map(([, body = ""]) => {
+  return [...xml.matchAll(/<file>(.*?)<\/file>/gs)].map(([, body = ""]) => {
     const tag = (name: string) => {
       const found = new RegExp(`<${name}>(.*?)</${name}>`, "s").exec(body)?.[1];
       return found === undefined ? undefined : unescapeXml(found);
@@ -119,13 +147,6 @@ export async function readIndex(folder: string): Promise<IndexEntry[]> {
     const storedAs = ownBytes === 0 ? undefined : (tag("data_file") ?? name);
     return { name, size, checksum: tag("checksum") ?? "", ownBytes, storedAs };
   });
-  for (const { storedAs, ownBytes } of entries) {
-    if (storedAs === undefined) continue;
-    const found = await stat(join(folder, storedAs)).catch(() => undefined);
-    if (found?.size !== ownBytes)
-      throw incomplete(`${storedAs} has ${found?.size ?? "no"} bytes instead of ${ownBytes}`);
-  }
-  return entries;
 }
 
 function incomplete(what: string): Error {
@@ -151,11 +172,17 @@ export async function relocateBase(folder: string, basePath: string): Promise<vo
 export async function numbersIn(folder: string, entries: readonly IndexEntry[]): Promise<Record<string, number>> {
   const numbers: Record<string, number> = {};
   for (const { size, ownBytes, checksum, storedAs } of entries) {
-    if (storedAs === undefined || ownBytes !== size || size > 20 || checksum in numbers) continue;
-    const text = (await readFile(join(folder, storedAs), "utf8")).trim();
-    if (/^\d{1,15}$/.test(text)) numbers[checksum] = Number(text);
+    if (storedAs === undefined || ownBytes !== size || size > longestNumber || checksum in numbers) continue;
+    const number = numberOf(await readFile(join(folder, storedAs), "utf8"));
+    if (number !== undefined) numbers[checksum] = number;
   }
   return numbers;
+}
+
+/** The number that is the whole content of a file. */
+export function numberOf(content: string): number | undefined {
+  const text = content.trim();
+  return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
 /** Rows per table: the sum of `count.txt` over every part (or of the table itself, for engines without parts). */

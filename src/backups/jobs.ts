@@ -21,6 +21,9 @@ import { planRestore, type RestorePlan } from "./plan.ts";
 import { assertRestorable } from "./restorable.ts";
 import { removePart, restorePart, restoreService } from "./restore.ts";
 import { chooseBase, type PlannedFacts } from "./schedule.ts";
+import { makeServerBackup } from "./server/make.ts";
+import { planServerBackup, planServerRestore, type ServerLocation } from "./server/requirements.ts";
+import { restorePartAtServer } from "./server/restore.ts";
 import type { BackupTarget } from "./storage/location.ts";
 
 const progressEveryMs = 500;
@@ -61,7 +64,8 @@ export class BackupJobs {
   async backup(row: Backup, service: Service, signal: AbortSignal): Promise<void> {
     const { backups, backupLocation, logger } = this.#deps;
     backupLocation.clearStaging(service.id);
-    const base = await this.#base(service.id, signal);
+    const isExternal = service.runtime === "external";
+    const base = isExternal ? undefined : await this.#base(service.id, signal);
     const type = base === undefined ? "full" : "incremental";
     const startedAt = new Date().toISOString();
     const facts = {
@@ -89,18 +93,39 @@ export class BackupJobs {
     } finally {
       backupLocation.clearStaging(service.id);
     }
-    await this.check({ ...begun, status: "done" }, "manifest", signal);
+    // The files of an external service have been read for their manifest.
+    await this.check({ ...begun, status: "done" }, "manifest", signal, isExternal);
   }
 
-  /** Checks a backup and records the result; a damaged backup also invalidates the ones that need it. */
-  async check(row: Backup, depth: CheckDepth, signal: AbortSignal): Promise<void> {
+  /** Throws an AppError unless the server of this external service can make backups now. */
+  async requireServerBackup(serviceId: string, address: ClickHouseAddress, signal: AbortSignal): Promise<void> {
+    const wanted = await this.#deps.pipes.databasesOf(serviceId);
+    await planServerBackup(address, this.#serverLocation(), wanted, signal);
+  }
+
+  /** Throws an AppError unless this server can restore a part of the backup now. */
+  async requireServerRestore(
+    address: ClickHouseAddress,
+    backup: Backup,
+    targetDatabase: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await planServerRestore(address, backup, this.#deps.backupLocation.serverKeys, targetDatabase, signal);
+  }
+
+  /**
+   * Checks a backup and records the result; a damaged backup also invalidates the ones that need it. `wasJustRead`: all
+   * files were read for the manifest, and only need to exist.
+   */
+  async check(row: Backup, depth: CheckDepth, signal: AbortSignal, wasJustRead = false): Promise<void> {
     const { backups, logger, dataDir } = this.#deps;
     const begunAt = new Date().toISOString();
     const transfer = this.#transferOf(row);
     const rows = await backups.listIn(row.serviceId);
     // Backups that were read in full and found whole are checked on their own schedule; here they only need to exist.
     const passed = new Set(rows.filter((other) => other.verification === "passed").map((other) => other.id));
-    passed.delete(row.id);
+    if (wasJustRead) passed.add(row.id);
+    else passed.delete(row.id);
     let problems = await checkFiles(transfer, row, passed, signal);
     if (problems.length === 0 && depth === "deep") {
       const launcherCacheDir = join(dataDir, "cache", "launcher");
@@ -127,7 +152,9 @@ export class BackupJobs {
       await this.#withEngine(restore.serviceId, signal, async (address) => {
         if (restore.status === "in_progress") await removePart(address, restore);
         await restores.begin(restore.id);
-        await restorePart(this.#restoreDeps(restore, backup, address), restore, backup, signal);
+        const deps = this.#restoreDeps(restore, backup, address);
+        if (address.isExternal) await restorePartAtServer(deps, restore, backup, signal);
+        else await restorePart(deps, restore, backup, signal);
       });
       await restores.finish(restore.id, null, []);
     } catch (error) {
@@ -224,6 +251,9 @@ export class BackupJobs {
       engine: (aborted: AbortSignal) => engine(service.id, aborted),
       onStored,
     };
+    if (service.runtime === "external") {
+      return await makeServerBackup({ ...deps, to: this.#serverLocation() }, row, service, signal);
+    }
     return await makeBackup(deps, row, service, base, signal);
   }
 
@@ -239,6 +269,10 @@ export class BackupJobs {
       this.#deps.logger.warn({ err: error, backupId: row.id }, "base not readable: making a full backup");
       return undefined;
     }
+  }
+
+  #serverLocation(): ServerLocation {
+    return { ...this.plannedFacts(), keys: this.#deps.backupLocation.serverKeys };
   }
 
   #transferOf(row: Backup): FileTransfer {
@@ -262,6 +296,7 @@ export class BackupJobs {
       transfer: this.#transferOf(backup),
       pipes: this.#deps.pipes,
       staging: this.#deps.backupLocation.stagingOf(restore.serviceId),
+      serverKeys: this.#deps.backupLocation.serverKeys,
       address,
       onProgress: (doneBytes: number, totalBytes: number) => {
         if (Date.now() - noted < progressEveryMs) return;

@@ -17,6 +17,7 @@ async function checked(root: string) {
   const target = new BackupTarget({
     location: { kind: "local", root },
     s3Keys: undefined,
+    serverKeys: undefined,
     encryptionKey: undefined,
     dataDir,
   });

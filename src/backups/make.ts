@@ -26,8 +26,8 @@ import {
   backupFolder,
   encodeManifest,
   type Manifest,
-  manifestFormat,
   manifestName,
+  manifestOf,
   storedBytes,
 } from "./files/manifest.ts";
 import { withPositions } from "./positions.ts";
@@ -60,31 +60,14 @@ export async function makeBackup(
   await writeFile(join(target, pipesFile), JSON.stringify(snapshot.pipes), { mode: 0o600 });
   const folder = backupFolder(service.id, row.name);
   const files = await storeFolder(transfer, target, { folder, backupId: row.id }, deps.onStored, signal);
-  const manifest: Manifest = {
-    format: manifestFormat,
-    id: row.id,
-    name: row.name,
-    type: row.type,
-    trigger: row.trigger,
-    chain: base === undefined ? [] : [...base.chain, { id: base.id, name: base.name }],
-    organizationId: service.organizationId,
-    startedAt: row.startedAt,
-    finishedAt: new Date().toISOString(),
-    engineVersion: service.databaseVersion,
-    service: {
-      id: service.id,
-      name: service.name,
-      minReplicaMemoryGb: service.minReplicaMemoryGb,
-      maxReplicaMemoryGb: service.maxReplicaMemoryGb,
-      idleScaling: service.idleScaling,
-      idleTimeoutMinutes: service.idleTimeoutMinutes,
-    },
+  const contents = {
     functions: snapshot.functions,
     tables: tableRows(entries, counts),
     counts,
     totalBytes: entries.reduce((sum, entry) => sum + entry.size, 0),
     files,
   };
+  const manifest = manifestOf(row, service, contents, base);
   const bytes = encodeManifest(manifest, transfer.encryptionKey);
   await transfer.storage.putWhole(folder + manifestName, bytes, signal);
   return { manifest, sizeBytes: storedBytes(manifest) + bytes.length };

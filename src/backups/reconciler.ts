@@ -140,12 +140,15 @@ export class BackupsReconciler {
       (verdict) => !verdict.keep && verdict.row.status !== "queued",
     );
     if (old !== undefined) return () => jobs.remove(old.row, signal);
-    return this.#nextCheck(rows, signal);
+    return this.#nextCheck(rows, service, signal);
   }
 
   async #isDue(service: Service, rows: readonly Backup[]): Promise<boolean> {
-    if (service.databaseVersion === "" || service.runtime !== "embedded") return false;
+    if (service.databaseVersion === "" || service.runtime === "kubernetes") return false;
     const configuration = await this.#options.backups.configuration(service.id);
+    // The load is on a server that is not ours: it is backed up on request, or on a schedule that was set.
+    const isSet = configuration.periodHours !== null || configuration.startTime !== null;
+    if (service.runtime === "external" && !isSet) return false;
     return nextDueAt(rows, configuration, service.createdAt, this.#clock()) <= Date.now();
   }
 
@@ -164,15 +167,22 @@ export class BackupsReconciler {
     this.#options.onBackup();
   }
 
-  /** Old results are renewed: for the newest backup by a trial restore, for the others by reading their files. */
-  #nextCheck(rows: readonly Backup[], signal: AbortSignal): (() => Promise<void>) | undefined {
+  /**
+   * Old results are renewed: for the newest backup by a trial restore, for the others by reading their files. What an
+   * external server has may not fit on this machine, and is restored as a trial on request only.
+   */
+  #nextCheck(
+    rows: readonly Backup[],
+    service: Service | undefined,
+    signal: AbortSignal,
+  ): (() => Promise<void>) | undefined {
     const { jobs, checkHours } = this.#options;
     if (checkHours === 0) return undefined;
     const stale = (at: string | null) => at === null || Date.now() - Date.parse(at) > checkHours * this.#options.hourMs;
     const done = rows.filter((row) => row.status === "done" && row.verification !== "failed");
     const newest = done.at(-1);
     // Once per period and service, for whichever backup: otherwise each new backup would start its own trial restore.
-    if (newest !== undefined && done.every((row) => stale(row.deepVerifiedAt))) {
+    if (newest !== undefined && service?.runtime !== "external" && done.every((row) => stale(row.deepVerifiedAt))) {
       return () => jobs.check(newest, "deep", signal);
     }
     const unread = done.find((row) => stale(row.verifiedAt));

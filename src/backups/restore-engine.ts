@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { ClickHouseClient } from "../clickhouse/client.ts";
 import { ownDatabases } from "../clickhouse/sql.ts";
-import { createFunctions, operationProgress, restoreFrom } from "./engine-backup.ts";
+import { createFunctions, folderPlace, operationProgress, restoreFrom } from "./engine-backup.ts";
 import type { Manifest } from "./files/manifest.ts";
 
 const lookMs = 200;
@@ -28,11 +28,17 @@ export async function restoreIntoEmptyEngine(
   await createFunctions(client, manifest.functions, signal);
   if (manifest.tables.length === 0) return [];
   const id = `${manifest.id}-${Date.now()}`;
-  await restoreFrom(client, path, { kind: "all" }, { operationId: `${id}-tables`, structureOnly: true }, signal);
+  await restoreFrom(
+    client,
+    folderPlace(path),
+    { kind: "all" },
+    { operationId: `${id}-tables`, structureOnly: true },
+    signal,
+  );
   await client.command("SYSTEM STOP MERGES", { signal });
   await client.command("SYSTEM STOP VIEWS", { signal });
   await withProgress(client, `${id}-data`, options.onProgress, () =>
-    restoreFrom(client, path, { kind: "all" }, { operationId: `${id}-data`, intoExisting: true }, signal),
+    restoreFrom(client, folderPlace(path), { kind: "all" }, { operationId: `${id}-data`, intoExisting: true }, signal),
   );
   const problems = await wrongCounts(client, manifest);
   if (options.resume) {

@@ -15,7 +15,7 @@ import {
   type RestoredPipe,
 } from "../store/pipe-snapshots.ts";
 import type { PipesChoice, Restore } from "../store/restores.ts";
-import { createFunctions, restoreFrom } from "./engine-backup.ts";
+import { type BackupPlace, createFunctions, folderPlace, restoreFrom } from "./engine-backup.ts";
 import { type Chain, readChain, stageChain } from "./files/chain.ts";
 import { DamagedFile, type FileTransfer } from "./files/files.ts";
 import { BadManifest, type Manifest, storedBytes } from "./files/manifest.ts";
@@ -63,13 +63,26 @@ export async function restorePart(
 ): Promise<string[]> {
   return await withStaged(deps, restore, backup, signal, async ({ client, path, chain, done, report }) => {
     const { manifest } = chain.at(-1) as Chain[number];
-    tablesOfPart(manifest, restore);
-    await createFunctions(client, manifest.functions, signal);
     const onProgress = (bytes: number) => report(done + bytes);
-    if (restore.scope === "database") await restoreDatabase(client, path, restore, onProgress, signal);
-    else await restoreTable(client, path, restore, onProgress, signal);
+    await restoreStagedPart(client, folderPlace(path), manifest, { restore, onProgress }, signal);
     return [];
   });
+}
+
+type PartOptions = { readonly restore: Restore; readonly onProgress: (doneBytes: number) => void };
+
+/** The same, from where the engine reads the backup. */
+export async function restoreStagedPart(
+  client: ClickHouseClient,
+  place: BackupPlace,
+  manifest: Manifest,
+  options: PartOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  tablesOfPart(manifest, options.restore);
+  await createFunctions(client, manifest.functions, signal);
+  if (options.restore.scope === "database") await restoreDatabase(client, place, options, signal);
+  else await restoreTable(client, place, options, signal);
 }
 
 /** Removes what a killed partial restore may have left in a running engine. */
@@ -143,9 +156,8 @@ export function tablesOfPart(manifest: Manifest, part: RestoredPart): Manifest["
 /** The database is marked as ours from its creation, by its comment, so that the cleanup after a kill finds it. */
 async function restoreDatabase(
   client: ClickHouseClient,
-  path: string,
-  restore: Restore,
-  onProgress: (bytes: number) => void,
+  place: BackupPlace,
+  { restore, onProgress }: PartOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const target = restore.targetDatabase as string;
@@ -155,7 +167,9 @@ async function restoreDatabase(
   const what = { kind: "database", from: restore.sourceDatabase as string, to: target } as const;
   const operationId = `${restore.id}-${Date.now()}`;
   try {
-    await withProgress(client, operationId, onProgress, () => restoreFrom(client, path, what, { operationId }, signal));
+    await withProgress(client, operationId, onProgress, () =>
+      restoreFrom(client, place, what, { operationId }, signal),
+    );
   } catch (error) {
     await dropOurs(client, target, restore).catch(() => {});
     throw error;
@@ -166,9 +180,8 @@ async function restoreDatabase(
 /** Restored under a temporary name first, then renamed: the engine refuses the new name if it is taken meanwhile. */
 async function restoreTable(
   client: ClickHouseClient,
-  path: string,
-  restore: Restore,
-  onProgress: (bytes: number) => void,
+  place: BackupPlace,
+  { restore, onProgress }: PartOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const database = restore.targetDatabase as string;
@@ -182,7 +195,7 @@ async function restoreTable(
   const operationId = `${restore.id}-${Date.now()}`;
   try {
     await withProgress(client, operationId, onProgress, () =>
-      restoreFrom(client, path, { kind: "table", from, to: half }, { operationId }, signal),
+      restoreFrom(client, place, { kind: "table", from, to: half }, { operationId }, signal),
     );
     await client.command(`RENAME TABLE ${tableName(...half)} TO ${tableName(database, table)}`, { signal });
   } catch (error) {

@@ -296,6 +296,10 @@ function backupDeps({ config, stores, services: engines, backups: room }: HttpOp
       const address = serviceId === undefined ? undefined : engines.access.engines().get(serviceId)?.address;
       return room.jobs.planRestore(wanted, backup, address, waiting);
     },
+    requireServerBackup: async (service, waiting) =>
+      room.jobs.requireServerBackup(service.id, await engines.externalAddress(service), waiting),
+    requireServerRestore: async (service, backup, database, waiting) =>
+      room.jobs.requireServerRestore(await engines.externalAddress(service), backup, database, waiting),
     retention: (serviceId) => room.reconciler.retention(serviceId),
     rescan: (scope, waiting) => rescan({ backupLocation: room.backupLocation, backups }, scope, waiting),
     poke: () => room.loop.poke(),

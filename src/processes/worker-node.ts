@@ -46,6 +46,7 @@ function run(options: NodeOptions, stores: LeasedStores, shutdown: ShutdownStack
     ...{ claims: false, proxy: outgoing.proxy, policy: outgoing.pipes },
     // Of engines, which only servers have.
     onAccessEvents: () => {},
+    usersKnown: async () => {},
     backupPathOf: () => {
       throw new AppError("SERVICE_UNAVAILABLE", "A worker has no engines.");
     },

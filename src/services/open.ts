@@ -1,5 +1,6 @@
 /** Opens the room of services: the runtime, the access to engines, and the reconciler with its loop. */
 
+import type { ClickHouseAddress } from "../clickhouse/client.ts";
 import type { AcquireEngine } from "../clickhouse/lease.ts";
 import { type Config, organizationLimits } from "../config.ts";
 import type { AccessEvents } from "../endpoint/auth/events.ts";
@@ -13,6 +14,7 @@ import type { EgressProxy } from "../outgoing/proxy.ts";
 import type { LeasedStores } from "../store/open.ts";
 import type { ServiceConnection } from "../store/service-connections.ts";
 import type { ServiceUser } from "../store/service-users.ts";
+import type { Service } from "../store/services.ts";
 import { ServiceAccess } from "./access.ts";
 import { changeServiceAccess } from "./access-changes.ts";
 import { ServiceDisks } from "./disks.ts";
@@ -29,7 +31,7 @@ import { ServicesReconciler } from "./reconciler.ts";
 import { ServiceRecorder } from "./recorder.ts";
 import { RuntimesByKind } from "./runtimes/by-kind.ts";
 import { EmbeddedRuntime, homeOf } from "./runtimes/embedded.ts";
-import { ExternalRuntime } from "./runtimes/external.ts";
+import { addressOfServer, type ExternalOptions, ExternalRuntime } from "./runtimes/external.ts";
 import { KubernetesRuntime, NoKubernetes } from "./runtimes/kubernetes.ts";
 import { type EngineRestorer, LeasingRuntime } from "./runtimes/leasing.ts";
 
@@ -77,6 +79,8 @@ export type Services = {
   readonly kubernetes: KubernetesRuntime | undefined;
   /** Tries the connection of an external service: see `inspectConnection`. */
   inspectConnection(connection: ServiceConnection, password: string, signal: AbortSignal): Promise<void>;
+  /** The server of an external service, after it has answered. Throws CONNECTION_UNREACHABLE. */
+  externalAddress(service: Service): Promise<ClickHouseAddress>;
   /** Stops every engine. */
   close(): Promise<void>;
 };
@@ -141,6 +145,7 @@ export function openServices(options: ServicesOptions): Services {
     acquireAny,
     inspectConnection: (connection, password, signal) =>
       inspectConnection(connection, password, options.policy, signal),
+    externalAddress: async (service) => (await addressOfServer(service, externalOptions(options))).address,
     close: async () => {
       await moves.close();
       await reconciler.close();
@@ -161,13 +166,15 @@ function runtimesOf(
   disks: ServiceDisks,
   kubernetes: KubernetesRuntime | undefined,
 ): RuntimesByKind {
-  const { stores, policy, logger } = options;
-  const external = new ExternalRuntime({ passwords: stores.connectionPasswords, policy, logger });
   return new RuntimesByKind({
     embedded: embeddedRuntime(options, disks),
-    external,
+    external: new ExternalRuntime(externalOptions(options)),
     kubernetes: kubernetes ?? new NoKubernetes(),
   });
+}
+
+function externalOptions({ stores, policy, logger }: ServicesOptions): ExternalOptions {
+  return { passwords: stores.connectionPasswords, policy, logger };
 }
 
 function openMoves(options: ServicesOptions, acquire: AcquireEngine, poke: () => void) {

@@ -90,6 +90,16 @@ export class PipeSnapshots {
     });
   }
 
+  /** The databases that the service's pipes write. */
+  async databasesOf(serviceId: string): Promise<string[]> {
+    const rows = await this.#db.all<{ destination: string }>(
+      "SELECT destination FROM pipes WHERE service_id = ? AND desired_state <> 'deleted'",
+      serviceId,
+    );
+    const names = rows.map((row) => (JSON.parse(row.destination) as { database?: string }).database);
+    return [...new Set(names.filter((name) => name !== undefined))];
+  }
+
   /**
    * Writes the pipes into another service under new ids. Every batch's token derives from id and epoch, so no token of
    * the original suppresses a row of the copy. Repeating the call after a crash creates no second copy. Pipes are

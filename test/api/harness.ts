@@ -9,6 +9,7 @@ import { openTestStores } from "../../harness/stores.ts";
 import { openApiDocument } from "../../src/api/openapi.ts";
 import { managementOperations, observabilityOperations } from "../../src/api/operations.ts";
 import { rescan } from "../../src/backups/catalogue.ts";
+import { planServerBackup, planServerRestore } from "../../src/backups/server/requirements.ts";
 import { BackupTarget, backupLocationOptions } from "../../src/backups/storage/location.ts";
 import { stateOf } from "../../src/confinement/state.ts";
 import { FailedLogins } from "../../src/endpoint/auth/failed-logins.ts";
@@ -305,6 +306,8 @@ function handlersOf(options: ApiOptions, { dir, stores, disks, trail, vitals }: 
 }
 
 function backupsOf({ services, backups, restores, pipes }: Stores, dir: string, backupLocation: BackupTarget) {
+  const plannedFacts = { location: { kind: "local", root: dir }, encrypted: false } as const;
+  const nowhere = { host: "127.0.0.1", port: 1 };
   return backupHandlers({
     services,
     backups,
@@ -313,7 +316,14 @@ function backupsOf({ services, backups, restores, pipes }: Stores, dir: string, 
     defaults: { periodHours: 24, retentionHours: 24 },
     pipes,
     planRestore: noEngine,
-    plannedFacts: () => ({ location: { kind: "local", root: dir }, encrypted: false }),
+    plannedFacts: () => plannedFacts,
+    // The location is refused before a server is asked.
+    requireServerBackup: async (_, signal) => {
+      await planServerBackup(nowhere, { ...plannedFacts, keys: undefined }, [], signal);
+    },
+    requireServerRestore: async (_, backup, database, signal) => {
+      await planServerRestore(nowhere, backup, undefined, database, signal);
+    },
     retention: async () => [],
     rescan: (scope, signal) => rescan({ backupLocation, backups }, scope, signal),
     poke: () => {},

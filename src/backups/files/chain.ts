@@ -4,6 +4,7 @@ import { eachOf } from "../../lib/limiter.ts";
 import { relocateBase } from "../engine-backup.ts";
 import { type FileTransfer, fetchFile, fetchUnchecked } from "./files.ts";
 import { backupFolder, type Manifest, readManifest } from "./manifest.ts";
+import { forSingleServer } from "./single-server.ts";
 
 const parallelFiles = 6;
 
@@ -47,6 +48,7 @@ export async function stageChain(
       await fetch(transfer, folder, manifest, file, insideOf(here, file.path), signal);
       options.onStaged(file.size);
     });
+    if (manifest.isExternal) await forSingleServer(here);
     if (index > 0) await relocateBase(here, join(target, String(index - 1)));
   }
   return join(target, String(chain.length - 1));

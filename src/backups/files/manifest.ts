@@ -6,6 +6,8 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 import { buffer } from "node:stream/consumers";
 import { z } from "zod";
+import type { Backup } from "../../store/backups.ts";
+import type { Service } from "../../store/services.ts";
 import type { BackupStorage } from "../storage/storage.ts";
 
 export const manifestFormat = "millrace-backup/1";
@@ -35,6 +37,8 @@ export const manifestSchema = z.object({
     idleScaling: z.boolean(),
     idleTimeoutMinutes: z.int(),
   }),
+  /** Made by the server of an external service. */
+  isExternal: z.literal(true).optional(),
   /** Definitions of SQL functions, which the engine's own backup omits. */
   functions: z.array(z.string()),
   /** Rows per table at the time of the snapshot; null where the table's storage does not record them. */
@@ -51,6 +55,37 @@ export const manifestSchema = z.object({
 });
 export type Manifest = z.output<typeof manifestSchema>;
 export type ManifestFile = Manifest["files"][number];
+
+/** The manifest of a backup that ends now; a base makes its chain. */
+export function manifestOf(
+  row: Backup,
+  service: Service,
+  contents: Pick<Manifest, "functions" | "tables" | "counts" | "totalBytes" | "files">,
+  base?: Manifest,
+): Manifest {
+  return {
+    format: manifestFormat,
+    id: row.id,
+    name: row.name,
+    type: row.type,
+    trigger: row.trigger,
+    chain: base === undefined ? [] : [...base.chain, { id: base.id, name: base.name }],
+    organizationId: service.organizationId,
+    startedAt: row.startedAt,
+    finishedAt: new Date().toISOString(),
+    engineVersion: service.databaseVersion,
+    ...(service.runtime === "external" ? { isExternal: true as const } : {}),
+    service: {
+      id: service.id,
+      name: service.name,
+      minReplicaMemoryGb: service.minReplicaMemoryGb,
+      maxReplicaMemoryGb: service.maxReplicaMemoryGb,
+      idleScaling: service.idleScaling,
+      idleTimeoutMinutes: service.idleTimeoutMinutes,
+    },
+    ...contents,
+  };
+}
 
 const sealedSchema = z.object({
   format: z.literal(manifestFormat),

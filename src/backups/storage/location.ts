@@ -13,6 +13,8 @@ import type { BackupStorage } from "./storage.ts";
 export type BackupTargetOptions = {
   readonly location: BackupLocation;
   readonly s3Keys: S3Keys | undefined;
+  /** For the servers of external services. Undefined: they have keys of their own. */
+  readonly serverKeys: S3Keys | undefined;
   /** 32 bytes; undefined: backups are stored as the engine writes them. */
   readonly encryptionKey: Buffer | undefined;
   readonly dataDir: string;
@@ -26,21 +28,28 @@ export type BackupTargetSettings = {
   readonly backupBucketRegion: string;
   readonly backupAccessKeyId?: string | undefined;
   readonly backupSecretAccessKey?: string | undefined;
+  readonly externalBackupAccessKeyId?: string | undefined;
+  readonly externalBackupSecretAccessKey?: string | undefined;
   readonly backupEncryptionKey?: string | undefined;
 };
 
 /** A bucket, a directory, or `backups` in the data directory. */
 export function backupLocationOptions(settings: BackupTargetSettings, dataDir: string): BackupTargetOptions {
-  const { backupAccessKeyId: accessKeyId, backupSecretAccessKey: secretAccessKey, backupEncryptionKey } = settings;
+  const { backupEncryptionKey } = settings;
   return {
     location:
       settings.backupBucket === undefined
         ? { kind: "local", root: resolve(settings.backupDir ?? join(dataDir, "backups")) }
         : bucketLocation(settings.backupBucket, settings),
-    s3Keys: accessKeyId === undefined || secretAccessKey === undefined ? undefined : { accessKeyId, secretAccessKey },
+    s3Keys: keysOf(settings.backupAccessKeyId, settings.backupSecretAccessKey),
+    serverKeys: keysOf(settings.externalBackupAccessKeyId, settings.externalBackupSecretAccessKey),
     encryptionKey: backupEncryptionKey === undefined ? undefined : Buffer.from(backupEncryptionKey, "base64"),
     dataDir,
   };
+}
+
+function keysOf(accessKeyId: string | undefined, secretAccessKey: string | undefined): S3Keys | undefined {
+  return accessKeyId === undefined || secretAccessKey === undefined ? undefined : { accessKeyId, secretAccessKey };
 }
 
 /** `s3://bucket/prefix` */
@@ -59,6 +68,7 @@ function bucketLocation(url: string, settings: BackupTargetSettings): BackupLoca
 export class BackupTarget {
   readonly location: BackupLocation;
   readonly encryptionKey: Buffer | undefined;
+  readonly serverKeys: S3Keys | undefined;
   readonly #s3Keys: S3Keys | undefined;
   readonly #stagingRoot: string;
   readonly #storages = new Map<string, BackupStorage>();
@@ -66,6 +76,7 @@ export class BackupTarget {
   constructor(options: BackupTargetOptions) {
     this.location = options.location;
     this.encryptionKey = options.encryptionKey;
+    this.serverKeys = options.serverKeys;
     this.#s3Keys = options.s3Keys;
     // Beside the backups when files can simply be moved there; plain bytes never reach the disk of encrypted backups.
     this.#stagingRoot =

@@ -127,6 +127,16 @@ export const routes = {
   getDashboard: {"api":"observability","method":"GET","path":"/api/v2/dashboards/{dashboardId}","query":[]},
   replaceDashboard: {"api":"observability","method":"PUT","path":"/api/v2/dashboards/{dashboardId}","query":[]},
   deleteDashboard: {"api":"observability","method":"DELETE","path":"/api/v2/dashboards/{dashboardId}","query":[]},
+  listWebhooks: {"api":"observability","method":"GET","path":"/api/v2/webhooks","query":["limit","offset"]},
+  createWebhook: {"api":"observability","method":"POST","path":"/api/v2/webhooks","query":[]},
+  replaceWebhook: {"api":"observability","method":"PUT","path":"/api/v2/webhooks/{webhookId}","query":[]},
+  deleteWebhook: {"api":"observability","method":"DELETE","path":"/api/v2/webhooks/{webhookId}","query":[]},
+  listAlerts: {"api":"observability","method":"GET","path":"/api/v2/alerts","query":["limit","offset"]},
+  createAlert: {"api":"observability","method":"POST","path":"/api/v2/alerts","query":[]},
+  getAlert: {"api":"observability","method":"GET","path":"/api/v2/alerts/{alertId}","query":[]},
+  replaceAlert: {"api":"observability","method":"PUT","path":"/api/v2/alerts/{alertId}","query":[]},
+  deleteAlert: {"api":"observability","method":"DELETE","path":"/api/v2/alerts/{alertId}","query":[]},
+  listAlertEvaluations: {"api":"observability","method":"GET","path":"/api/v2/alerts/{alertId}/evaluations","query":["limit"]},
 } as const satisfies Record<string, Route>;
 
 /** Members of the kinds of sources that a pipe can change, and those that are secret. */

@@ -3,7 +3,6 @@ import type { Handlers, ManagementOperations } from "../../api/operations.ts";
 import type { Rescan, RescanScope } from "../../backups/catalogue.ts";
 import type { planRestore, RestorePlan } from "../../backups/plan.ts";
 import { newBackupOf } from "../../backups/reconciler.ts";
-import { refuseExternal } from "../../backups/refuse-external.ts";
 import { assertRestorable } from "../../backups/restorable.ts";
 import type { RetentionVerdict } from "../../backups/retention.ts";
 import type { PlannedFacts } from "../../backups/schedule.ts";
@@ -41,6 +40,14 @@ export type BackupDeps = {
     serviceId: string | undefined,
     signal: AbortSignal,
   ) => Promise<RestorePlan>;
+  /** Throws an AppError unless the server of this external service can make backups, or restore a part of this one. */
+  readonly requireServerBackup: (service: Service, signal: AbortSignal) => Promise<void>;
+  readonly requireServerRestore: (
+    service: Service,
+    backup: Backup,
+    database: string,
+    signal: AbortSignal,
+  ) => Promise<void>;
   /** Triggers a pass of the backups loop. */
   readonly poke: () => void;
 };
@@ -66,12 +73,12 @@ function recordHandlers(
       const rows = await backups.listIn(await knownService(deps, params));
       return rows.map((row) => backupRecordOf(row, role));
     },
-    createBackup: async ({ params }) => {
+    createBackup: async ({ params }, { signal }) => {
       const service = await liveService(deps, params);
-      refuseExternal(service);
       if (service.state === "provisioning" || (await restores.findUnfinishedFor(service.id)) !== undefined) {
         throw new AppError("CONFLICT", "The service is still being provisioned; there is nothing to back up yet.");
       }
+      await requireBackup(deps, service, signal);
       const id = await backups.request({ ...newBackupOf(service, deps.plannedFacts()), trigger: "request" });
       if (id === undefined) throw new AppError("CONFLICT", "A backup of this service is already in progress.");
       deps.poke();
@@ -100,11 +107,11 @@ function restoreHandlers(
 ): Pick<Handlers<ManagementOperations, Context>, "restoreBackup" | "planRestore" | "listRestores" | "getRestore"> {
   const { restores } = deps;
   return {
-    restoreBackup: async (input) => {
+    restoreBackup: async (input, { signal }) => {
       const { body, params } = input;
       const backup = await findBackup(deps, input);
       assertRestorable(backup, body.force === true);
-      const target = await targetOf(deps, params, body);
+      const target = await targetOf(deps, params, body, backup, signal);
       const id = await restores.request({ ...partOf(body), backupId: backup.id, serviceId: target.id });
       deps.poke();
       return restoreRecordOf(found(await restores.findIn(target.id, id), "Restore", id));
@@ -120,7 +127,7 @@ function restoreHandlers(
         } as const;
         return restorePlanOf(await deps.planRestore(wanted, backup, undefined, signal), undefined);
       }
-      const target = await targetOf(deps, params, body);
+      const target = await targetOf(deps, params, body, backup, signal);
       const plan = await deps.planRestore(partOf(body), backup, target.id, signal);
       return restorePlanOf(plan, await deps.pipes.listIn(target.id));
     },
@@ -158,10 +165,30 @@ function partOf(body: PartBody) {
 }
 
 /** The service that receives a database or table. */
-async function targetOf(deps: BackupDeps, params: ServiceParams, body: PartBody): Promise<Service> {
+async function targetOf(
+  deps: BackupDeps,
+  params: ServiceParams,
+  body: PartBody,
+  backup: Backup,
+  signal: AbortSignal,
+): Promise<Service> {
   const target = await liveService(deps, { ...params, serviceId: body.targetServiceId ?? params.serviceId });
-  refuseExternal(target);
+  refuseKubernetes(target);
+  if (target.runtime === "external") await deps.requireServerRestore(target, backup, body.targetDatabase, signal);
   return target;
+}
+
+/** Throws for a service whose server cannot make the backup, with the reason. */
+async function requireBackup(deps: BackupDeps, service: Service, signal: AbortSignal): Promise<void> {
+  refuseKubernetes(service);
+  if (service.runtime === "external") await deps.requireServerBackup(service, signal);
+}
+
+function refuseKubernetes({ runtime }: Service): void {
+  if (runtime !== "kubernetes") return;
+  const message =
+    "Backups and restores of services in Kubernetes are not available; use the server's own: BACKUP DATABASE ... TO S3(...).";
+  throw new AppError("BAD_REQUEST", message);
 }
 
 function scheduleHandlers(
@@ -176,9 +203,10 @@ function scheduleHandlers(
       const service = await liveService(deps, params);
       return configurationOf(await backups.configuration(service.id), deps.defaults);
     },
-    updateBackupConfiguration: async ({ params, body }) => {
+    updateBackupConfiguration: async ({ params, body }, { signal }) => {
       const service = await liveService(deps, params);
-      refuseExternal(service);
+      const sets = body.backupPeriodInHours != null || body.backupStartTime != null;
+      if (sets) await requireBackup(deps, service, signal);
       const now = await backups.configuration(service.id);
       const changed = {
         periodHours: body.backupPeriodInHours === undefined ? now.periodHours : body.backupPeriodInHours,

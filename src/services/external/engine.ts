@@ -17,7 +17,7 @@ const secondLookMs = 1_000;
 /** Longer than at the start: a busy server may take its time. */
 const checkTimeoutMs = 15_000;
 
-type Found = { readonly address: ExternalAddress; readonly version: string };
+export type Found = { readonly address: ExternalAddress; readonly version: string };
 
 export type Connecting = {
   readonly isCurrent: RunningEngine["isCurrent"];
@@ -56,7 +56,8 @@ export async function connectEngine(
   };
 }
 
-async function firstThatAnswers(addresses: readonly ExternalAddress[]): Promise<Found> {
+/** Throws CONNECTION_UNREACHABLE. */
+export async function firstThatAnswers(addresses: readonly ExternalAddress[]): Promise<Found> {
   const troubles: string[] = [];
   for (const [index, address] of addresses.entries()) {
     try {

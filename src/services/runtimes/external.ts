@@ -8,8 +8,8 @@ import type { Logger } from "../../lib/logger.ts";
 import type { OutgoingPolicy } from "../../outgoing/policy.ts";
 import type { ConnectionPasswords } from "../../store/service-connections.ts";
 import type { Service } from "../../store/services.ts";
-import { addressesOf } from "../external/addresses.ts";
-import { connectEngine } from "../external/engine.ts";
+import { addressesOf, type ExternalAddress } from "../external/addresses.ts";
+import { connectEngine, type Found, firstThatAnswers } from "../external/engine.ts";
 import type { RunningEngine, ServiceRuntime } from "../runtime.ts";
 
 export type ExternalOptions = {
@@ -28,15 +28,28 @@ export class ExternalRuntime implements ServiceRuntime {
   /** Connects to the first host that answers. Rejects with a sentence that names every host's trouble. */
   async start(service: Service): Promise<RunningEngine> {
     const { connection, connectionPassword } = service;
-    if (connection === null) throw new AppError("CONNECTION_INVALID", "The service has no connection.");
-    const { passwords, policy, logger } = this.#options;
-    return await connectEngine(addressesOf(connection, passwords.open(service), policy), {
+    return await connectEngine(addressesOfServer(service, this.#options), {
       isCurrent: async (now) =>
         now.connectionPassword === connectionPassword && isDeepStrictEqual(now.connection, connection),
-      logger,
+      logger: this.#options.logger,
     });
   }
 
   /** The server keeps everything. */
   async remove(): Promise<void> {}
+}
+
+/**
+ * The first URL whose server answers, with the others. Throws CONNECTION_UNREACHABLE with a sentence that names every
+ * host's trouble.
+ */
+export async function addressOfServer(service: Service, options: Reached): Promise<Found> {
+  return await firstThatAnswers(addressesOfServer(service, options));
+}
+
+type Reached = Pick<ExternalOptions, "passwords" | "policy">;
+
+function addressesOfServer({ connection, ...service }: Service, { passwords, policy }: Reached): ExternalAddress[] {
+  if (connection === null) throw new AppError("CONNECTION_INVALID", "The service has no connection.");
+  return addressesOf(connection, passwords.open(service), policy);
 }

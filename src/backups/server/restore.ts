@@ -1,0 +1,40 @@
+/** Restores one database or table of a backup into the server of an external service, which reads the bucket itself. */
+import { ClickHouseClient } from "../../clickhouse/client.ts";
+import { AppError } from "../../lib/errors.ts";
+import type { Backup } from "../../store/backups.ts";
+import type { Restore } from "../../store/restores.ts";
+import { checkFiles } from "../check.ts";
+import { type Chain, readChain } from "../files/chain.ts";
+import { filesFolder } from "../files/files.ts";
+import { type RestoreDeps, restoreStagedPart } from "../restore.ts";
+import type { S3Keys } from "../storage/s3-storage.ts";
+import { bucketPlace } from "./place.ts";
+import { oneHost, planServerRestore } from "./requirements.ts";
+
+export type ServerRestoreDeps = Omit<RestoreDeps, "staging"> & { readonly serverKeys: S3Keys | undefined };
+
+/** Reads every file of the backup first. All of the part is restored under its new name, or nothing. */
+export async function restorePartAtServer(
+  deps: ServerRestoreDeps,
+  restore: Restore,
+  backup: Backup,
+  signal: AbortSignal,
+): Promise<void> {
+  const { transfer, address } = deps;
+  const plan = await planServerRestore(address, backup, deps.serverKeys, restore.targetDatabase as string, signal);
+  const problems = await checkFiles(transfer, backup, new Set(), signal);
+  if (problems.length > 0 && !restore.forced) {
+    throw new AppError("BACKUP_UNUSABLE", `The backup is damaged: ${problems.join("; ")}`);
+  }
+  const { folder, manifest } = (await readChain(transfer, backup.serviceId, backup.name, signal)).at(
+    -1,
+  ) as Chain[number];
+  const place = bucketPlace(plan.bucket, plan.access, folder + filesFolder);
+  const onProgress = (bytes: number) => deps.onProgress(Math.min(bytes, manifest.totalBytes), manifest.totalBytes);
+  const client = new ClickHouseClient(oneHost(address));
+  try {
+    await restoreStagedPart(client, place, manifest, { restore, onProgress }, signal);
+  } finally {
+    client.close();
+  }
+}
