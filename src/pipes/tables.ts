@@ -1,8 +1,8 @@
 /** The engine's facts about tables, and which tables receive a table's rows through materialized views. */
 import type { ClickHouseClient } from "../clickhouse/client.ts";
+import { type Spread, spreadOf } from "../clickhouse/distributed.ts";
 import { type Token, tokenize } from "../clickhouse/lexer.ts";
 import { parameterText, tableName } from "../clickhouse/sql.ts";
-import { type Spread, spreadOf } from "./distributed.ts";
 import { type DedupWindow, windowOf } from "./windows.ts";
 
 export type DestinationTableFacts = {

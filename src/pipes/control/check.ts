@@ -1,6 +1,7 @@
 /** Checks of a new or changed pipe that contact its source and its service, within a bounded time. */
 
 import { type ClickHouseAddress, ClickHouseClient, ClickHouseError } from "../../clickhouse/client.ts";
+import { distributedProblem } from "../../clickhouse/distributed.ts";
 import type { AcquireEngine } from "../../clickhouse/lease.ts";
 import { tableName } from "../../clickhouse/sql.ts";
 import { plainForm, type TableForm } from "../../clickhouse/table-form.ts";
@@ -17,7 +18,6 @@ import type { ListingPage, SourceListing } from "../../sources/listing.ts";
 import type { Destination, NetworkContext, Query, SourceKind, TableDestination } from "../../sources/source.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { PipeDestination } from "../../store/pipes.ts";
-import { distributedProblem } from "../distributed.ts";
 import { StoredForms } from "../durable.ts";
 import { failureOf, sentenceOf } from "../failures.ts";
 import { layoutOf } from "../layout.ts";

@@ -1,12 +1,12 @@
 /** A pipe into a Distributed table over two shards: plain servers, without replicas and Keeper. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { PipeRun } from "../../../harness/clickhouse/pipe-run.ts";
-import { type ServerPorts, serverPorts, serverUser, TestServer } from "../../../harness/clickhouse/server.ts";
+import type { TestServer } from "../../../harness/clickhouse/server.ts";
+import { startShards } from "../../../harness/clickhouse/shards.ts";
 import { startFauxqs, type TestStore } from "../../../harness/objects/pipe-stores.ts";
 import { pipeBody, rows } from "../../../harness/pipes.ts";
 import { until } from "../../../harness/serve.ts";
-import { element, xml } from "../../../src/engine/chdb/xml.ts";
-import { distributedProblem } from "../../../src/pipes/distributed.ts";
+import { distributedProblem } from "../../../src/clickhouse/distributed.ts";
 import { type DestinationTableFacts, findTable } from "../../../src/pipes/tables.ts";
 import { missingWindow } from "../../../src/pipes/windows.ts";
 
@@ -15,16 +15,7 @@ const shards: TestServer[] = [];
 
 beforeAll(async () => {
   store = await startFauxqs();
-  const ports = [await serverPorts(), await serverPorts()];
-  const replica = ({ tcp }: ServerPorts) =>
-    element("shard", [
-      element("replica", [
-        ...["<host>127.0.0.1</host>", element("port", [String(tcp)])],
-        ...[element("user", [xml(serverUser.name)]), element("password", [xml(serverUser.password)])],
-      ]),
-    ]);
-  const configuration = [element("remote_servers", [element("duo", ports.map(replica))])];
-  shards.push(...(await Promise.all(ports.map((own) => TestServer.start({ ports: own, configuration })))));
+  shards.push(...(await startShards("duo", 2)));
   const table = "(id UInt64, name String) ENGINE =";
   await each(
     `CREATE TABLE stored ${table} MergeTree ORDER BY id SETTINGS non_replicated_deduplication_window = 100000`,

@@ -1,7 +1,7 @@
 /** `Distributed` tables: what they spread rows over, and whether a repeated insert spreads them alike. */
-import type { ClickHouseClient } from "../clickhouse/client.ts";
-import { tokenize } from "../clickhouse/lexer.ts";
-import { literal } from "../clickhouse/sql.ts";
+import type { ClickHouseClient } from "./client.ts";
+import { tokenize } from "./lexer.ts";
+import { literal } from "./sql.ts";
 
 export type Spread = {
   readonly cluster: string;
