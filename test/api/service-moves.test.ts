@@ -6,7 +6,16 @@ import { type Api, startApi } from "./harness.ts";
 
 const services = "/v1/organizations/{o}/services";
 const connection = { urls: ["https://ch.example.com"], username: "owner", password: "open-sesame" };
-const table = { kind: "table", database: "default", name: "t", engine: "MergeTree", statement: "", rows: 7, bytes: 90 };
+const table = {
+  sortingKey: "id",
+  kind: "table",
+  database: "default",
+  name: "t",
+  engine: "MergeTree",
+  statement: "",
+  rows: 7,
+  bytes: 90,
+};
 const nothing: MovePlan = { objects: [], left: [], obstacles: [] };
 
 let plan: MovePlan = nothing;

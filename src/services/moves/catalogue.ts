@@ -12,6 +12,8 @@ export type CatalogueObject = {
   readonly name: string;
   readonly engine: string;
   readonly statement: string;
+  /** The expressions of a table's sorting key; empty when there are none. */
+  readonly sortingKey: string;
   readonly rows: number;
   /** Uncompressed. */
   readonly bytes: number;
@@ -34,6 +36,7 @@ type Row = {
   name: string;
   engine: string;
   create_table_query: string;
+  sorting_key: string;
   total_rows: string | null;
   total_bytes_uncompressed: string | null;
 };
@@ -52,7 +55,7 @@ export async function readCatalogue(client: ClickHouseClient, signal: AbortSigna
     .map(({ name, engine }) => ({ object: name, message: `the database has the engine ${engine}` }));
   const known = new Set(databases.filter(({ engine }) => databaseEngines.has(engine)).map(({ name }) => name));
   const rows = await client.rows<Row>(
-    `SELECT database, name, engine, create_table_query, total_rows, total_bytes_uncompressed FROM system.tables
+    `SELECT database, name, engine, create_table_query, sorting_key, total_rows, total_bytes_uncompressed FROM system.tables
      WHERE database NOT IN ${ownDatabases} AND NOT is_temporary AND NOT startsWith(name, '.inner')
      ORDER BY database, name`,
     { signal },
@@ -66,6 +69,7 @@ export async function readCatalogue(client: ClickHouseClient, signal: AbortSigna
     if (message !== undefined || kind === undefined) continue;
     objects.push({
       ...{ kind, database: row.database, name: row.name, engine: row.engine, statement: row.create_table_query },
+      sortingKey: row.sorting_key,
       rows: Number(row.total_rows ?? 0),
       bytes: Number(row.total_bytes_uncompressed ?? 0),
     });
@@ -79,7 +83,7 @@ async function functionsOf(client: ClickHouseClient, signal: AbortSignal): Promi
     { signal },
   );
   return rows.map(({ name, create_query: statement }) => ({
-    ...{ kind: "function", database: "", name, engine: "", statement, rows: 0, bytes: 0 },
+    ...{ kind: "function", database: "", name, engine: "", statement, sortingKey: "", rows: 0, bytes: 0 },
   }));
 }
 

@@ -16,6 +16,7 @@ import { type CatalogueObject, readCatalogue } from "./catalogue.ts";
 import { differences, sumsOf } from "./compare.ts";
 import { holdPipes } from "./held-pipes.ts";
 import { type CopyDeps, copyParts, dropPartition, storedColumnsOf } from "./parts.ts";
+import { forShards, shardObstacles } from "./shards.ts";
 import { completeTarget, formOf, labelOf, prepareTarget, removeFromTarget, reopenTarget } from "./target.ts";
 
 export type MoverDeps = {
@@ -156,9 +157,12 @@ export class Mover {
   }
 
   /** What is moved. Throws when something cannot be, unless it is to be left behind. */
-  async #objects(move: ServiceMove, { source, signal }: CopyDeps): Promise<readonly CatalogueObject[]> {
-    const { objects, problems } = await readCatalogue(source, signal);
-    const [first] = problems;
+  async #objects(move: ServiceMove, { source, form, signal }: CopyDeps): Promise<readonly CatalogueObject[]> {
+    const catalogue = await readCatalogue(source, signal);
+    const { objects, problems } = forShards(form, catalogue.objects);
+    const [obstacle] = shardObstacles(form, await this.#deps.stores.pipes.listIn(move.serviceId));
+    if (obstacle !== undefined) throw new AppError("CONFLICT", `The service cannot be moved: ${obstacle.message}.`);
+    const [first] = [...catalogue.problems, ...problems];
     if (first !== undefined && !move.leaveBehind) {
       throw new AppError("CONFLICT", `${first.object ?? "The service"}: ${first.message}.`);
     }
@@ -184,7 +188,7 @@ export class Mover {
 
   async #differing(
     move: ServiceMove,
-    { signal }: CopyDeps,
+    { signal, form }: CopyDeps,
     wanted: ReadonlyMap<string, string>,
     look: (client: ClickHouseClient) => Promise<ReadonlyMap<string, string>>,
   ): Promise<string[]> {
@@ -193,7 +197,7 @@ export class Mover {
     let failure: unknown;
     for (const address of addresses) {
       const client = new ClickHouseClient(address);
-      const deadline = Date.now() + (addresses.length > 1 ? arrivalMs : 0);
+      const deadline = Date.now() + (addresses.length > 1 || form.isReplicated ? arrivalMs : 0);
       try {
         let differ = differences(wanted, await look(client));
         while (differ.length > 0 && Date.now() < deadline) {

@@ -10,7 +10,8 @@ import type { ServiceMove } from "../../store/service-moves.ts";
 import { addressesOf, withOthers } from "../external/addresses.ts";
 import { type CatalogueObject, type MoveProblem, readCatalogue } from "./catalogue.ts";
 import { Mover, type MoverDeps } from "./mover.ts";
-import { targetProblems } from "./target.ts";
+import { forShards } from "./shards.ts";
+import { formOf, targetProblems } from "./target.ts";
 
 export type MovesOptions = Omit<MoverDeps, "stores" | "addressesOf" | "together"> & {
   readonly stores: LeasedStores;
@@ -72,8 +73,11 @@ export class Moves {
     const source = new ClickHouseClient(lease.address);
     const target = new ClickHouseClient(together(addressesOf(connection, password, this.#options.policy)));
     try {
-      const { objects, problems: left } = await readCatalogue(source, signal);
-      return { objects, left, obstacles: await targetProblems({ source, target, signal }, connection, objects) };
+      const { objects: all, problems } = await readCatalogue(source, signal);
+      const { objects, problems: unshardable } = forShards(await formOf(target, connection), all);
+      const pipes = await this.#options.stores.pipes.listIn(serviceId);
+      const obstacles = await targetProblems({ source, target, signal }, connection, objects, pipes);
+      return { objects, left: [...problems, ...unshardable], obstacles };
     } finally {
       source.close();
       target.close();

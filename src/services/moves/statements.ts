@@ -14,8 +14,12 @@ export type TableStatements = {
   readonly ttl: string | undefined;
 };
 
-/** Of a table of the MergeTree family, or of a table that stores nothing. */
-export function tableStatements({ database, name, statement }: Definition, form: TableForm): TableStatements {
+/** Of a table of the MergeTree family, or of a table that stores nothing. `storedAs`: its name there. */
+export function tableStatements(
+  { database, name, statement }: Definition,
+  form: TableForm,
+  storedAs: string = name,
+): TableStatements {
   const clauses = clausesOf(statement);
   const { engine } = clauses;
   if (engine === undefined) throw new Error("the statement has no engine");
@@ -23,7 +27,7 @@ export function tableStatements({ database, name, statement }: Definition, form:
   const ttl = clauses.ttl === undefined ? undefined : statement.slice(clauses.ttl.from, clauses.ttl.to).trim();
   const settings = isStored ? [...keptSettings(statement, clauses), ...windowSettings(form)] : [];
   const parts = [
-    `CREATE TABLE IF NOT EXISTS ${tableName(database, name)}${onCluster(form)}`,
+    `CREATE TABLE IF NOT EXISTS ${tableName(database, storedAs)}${onCluster(form)}`,
     statement.slice(clauses.nameEnd, engine.start),
     engineName(form, engine.value),
     statement.slice(engine.end, clauses.ttl?.start ?? clauses.settings?.start ?? clauses.comment ?? statement.length),
@@ -38,6 +42,11 @@ export function objectStatement({ database, name, statement }: Definition, form:
   const { nameEnd, kind } = clausesOf(statement);
   const rest = withoutDefiner(statement, nameEnd);
   return `CREATE ${kind} IF NOT EXISTS ${tableName(database, name)}${onCluster(form)}${rest}`;
+}
+
+/** The engine of a table; empty for other objects. */
+export function engineIn(statement: string): string {
+  return clausesOf(statement).engine?.value ?? "";
 }
 
 /** True for a materialized view that stores its rows itself. */

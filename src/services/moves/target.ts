@@ -4,11 +4,21 @@ import { identifier, literal, tableName } from "../../clickhouse/sql.ts";
 import { definitionSettings, onCluster, type TableForm, tableFormOf } from "../../clickhouse/table-form.ts";
 import { detectTopology } from "../../clickhouse/topology.ts";
 import { AppError } from "../../lib/errors.ts";
+import type { Pipe } from "../../store/pipes.ts";
 import type { ServiceConnection } from "../../store/service-connections.ts";
 import type { MovedObject, MovedTable } from "../../store/service-move-contents.ts";
 import type { CatalogueObject, MoveProblem } from "./catalogue.ts";
 import { type CopyDeps, storedColumnsOf } from "./parts.ts";
-import { objectStatement, tableStatements } from "./statements.ts";
+import {
+  distributedStatement,
+  existingShardsProblem,
+  isSharded,
+  localName,
+  shardingKeyOf,
+  shardObstacles,
+  storedTable,
+} from "./shards.ts";
+import { engineIn, objectStatement, tableStatements } from "./statements.ts";
 
 export const movedDatabase = "default";
 
@@ -22,6 +32,7 @@ export async function targetProblems(
   { source, target, signal }: Pick<CopyDeps, "source" | "target" | "signal">,
   connection: ServiceConnection,
   objects: readonly CatalogueObject[],
+  pipes: readonly Pick<Pipe, "name" | "sourceKind">[],
 ): Promise<MoveProblem[]> {
   const problems: MoveProblem[] = [];
   if ((connection.database ?? movedDatabase) !== movedDatabase) {
@@ -29,12 +40,9 @@ export async function targetProblems(
     problems.push({ message });
   }
   const form = await formOf(target, connection);
-  if (form.shards > 1) {
-    const message = `the cluster ${form.cluster} has ${form.shards} shards; name one of a single shard, or no cluster`;
-    problems.push({ message });
-  }
+  problems.push(...shardObstacles(form, pipes));
   for (const object of objects.filter(({ kind }) => kind !== "function")) {
-    const problem = await existingProblem({ source, target, signal }, object);
+    const problem = await existingProblem({ source, target, form, signal }, object);
     if (problem !== undefined) problems.push({ object: `${object.database}.${object.name}`, message: problem });
   }
   return problems;
@@ -42,15 +50,20 @@ export async function targetProblems(
 
 /** An empty table with the same columns may exist: its owner made it where the user may not. */
 async function existingProblem(
-  { source, target, signal }: Pick<CopyDeps, "source" | "target" | "signal">,
+  { source, target, form, signal }: Pick<CopyDeps, "source" | "target" | "form" | "signal">,
   object: CatalogueObject,
 ): Promise<string | undefined> {
+  const sharded = isSharded(form, object.engine);
+  if (sharded) {
+    const problem = await existingShardsProblem(target, form, object, signal);
+    if (problem !== undefined) return problem;
+  }
   const existing = await existingEngine(target, object, signal);
   if (existing === undefined || (object.kind !== "table" && object.kind !== "materializedView")) return undefined;
   if (object.kind === "materializedView") {
     return "the server has a view of this name, which would write rows twice; drop it there";
   }
-  if (existing.replace(/^(Replicated|Shared)/, "") !== object.engine) {
+  if (!sharded && existing.replace(/^(Replicated|Shared)/, "") !== object.engine) {
     return `the server has a table of this name with the engine ${existing}; drop or rename it there`;
   }
   const { database, name } = object;
@@ -87,13 +100,25 @@ export async function completeTarget(deps: CopyDeps, objects: readonly Catalogue
   for (const object of objects.filter(({ kind }) => kind === "table")) {
     const { ttl } = tableStatements(object, deps.form);
     if (ttl === undefined) continue;
-    const alter = `ALTER TABLE ${tableName(object.database, object.name)}${onCluster(deps.form)}`;
+    const stored = await storedTable(deps.target, deps.form, object, deps.signal);
+    if ((await ttlOf(deps, stored)) === ttl) continue;
+    const alter = `ALTER TABLE ${tableName(stored.database, stored.name)}${onCluster(deps.form)}`;
     await run(deps, `${alter} MODIFY TTL ${ttl}`, { materialize_ttl_after_modify: 0 });
   }
   await createInAnyOrder(
     deps,
     objects.filter(({ kind }) => kind === "materializedView"),
   );
+}
+
+/** The rule of a table of the server. Its owner may have made it, or an earlier attempt. */
+async function ttlOf({ target, form, signal }: CopyDeps, { database, name }: MovedTable): Promise<string | undefined> {
+  const [row] = await target.rows<{ statement: string }>(
+    `SELECT create_table_query AS statement FROM system.tables
+     WHERE database = ${literal(database)} AND name = ${literal(name)}`,
+    { signal },
+  );
+  return row && tableStatements({ database, name, statement: row.statement }, form).ttl;
 }
 
 /** Undoes `completeTarget`: while rows are copied, no view may write. Does nothing where it was not called. */
@@ -119,10 +144,16 @@ async function dropChanged(deps: CopyDeps, objects: readonly CatalogueObject[]):
 async function dropObject(deps: CopyDeps, object: MovedObject): Promise<void> {
   const { kind, database, name, existed } = object;
   const where = `${tableName(database, name)}${onCluster(deps.form)}`;
+  const hasRows = kind === "table" && isSharded(deps.form, engineIn(object.statement));
+  const stored = hasRows ? await storedTable(deps.target, deps.form, object, deps.signal) : object;
+  const rowsWhere = `${tableName(stored.database, stored.name)}${onCluster(deps.form)}`;
   if (kind === "function") await run(deps, `DROP FUNCTION IF EXISTS ${identifier(name)}${onCluster(deps.form)}`);
   else if (kind === "dictionary") await run(deps, `DROP DICTIONARY IF EXISTS ${where}`);
-  else if (existed && kind === "table") await run(deps, `TRUNCATE TABLE IF EXISTS ${where}`, { alter_sync: 2 });
-  else if (!existed) await run(deps, `DROP ${kind === "table" ? "TABLE" : "VIEW"} IF EXISTS ${where} SYNC`);
+  else if (existed && kind === "table") await run(deps, `TRUNCATE TABLE IF EXISTS ${rowsWhere}`, { alter_sync: 2 });
+  else if (!existed) {
+    await run(deps, `DROP ${kind === "table" ? "TABLE" : "VIEW"} IF EXISTS ${where} SYNC`);
+    if (rowsWhere !== where) await run(deps, `DROP TABLE IF EXISTS ${rowsWhere} SYNC`);
+  }
   await deps.contents.removeObject(deps.moveId, object);
 }
 
@@ -138,7 +169,12 @@ async function createTable(deps: CopyDeps, object: CatalogueObject): Promise<voi
   const existed = (await existingEngine(deps.target, object, deps.signal)) !== undefined;
   // Before the statement: a table that is made and not known would never be removed.
   await deps.contents.addObject(deps.moveId, { ...object, existed });
-  if (!existed) await run(deps, tableStatements(object, deps.form).create);
+  if (existed) return;
+  const sharded = isSharded(deps.form, object.engine);
+  await run(deps, tableStatements(object, deps.form, sharded ? localName(object.name) : object.name).create);
+  if (!sharded) return;
+  const key = await shardingKeyOf(deps.source, object, deps.signal);
+  await run(deps, distributedStatement(object, deps.form, key));
 }
 
 /** Views may need each other: those that fail are tried again after the others, until none of the rest succeeds. */
