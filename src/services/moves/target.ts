@@ -86,13 +86,22 @@ async function existingEngine(client: ClickHouseClient, { database, name }: Move
 export async function prepareTarget(deps: CopyDeps, objects: readonly CatalogueObject[]): Promise<void> {
   await dropChanged(deps, objects);
   const made = new Set((await deps.contents.listObjects(deps.moveId)).map(keyOf));
-  const missing = objects.filter((object) => object.kind !== "materializedView" && !made.has(keyOf(object)));
+  const there = await namesOn(deps);
+  // What is recorded and not there could not be made by an earlier attempt.
+  const isMade = (object: CatalogueObject) =>
+    made.has(keyOf(object)) && (object.kind === "function" || there.has(labelOf(object)));
+  const missing = objects.filter((object) => object.kind !== "materializedView" && !isMade(object));
   await createDatabases(deps, missing);
   for (const object of missing.filter(({ kind }) => kind === "table")) await createTable(deps, object);
   await createInAnyOrder(
     deps,
     missing.filter(({ kind }) => kind !== "table"),
   );
+}
+
+async function namesOn({ target, signal }: CopyDeps): Promise<ReadonlySet<string>> {
+  const rows = await target.rows<MovedTable>("SELECT database, name FROM system.tables", { signal });
+  return new Set(rows.map(labelOf));
 }
 
 /** Makes what is only right once all rows are there: materialized views, and the expiry of rows. */

@@ -161,3 +161,21 @@ test("a move survives the death of everything, and a cancelled one leaves nothin
   const old = services.filter(({ name }) => name === "other (before the move)");
   expect(old).toMatchObject([{ state: "stopped", runtime: "embedded" }]);
 });
+
+test("a table that the server refused at first is made by a later attempt", async () => {
+  const limits = ["<max_table_num_to_throw>1</max_table_num_to_throw>"];
+  await using small = await TestServer.start({ configuration: limits });
+  const third = await runningService(served, { name: "third", idleScaling: false });
+  for (const name of ["a", "b", "c"]) {
+    await query(third, `CREATE TABLE ${name} (n UInt64) ENGINE = MergeTree ORDER BY n`);
+    await query(third, `INSERT INTO ${name} SELECT number FROM numbers(10)`);
+  }
+  const body = { connection: { ...connection(), urls: [small.url] } };
+  await served.api.moveService({ params: third.params, body });
+  const status = async () => await served.api.getServiceMove({ params: third.params });
+  await until("the server refuses a table", async () => /TOO_MANY_TABLES/.test((await status()).message ?? ""));
+  limits.length = 0;
+  await small.restart();
+  await until("the move is completed", async () => (await status()).status === "completed");
+  for (const name of ["a", "b", "c"]) expect(await small.client.text(`SELECT sum(n) FROM ${name}`)).toBe("45\n");
+});
