@@ -39,8 +39,14 @@ const serviceSettingsRoute = createRoute({
   component: lazyRouteComponent(() => import("./settings-tab.tsx"), "ServiceSettingsTab"),
 });
 
+const serviceMoveRoute = createRoute({
+  getParentRoute: () => serviceRoute,
+  path: "/move",
+  component: lazyRouteComponent(() => import("./move-page.tsx"), "ServiceMovePage"),
+});
+
 export const serviceRoutes = [
   servicesRoute,
   createServiceRoute,
-  serviceRoute.addChildren([serviceOverviewRoute, serviceAccessRoute, serviceSettingsRoute]),
+  serviceRoute.addChildren([serviceOverviewRoute, serviceAccessRoute, serviceSettingsRoute, serviceMoveRoute]),
 ] as const;

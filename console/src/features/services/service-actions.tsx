@@ -1,6 +1,17 @@
 /** What can be done with a service: buttons of its page, and the menu of its row. */
 import { useNavigate } from "@tanstack/react-router";
-import { Braces, CircleStop, Ellipsis, Moon, Play, Plug, Settings, SquareTerminal, Trash2 } from "lucide-react";
+import {
+  ArrowRightLeft,
+  Braces,
+  CircleStop,
+  Ellipsis,
+  Moon,
+  Play,
+  Plug,
+  Settings,
+  SquareTerminal,
+  Trash2,
+} from "lucide-react";
 import { useState } from "react";
 import { useChange } from "../../api/queries.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
@@ -9,7 +20,7 @@ import { RequestDialog } from "../../parts/request-dialog.tsx";
 import { toast, toastError } from "../../parts/toast.tsx";
 import { ConnectDialog } from "./connect-dialog.tsx";
 import { DeleteServiceDialog } from "./delete-service-dialog.tsx";
-import { commandRefusal, deleteRefusal, type Service, type ServiceCommand } from "./service.ts";
+import { commandRefusal, deleteRefusal, moveRefusal, type Service, type ServiceCommand } from "./service.ts";
 
 const words: Readonly<Record<ServiceCommand, string>> = { start: "Starting", stop: "Stopping", awake: "Waking" };
 
@@ -89,6 +100,13 @@ export function ServiceMenu({ service }: { readonly service: Service }) {
           onSelect={() => void navigate({ to: "/services/$serviceId/settings", params })}
         >
           Settings
+        </MenuItem>
+        <MenuItem
+          icon={<ArrowRightLeft aria-hidden />}
+          refusal={moveRefusal(service)}
+          onSelect={() => void navigate({ to: "/services/$serviceId/move", params })}
+        >
+          Move to a server
         </MenuItem>
         <MenuItem icon={<Braces aria-hidden />} onSelect={() => setOpen("request")}>
           As JSON, curl and command

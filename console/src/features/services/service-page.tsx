@@ -48,7 +48,7 @@ function Below({ service }: { readonly service: Service }) {
         </span>
       )}
       <span>ClickHouse {service.databaseVersion}</span>
-      <span>{service.maxReplicaMemoryGb} GiB memory</span>
+      <span>{service.runtime === "external" ? "external server" : `${service.maxReplicaMemoryGb} GiB memory`}</span>
     </>
   );
 }

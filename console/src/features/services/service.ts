@@ -32,6 +32,11 @@ export function deleteRefusal({ state }: Service): string | undefined {
   return ["running", "stopping", "terminating"].includes(state) ? "Stop the service first." : undefined;
 }
 
+/** Why a service cannot be moved to a server. */
+export function moveRefusal({ runtime }: Service): string | undefined {
+  return runtime === "external" ? "The service is on a server of its own already." : undefined;
+}
+
 /** `http://127.0.0.1:21000`; undefined before the endpoint is open. */
 export function endpointUrl({ endpoints: [endpoint] }: Service): string | undefined {
   if (endpoint === undefined) return undefined;
