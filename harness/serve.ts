@@ -8,6 +8,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type ApiClient, createApiClient } from "../src/api/client.ts";
 import type { FirstCredentials } from "../src/api/first-credentials.ts";
+import { destinationBody, endDestinations } from "./external-destination.ts";
 
 export type Served = AsyncDisposable & {
   readonly dataDir: string;
@@ -41,6 +42,7 @@ export async function serve(
     },
     [Symbol.asyncDispose]: async () => {
       await end(child, "SIGTERM");
+      await endDestinations(dataDir);
       if (options.keepData !== true) rmSync(dataDir, { recursive: true, force: true, maxRetries: 5 });
     },
   };
@@ -125,10 +127,11 @@ export type BenchService = {
   readonly password: string;
 };
 
-/** A new service that is running. */
+/** A new service that is running: an external one with `TEST_DESTINATION=external`. */
 export async function runningService(served: Served, body: object = {}): Promise<BenchService> {
   const { organizationId } = served.credentials;
-  const created = await served.api.createService({ params: { organizationId }, body: { name: "test", ...body } });
+  const request = await destinationBody(served.dataDir, { name: "test", ...body });
+  const created = await served.api.createService({ params: { organizationId }, body: request as never });
   const params = { organizationId, serviceId: created.service.id };
   await until("the service runs", async () => (await served.api.getService({ params })).state === "running");
   const endpoint = created.service.endpoints[0] as { host: string; port: number };
