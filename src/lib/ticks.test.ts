@@ -1,5 +1,5 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { untilTick } from "./ticks.ts";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { pause, untilTick } from "./ticks.ts";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -36,4 +36,43 @@ test("an aborted wait ends at once, and the others go on", async () => {
   expect(others).toBe(0);
   await vi.advanceTimersByTimeAsync(1_000);
   await other;
+});
+
+describe("pauses", () => {
+  test("that end within a second of each other end together, none of them late", async () => {
+    await vi.advanceTimersByTimeAsync(123);
+    const ends: number[] = [];
+    const begins: number[] = [];
+    const begun = performance.now();
+    for (let i = 0; i < 10; i += 1) {
+      begins.push(performance.now() - begun);
+      void pause(30_000, never).then(() => ends.push(performance.now() - begun));
+      await vi.advanceTimersByTimeAsync(300);
+    }
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(ends.length).toBe(10);
+    expect(new Set(ends).size).toBeLessThanOrEqual(4);
+    for (const [i, end] of ends.entries()) {
+      const took = end - (begins[i] as number);
+      expect(took).toBeLessThanOrEqual(30_000);
+      expect(took).toBeGreaterThan(29_000 - 1);
+    }
+  });
+
+  test("of a few milliseconds are as long as they are asked for", async () => {
+    let isOver = false;
+    void pause(10, never).then(() => (isOver = true));
+    await vi.advanceTimersByTimeAsync(8);
+    expect(isOver).toBe(false);
+    await vi.advanceTimersByTimeAsync(2);
+    expect(isOver).toBe(true);
+  });
+
+  test("leave no timer behind when all of them are aborted", async () => {
+    const stop = new AbortController();
+    const waits = [pause(30_000, stop.signal), untilTick(5_000, stop.signal)];
+    stop.abort();
+    await Promise.all(waits);
+    expect(vi.getTimerCount()).toBe(0);
+  });
 });

@@ -7,6 +7,7 @@ import { sleep } from "../../lib/abort.ts";
 import { assignedWorker } from "../../lib/assign.ts";
 import { AppError } from "../../lib/errors.ts";
 import { prefetch } from "../../lib/prefetch.ts";
+import { pause } from "../../lib/ticks.ts";
 import { requireTable } from "../destination.ts";
 import { shortMessage } from "../messages/engine-message.ts";
 import type { InsertFailure, Source, Batch as SourceBatch, SourceContext } from "../source.ts";
@@ -101,7 +102,7 @@ export class ObjectSource implements Source<ObjectDurable> {
     // One call then finds new objects and those that arrive late with a smaller key.
     let fitsOnePage = isAll && isOnePage;
     while (!signal.aborted) {
-      await sleep(Number(this.#context.settings.object_storage_polling_interval_ms), signal);
+      await pause(Number(this.#context.settings.object_storage_polling_interval_ms), signal);
       if (signal.aborted) return;
       const before = tail;
       const read: Listed = yield* this.#readFrom(fitsOnePage ? start : tail, signal, tail);
