@@ -1,4 +1,7 @@
-/** Batches per second of the store on SQLite and on Postgres: intent, confirmation and counters, with the lease. */
+/**
+ * Batches per second of the store on SQLite and on Postgres: intent, confirmation and counters, with the fences. Then
+ * how long pipes rest when their worker is killed or stopped, and how fast a server answers meanwhile.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,8 +11,10 @@ import { postgresMissing, TestPostgres } from "../harness/postgres/postgres.ts";
 import { databaseUrl } from "../harness/stores.ts";
 import { type LeasedStores, openStoresOf } from "../src/store/open.ts";
 import type { BenchResult } from "./bench.ts";
+import { measureTakeover } from "./planes-takeover.ts";
 
-export const description = "confirmed batches per second of the metadata store, 1, 8 and 64 pipes at a time";
+export const description =
+  "confirmed batches per second of the metadata store, and takeover of pipes by another worker";
 
 const seconds = 4;
 const widths = [1, 8, 64] as const;
@@ -25,10 +30,11 @@ export async function run(): Promise<BenchResult> {
   const sqlite = await measure(undefined);
   const onPostgres = await measure(await databaseUrl(postgres, "bench"));
   const rows = widths.map((width, i) => ({ "at a time": width, SQLite: sqlite[i] ?? 0, Postgres: onPostgres[i] ?? 0 }));
+  const takeover = await measureTakeover(postgres);
   const [own, other] = [sqlite.at(-1) ?? 0, onPostgres.at(-1) ?? 0];
   return {
     rows,
-    summary: { ok: other >= goal, ratio: other / own, sqlitePerSecond: own, postgresPerSecond: other },
+    summary: { ok: other >= goal, ratio: other / own, sqlitePerSecond: own, postgresPerSecond: other, ...takeover },
   };
 }
 
@@ -36,12 +42,16 @@ export async function run(): Promise<BenchResult> {
 async function measure(database: string | undefined): Promise<number[]> {
   const dataDir = mkdtempSync(join(tmpdir(), "millrace-planes-"));
   const secretKey = Buffer.alloc(32, 1).toString("base64");
-  const stores = await openStoresOf({ dataDir, secretKey, database });
+  const stores = await openStoresOf({ dataDir, secretKey, database, role: "server" });
   const serviceId = await newService(stores);
   const pipeIds: string[] = [];
   for (let at = 0; at < Math.max(...widths); at += 1) pipeIds.push(await newPipe(stores, serviceId));
+  await stores.leases.claim("pipe", pipeIds);
   const found: number[] = [];
-  for (const width of widths) found.push(await rateOf(stores, pipeIds.slice(0, width)));
+  for (const width of widths) {
+    await stores.renew();
+    found.push(await rateOf(stores, pipeIds.slice(0, width)));
+  }
   await stores.close();
   rmSync(dataDir, { recursive: true });
   return found;

@@ -2,18 +2,20 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Installation } from "./installation.ts";
 
+type Watched = Pick<Installation, "servers" | "isDatabaseAway">;
+
 const everyMs = 200;
 const answerMs = 10_000;
 
 export class ApiWatch implements AsyncDisposable {
-  readonly #installation: Installation;
+  readonly #installation: Watched;
   readonly #stopped = new AbortController();
   readonly #watching: Promise<void>;
   readonly #tookMs: number[] = [];
   asked = 0;
   unanswered = 0;
 
-  constructor(installation: Installation) {
+  constructor(installation: Watched) {
     this.#installation = installation;
     this.#watching = this.#watch();
   }

@@ -21,6 +21,7 @@ export class Installation implements AsyncDisposable {
   readonly #postgres: TestPostgres;
   #servers: readonly Served[] = [];
   #workers: readonly WorkerServed[] = [];
+  #due: string[] = [];
   #suspended: { readonly one: Process; readonly done: Promise<void> } | undefined;
   /** True while requests may be refused. */
   isDatabaseAway = false;
@@ -52,10 +53,12 @@ export class Installation implements AsyncDisposable {
 
   /** Injects one fault. At most one process is away at a time, besides one that is suspended. */
   async strike(next: () => number): Promise<void> {
-    const kind = Math.floor(next() * 5);
-    if (kind === 0) await this.#crashDatabase(next);
-    else if (kind === 1 && this.#suspended === undefined) this.#suspend(next);
-    else if (kind === 2) await this.#killServer(next);
+    // Every kind comes before one comes again.
+    if (this.#due.length === 0) this.#due = ["database", "suspension", "server", "worker"];
+    const [kind] = this.#due.splice(Math.floor(next() * this.#due.length), 1);
+    if (kind === "database") await this.#crashDatabase(next);
+    else if (kind === "suspension" && this.#suspended === undefined) this.#suspend(next);
+    else if (kind === "server") await this.#killServer(next);
     else await this.#killWorker(next);
   }
 
