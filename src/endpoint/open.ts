@@ -8,6 +8,8 @@ export type EndpointOptions = GatewayOptions & {
   readonly services: ServiceStore;
   /** True of the id of another process' data directory, which has the listeners of its services. */
   readonly isElsewhere: (nodeId: string | null) => boolean;
+  /** True when other servers have listeners for external services, too: on the same machine, one has the port. */
+  readonly isShared: boolean;
   /** The address that listeners bind to. */
   readonly host: string;
   /** Receives the ports before they are opened. */
@@ -23,11 +25,18 @@ export type Endpoint = {
   close(): Promise<void>;
 };
 
-export function openEndpoint({ services, isElsewhere, host, onPorts, ...options }: EndpointOptions): Endpoint {
+export function openEndpoint({
+  services,
+  isElsewhere,
+  isShared,
+  host,
+  onPorts,
+  ...options
+}: EndpointOptions): Endpoint {
   const gateway = new Gateway(options);
   let problems: ReadonlyMap<string, string> = new Map();
   const body = async () => {
-    problems = await openListeners(gateway, { services, isElsewhere, host, onPorts });
+    problems = await openListeners(gateway, { services, isElsewhere, isShared, host, onPorts });
   };
   const loop = new Loop({ name: "gateway", everyMs: 2_000, logger: options.logger, body });
   return {

@@ -23,7 +23,7 @@ import { memoryNote } from "../services/memory.ts";
 import type { Services } from "../services/open.ts";
 import type { AuditTrail } from "../store/audit-events.ts";
 import type { OrganizationLimits } from "../store/limits.ts";
-import type { Stores } from "../store/open.ts";
+import type { LeasedStores } from "../store/open.ts";
 import { rateHeaders } from "./admission.ts";
 import { Authenticator } from "./auth.ts";
 import { BrowserRequests } from "./browser.ts";
@@ -65,7 +65,7 @@ export type HttpOptions = {
   readonly config: Config;
   readonly origins: SettingOrigins;
   readonly dataDir: string;
-  readonly stores: Stores;
+  readonly stores: LeasedStores;
   readonly logger: Logger;
   readonly version: string;
   readonly signal: AbortSignal;
@@ -167,6 +167,13 @@ function publicEndpoint({ config, tls }: HttpOptions): EndpointFacts {
   };
 }
 
+/** An embedded service is at the host of its server; undefined: not known to be another one than this. */
+function endpointOfNode(address: string | undefined): EndpointFacts | undefined {
+  if (address === undefined) return undefined;
+  const { protocol, hostname } = new URL(address);
+  return { protocol: protocol === "https:" ? "https" : "http", host: hostname.replace(/^\[|\]$/g, "") };
+}
+
 function namesOf({ publicUrl }: Config, { host }: EndpointFacts): string[] {
   return publicUrl === undefined ? [host] : [host, new URL(publicUrl).hostname];
 }
@@ -252,7 +259,7 @@ function serviceDeps(options: HttpOptions, shared: Shared): ServiceDeps {
   return {
     services: stores.services,
     facts: stores.serviceFacts,
-    endpoint: shared.endpoint,
+    endpointOf: ({ nodeId }) => endpointOfNode(stores.leases.addressOf(nodeId)) ?? shared.endpoint,
     ports: new ServicePorts({
       host: config.host,
       range: parsePortRange(config.servicePorts),

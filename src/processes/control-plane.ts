@@ -73,6 +73,7 @@ function openRooms(options: AppOptions, stores: LeasedStores, shutdown: Shutdown
   const endpoint = openEndpoint({
     services: stores.services,
     isElsewhere: (nodeId) => stores.leases.isElsewhere(nodeId),
+    isShared: stores.leases.isShared,
     host: config.host,
     backend: access,
     logger,

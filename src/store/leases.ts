@@ -25,8 +25,12 @@ export interface Leases {
   claim(kind: LeaseKind, ids: readonly string[]): Promise<string[]>;
   /** Others may take them at once. */
   release(kind: LeaseKind, ids: readonly string[]): Promise<void>;
+  /** False for a process that has the database for itself. */
+  readonly isShared: boolean;
   /** True of the id of another process' data directory. */
   isElsewhere(nodeId: string | null): boolean;
+  /** Where that process can be reached, as seen last; undefined: it is gone, or this one. */
+  addressOf(nodeId: string | null): string | undefined;
   /** From now on the others do not count on this process: it runs no pipes of theirs. */
   leave(): Promise<void>;
   /** The processes that share the database, this one included; empty when it has the database for itself. */
@@ -45,7 +49,9 @@ export function allLeases(nodeId: string): Leases {
     free: async (_kind, ids) => [...ids],
     claim: async (_kind, ids) => [...ids],
     release: async () => {},
+    isShared: false,
     isElsewhere: () => false,
+    addressOf: () => undefined,
     leave: async () => {},
     peers: async () => [],
     onLost: () => {},
@@ -78,6 +84,9 @@ export class SharedLeases implements Leases {
   readonly nodeId: string;
   readonly #db: Database;
   readonly #now: () => number;
+  readonly isShared = true;
+  /** As read last. */
+  #peers: readonly LiveNode[] = [];
   readonly #held = new Map<string, number>();
   readonly #listeners: (() => void)[] = [];
   /** By the own clock: not held any longer, unless renewed. */
@@ -188,8 +197,15 @@ export class SharedLeases implements Leases {
     await this.#db.run("UPDATE nodes SET slots = 0 WHERE id = ?", this.nodeId);
   }
 
-  peers(): Promise<LiveNode[]> {
-    return liveNodes(this.#db);
+  async peers(): Promise<LiveNode[]> {
+    const peers = await liveNodes(this.#db);
+    this.#peers = peers;
+    return peers;
+  }
+
+  addressOf(nodeId: string | null): string | undefined {
+    if (!this.isElsewhere(nodeId)) return undefined;
+    return this.#peers.find(({ id }) => id === nodeId)?.address;
   }
 
   onLost(listener: () => void): void {

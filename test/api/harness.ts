@@ -255,7 +255,7 @@ function handlersOf(options: ApiOptions, { dir, stores, disks, trail, vitals }: 
       services,
       serviceMoves: stores.serviceMoves,
       facts: stores.serviceFacts,
-      endpoint: { protocol: "http", host: "127.0.0.1" },
+      endpointOf: () => ({ protocol: "http", host: "127.0.0.1" }),
       ports: { pick: async () => port++, require: async () => {} },
       live: (row) => ({
         lastActivityAt: options.lastActivityAt?.(),

@@ -45,7 +45,8 @@ export type ServiceDeps = ConnectionDeps &
     readonly services: ServiceStore;
     readonly serviceMoves: ServiceMoves;
     readonly facts: ServiceFactsStore;
-    readonly endpoint: EndpointFacts;
+    /** Where the service's own endpoint is. */
+    readonly endpointOf: (service: Service) => EndpointFacts;
     readonly ports: Pick<ServicePorts, "pick" | "require">;
     readonly live: (service: Service) => LiveFacts;
     /** Disk quota of new services, in GiB; undefined: none. */
@@ -148,7 +149,7 @@ function stateHandlers(
       await refuseWhileMoving(deps.serviceMoves, service.id, "switch");
       await command(services, service, body.command, expected);
       deps.poke();
-      return serviceRecordOf(await findService(services, params), deps.endpoint);
+      return serviceRecordOf(await findService(services, params), deps.endpointOf(service));
     },
     updateServiceScaling: async ({ params, body }, { expected }) => {
       const service = await findService(services, params);
@@ -186,7 +187,7 @@ async function details(deps: ServiceDeps, service: Service) {
 }
 
 function detailsWith(deps: ServiceDeps, service: Service, facts: ServiceFacts) {
-  return serviceDetailsOf(service, deps.endpoint, { ...deps.live(service), ...facts });
+  return serviceDetailsOf(service, deps.endpointOf(service), { ...deps.live(service), ...facts });
 }
 
 type ListQuery = Input<ManagementOperations["listServices"]>["query"];

@@ -83,6 +83,7 @@ describe.skipIf(missing !== undefined)(`servers that share their metadata${missi
     expect(other.credentials.organizationId).toBe(organizationId);
     expect(other.credentials.keyId).not.toBe(one.credentials.keyId);
     for (const served of [one, other]) {
+      expect(await served.api.getService({ params: service.params })).toMatchObject({ state: "running" });
       for (const pipeId of pipeIds) {
         await until("Running", async () => (await details(served, service, pipeId)).state === "Running");
       }
@@ -98,7 +99,8 @@ describe.skipIf(missing !== undefined)(`servers that share their metadata${missi
     const own = await runningService(one, { idleScaling: false });
     await query(own, "CREATE TABLE t (a UInt8) ENGINE = Memory");
     const { params } = own;
-    expect((await other.api.getService({ params })).state).toBe("running");
+    const [seen, shown] = [await other.api.getService({ params }), await one.api.getService({ params })];
+    expect([seen.state, seen.endpoints]).toEqual(["running", shown.endpoints]);
     const asked = other.api.runQuery({ params, body: { query: "SELECT 1" } });
     await expect(asked).rejects.toThrow(`belongs to the server ${one.credentials.baseUrl}: send the request there`);
     await other.api.updateServiceState({ params, body: { command: "stop" } });
