@@ -50,6 +50,7 @@ export class ServicesReconciler {
   constructor(options: ReconcilerOptions) {
     this.#options = options;
     this.#leases = options.leases ?? allLeases("");
+    this.#leases.onLost(() => this.#transitions.keepOnly((id) => this.#leases.holds("service", id)));
     this.#tasks = new TaskTable({
       poke: options.poke,
       onFailure: (serviceId, err) => options.logger.error({ err, serviceId }, "service action failed"),
@@ -84,7 +85,9 @@ export class ServicesReconciler {
     const { id } = row;
     if (row.runtime === "embedded" || !this.#tasks.isFree(id)) return;
     const engine = this.#engines.get(id);
-    if (row.desiredState !== "running" || !reachable.has(row.state)) {
+    // Connecting to a service in Kubernetes starts it: that is the holder's, who knows when nobody uses it.
+    const isFollowed = row.runtime === "external" && row.desiredState === "running" && reachable.has(row.state);
+    if (!isFollowed) {
       if (engine !== undefined) this.#tasks.run(id, () => this.#part(id, engine));
     } else if (engine === undefined) {
       if (this.#tasks.mayStart(id)) this.#tasks.run(id, () => this.#connect(row));

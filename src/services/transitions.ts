@@ -63,6 +63,11 @@ export class Transitions {
     if (open !== undefined && !open.isWanted(now)) open.controller.abort(ended());
   }
 
+  /** Ends the transitions of services that another process may carry out. */
+  keepOnly(isHeld: (serviceId: string) => boolean): void {
+    for (const [id, { controller }] of this.#open) if (!isHeld(id)) controller.abort(ended());
+  }
+
   /** Ends every transition, also those that begin later. */
   close(): void {
     this.#isClosed = true;

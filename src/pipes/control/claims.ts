@@ -1,6 +1,6 @@
 /**
- * Which pipes this process runs: those of engines in its data directory, and its share of all others. Processes agree
- * on the shares without talking to each other: each computes them from the same rows.
+ * Which pipes this process runs: those of the engines that are its own, and its share of the pipes of external services.
+ * Processes agree on the shares without talking to each other: each computes them from the same rows.
  */
 import type { Logger } from "../../lib/logger.ts";
 import type { TaskTable } from "../../lib/task-table.ts";
@@ -46,10 +46,14 @@ export class PipeClaims {
     const peers = await leases.peers();
     // Without peers, everything is held.
     if (peers.length === 0) return false;
-    const nodeOf = ({ serviceId }: Pipe) => services.get(serviceId)?.nodeId ?? null;
-    const own = pipes.filter((pipe) => nodeOf(pipe) === leases.nodeId);
+    const isWithEngine = (pipe: Pipe) => isOfEngine(services.get(pipe.serviceId));
+    const tied = pipes.filter(isWithEngine);
+    const own = tied.filter(({ serviceId }) => leases.holds("service", serviceId));
+    for (const { id, serviceId } of tied) {
+      if (leases.holds("pipe", id) && !leases.holds("service", serviceId)) this.#giveUp(id);
+    }
     const isOwnClaimed = await this.#claim(own, own.length);
-    const common = pipes.filter((pipe) => nodeOf(pipe) === null);
+    const common = pipes.filter((pipe) => !isWithEngine(pipe));
     const held = common.filter(({ id }) => leases.holds("pipe", id));
     const slots = peers.find(({ id }) => id === leases.nodeId)?.slots ?? 0;
     const most = Math.min(
@@ -89,6 +93,11 @@ export class PipeClaims {
     this.#leaving.add(id);
     this.#options.tasks.run(id, () => action().finally(() => this.#leaving.delete(id)));
   }
+}
+
+/** True of a service that only the process with its lease can reach. */
+function isOfEngine(service: Service | undefined): boolean {
+  return service !== undefined && service.runtime !== "external";
 }
 
 /**
