@@ -1,3 +1,4 @@
+-- breaking: versions before it know no leases of pipes, and would run the pipes of others.
 -- Processes that share the database. Times are the database's own, in ms since 1970.
 CREATE TABLE nodes (
   id TEXT PRIMARY KEY,
