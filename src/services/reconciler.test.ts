@@ -9,10 +9,11 @@ import { sleep } from "../lib/abort.ts";
 import { AppError } from "../lib/errors.ts";
 import { createLogger } from "../lib/logger.ts";
 import { maxDeaths } from "../lib/task-table.ts";
+import { allLeases } from "../store/leases.ts";
 import { OrganizationStore } from "../store/organizations.ts";
 import { type Service, ServiceStore } from "../store/services.ts";
 import { ServiceAccess } from "./access.ts";
-import { ServicesReconciler } from "./reconciler.ts";
+import { type ReconcilerOptions, ServicesReconciler } from "./reconciler.ts";
 import type { RunningEngine, ServiceRuntime } from "./runtime.ts";
 import type { Transition } from "./transitions.ts";
 
@@ -27,6 +28,7 @@ class FakeRuntime implements ServiceRuntime {
   knowsRights = true;
   diskLimit: number | undefined;
   die: (how: string) => void = () => {};
+  connects = 0;
   halts: string[] = [];
   /** Lasts until it is no longer wanted. */
   haltsForever = false;
@@ -60,6 +62,16 @@ class FakeRuntime implements ServiceRuntime {
       },
       ended,
       stop: async () => this.die("asked"),
+    };
+  }
+
+  async connect(): Promise<RunningEngine> {
+    this.connects += 1;
+    const address = { host: "127.0.0.1", port: 1 };
+    const end = Promise.withResolvers<string>();
+    return {
+      ...{ address, readerAddress: address, isCurrent: async () => true, forwardAddress: { port: 1, key: "k" } },
+      ...{ version: "1.2", limitDisk: () => {}, ended: end.promise, stop: async () => end.resolve("asked") },
     };
   }
 
@@ -97,7 +109,7 @@ async function setUp(idleMinuteMs = 1e9) {
   );
   const runtime = new FakeRuntime();
   const access = new ServiceAccess(services);
-  const make = () =>
+  const make = (more: Partial<ReconcilerOptions> = {}) =>
     new ServicesReconciler({
       services,
       runtime,
@@ -107,6 +119,7 @@ async function setUp(idleMinuteMs = 1e9) {
       poke: () => {},
       isBusy: async () => false,
       beforeStop: async () => {},
+      ...more,
     });
   const reconciler = make();
   const state = async () => (await services.find(id))?.state;
@@ -116,7 +129,7 @@ async function setUp(idleMinuteMs = 1e9) {
       await reconciler.pass();
       expect(await state()).toBe(wanted);
     }, 60_000);
-  return { services, id, runtime, access, reconciler, make, state, until, close: () => db.close() };
+  return { db, services, id, runtime, access, reconciler, make, state, until, close: () => db.close() };
 }
 
 describe("services reconciler", () => {
@@ -361,6 +374,33 @@ describe("idling", () => {
     const woken = s.access.acquire(s.id, signal);
     await s.until("running");
     expect((await woken).forwardAddress.port).toBe(2);
+    s.close();
+    vi.useRealTimers();
+  });
+
+  test("use through another process, which only connects, keeps the service awake", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const s = await setUp(60_000);
+    await s.until("running");
+    // As a server that no process of ours runs.
+    await s.db.run("UPDATE services SET runtime = 'kubernetes' WHERE id = ?", s.id);
+    const { services } = s;
+    const access = new ServiceAccess(services);
+    const leases = { ...allLeases("other"), holds: () => false, free: async () => [] };
+    const other = s.make({ access, leases });
+    await other.pass();
+    const lease = await access.acquire(s.id, signal);
+    expect([s.runtime.starts, s.runtime.connects]).toEqual([1, 1]);
+    vi.setSystemTime(Date.now() + 6 * 60_000);
+    await other.pass();
+    for (let i = 0; i < 30; i += 1) {
+      await s.reconciler.pass();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(await s.state()).toBe("running");
+    lease.release();
+    vi.setSystemTime(Date.now() + 6 * 60_000);
+    await s.until("idle");
     s.close();
     vi.useRealTimers();
   });

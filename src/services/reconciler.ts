@@ -93,6 +93,7 @@ export class ServicesReconciler {
       if (this.#tasks.mayStart(id)) this.#tasks.run(id, () => this.#connect(row));
     } else {
       this.#tasks.runs(id);
+      await this.#tellOfUse(row);
       if (await engine.isCurrent(row)) return;
       this.#tasks.run(id, async () => {
         await this.#part(id, engine);
@@ -101,9 +102,19 @@ export class ServicesReconciler {
     }
   }
 
+  /** Only what idles has to know. */
+  async #tellOfUse({ id, idleScaling, usedElsewhereAt }: Service): Promise<void> {
+    if (!idleScaling) return;
+    const { access, services, idleMinuteMs } = this.#options;
+    const last = access.isActive(id) ? Date.now() : (access.lastActivityAt(id) ?? 0);
+    // The shortest time until a service idles is five minutes.
+    if (last - timeOf(usedElsewhereAt) >= idleMinuteMs) await services.setUsedElsewhere(id);
+  }
+
   async #connect(row: Service): Promise<void> {
     try {
-      const engine = await this.#options.runtime.start(row, unwatched);
+      const { runtime } = this.#options;
+      const engine = await (runtime.connect?.(row) ?? runtime.start(row, unwatched));
       this.#engines.set(row.id, engine);
       this.#tasks.started(row.id);
       engine.ended.then((how) => this.#ended(row, engine, how));
@@ -193,8 +204,9 @@ export class ServicesReconciler {
   }
 
   #unusedFor(row: Service, ms: number): boolean {
-    const last = this.#options.access.lastActivityAt(row.id);
-    return last !== undefined && !this.#options.access.isActive(row.id) && Date.now() - last >= ms;
+    const own = this.#options.access.lastActivityAt(row.id);
+    if (own === undefined || this.#options.access.isActive(row.id)) return false;
+    return Date.now() - Math.max(own, timeOf(row.usedElsewhereAt)) >= ms;
   }
 
   #idleDue(row: Service): boolean {
@@ -373,6 +385,10 @@ export class ServicesReconciler {
     );
     this.#options.access.notify();
   }
+}
+
+function timeOf(time: string | null): number {
+  return time === null ? 0 : Date.parse(time);
 }
 
 /** Another attempt would read the same damaged backup. */

@@ -42,6 +42,11 @@ export interface ServiceRuntime {
   /** Starts the engine on the service's data, after stopping what an earlier run may have left. */
   start(service: Service, transition: Transition): Promise<RunningEngine>;
   /**
+   * Connects to what another process of the installation keeps running, and changes nothing; rejects when it does not
+   * answer. Absent where `start` does no more than that.
+   */
+  connect?(service: Service): Promise<RunningEngine>;
+  /**
    * Stops what runs without an engine, such as the pods of a cluster; resolves when it has ended. Called when the
    * service stops or becomes idle, and not when this program ends. Absent where everything ends with its engine.
    */

@@ -49,6 +49,7 @@ type ServiceRow = {
   readonly state_changed_at: string | null;
   readonly database_version: string;
   readonly version: number;
+  readonly used_elsewhere_at: string | null;
   readonly node_id: string | null;
   readonly created_at: string;
 };
@@ -83,6 +84,8 @@ export type Service = {
   readonly tableRows: number | null;
   readonly desiredState: DesiredServiceState;
   readonly wakeRequested: boolean;
+  /** Last use through a process that does not write the state. */
+  readonly usedElsewhereAt: string | null;
   readonly state: ServiceState;
   readonly stateMessage: string | null;
   /** Null: not recorded. */
@@ -268,6 +271,12 @@ export class ServiceStore {
     await this.#db.run("UPDATE services SET disk_used_bytes = ? WHERE id = ?", usedBytes, id);
   }
 
+  /** Called by a process that does not write the service's state, so that the one that does keeps it awake. */
+  async setUsedElsewhere(id: string): Promise<void> {
+    const now = new Date().toISOString();
+    await this.#db.run("UPDATE services SET used_elsewhere_at = ? WHERE id = ?", now, id);
+  }
+
   /** Called by the loop that asks engines for their numbers, only. */
   async setTableRows(id: string, rows: number): Promise<void> {
     await this.#db.run("UPDATE services SET table_rows = ? WHERE id = ?", rows, id);
@@ -365,6 +374,7 @@ function toService(row: ServiceRow): Service {
     tableRows: row.table_rows,
     desiredState: row.desired_state,
     wakeRequested: row.wake_requested === 1,
+    usedElsewhereAt: row.used_elsewhere_at,
     state: row.state,
     stateMessage: row.state_message,
     stateChangedAt: row.state_changed_at,

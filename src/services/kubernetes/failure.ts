@@ -46,6 +46,10 @@ export function kubernetesFailure(error: unknown, url: string, what: string): Ap
     return refused(`Millrace may not ${what}: ${said}. Grant it with a Role: docs/kubernetes.md.`);
   }
   if (code === 404) return status?.details === undefined ? missingResource(error) : refused(`Kubernetes: ${said}.`);
+  if (code === 409) {
+    const message = "Another program changes the installation in Kubernetes; it is looked at again.";
+    return new AppError("KUBERNETES_UNREACHABLE", message, { cause: error });
+  }
   if (code === 429 || code >= 500) {
     return new AppError("KUBERNETES_UNREACHABLE", `The API server of Kubernetes is busy: ${said}.`, { cause: error });
   }

@@ -26,6 +26,7 @@ export type Installation = typeof installationKind & {
     readonly namespace: string;
     readonly labels: Readonly<Record<string, string>>;
     readonly generation?: number;
+    readonly resourceVersion?: string;
     readonly deletionTimestamp?: string;
   };
   readonly spec: {

@@ -1,6 +1,6 @@
 import type { RuntimeKind, Service } from "../../store/services.ts";
 import type { RunningEngine, ServiceRuntime } from "../runtime.ts";
-import type { Transition } from "../transitions.ts";
+import { type Transition, unwatched } from "../transitions.ts";
 
 /** Runs every service with the runtime of its kind. */
 export class RuntimesByKind implements ServiceRuntime {
@@ -12,6 +12,11 @@ export class RuntimesByKind implements ServiceRuntime {
 
   start(service: Service, transition: Transition): Promise<RunningEngine> {
     return this.#runtimes[service.runtime].start(service, transition);
+  }
+
+  connect(service: Service): Promise<RunningEngine> {
+    const runtime = this.#runtimes[service.runtime];
+    return runtime.connect?.(service) ?? runtime.start(service, unwatched);
   }
 
   async halt(service: Service, transition: Transition): Promise<void> {

@@ -68,6 +68,17 @@ export class KubernetesRuntime implements ServiceRuntime {
     }
   }
 
+  /** Writes nothing. */
+  async connect(service: Service): Promise<RunningEngine> {
+    const password = this.#options.passwords.open(service);
+    const wanted = await this.#installation(service, password, "no");
+    const hosts = (await this.#options.api.read(wanted.metadata.name))?.status?.fqdns ?? [];
+    const engine = hosts.length === 0 ? undefined : await this.#tryToConnect(hosts, password, wanted);
+    if (engine === undefined) throw new AppError("CONNECTION_UNREACHABLE", "The service has no hosts yet.");
+    if (engine instanceof AppError) throw engine;
+    return engine;
+  }
+
   /** Resolves when the operator has ended the pods. */
   async halt(service: Service, transition: Transition): Promise<void> {
     const wanted = await this.#installation(service, this.#options.passwords.open(service), "yes");
@@ -116,9 +127,13 @@ export class KubernetesRuntime implements ServiceRuntime {
   async #apply(wanted: Installation, transition: Transition): Promise<void> {
     const content = installationDigest(wanted);
     await this.#patient(transition, async (api) => {
-      const before = (await api.read(wanted.metadata.name))?.spec.taskID;
+      const found = await api.read(wanted.metadata.name);
+      const before = found?.spec.taskID;
       const taskID = before?.startsWith(`${content}-`) ? before : `${content}-${randomBytes(4).toString("hex")}`;
-      await api.apply({ ...wanted, spec: { taskID, ...wanted.spec } });
+      // Whoever was suspended since the look, and has lost the service to another process, must not win.
+      const resourceVersion = found?.metadata.resourceVersion;
+      const metadata = { ...wanted.metadata, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+      await api.apply({ ...wanted, metadata, spec: { taskID, ...wanted.spec } });
     });
   }
 

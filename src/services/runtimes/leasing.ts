@@ -23,6 +23,11 @@ export class LeasingRuntime implements ServiceRuntime {
     return this.#inTurn(service.id, () => this.#startRestored(service, transition));
   }
 
+  connect(service: Service): Promise<RunningEngine> {
+    const connect = () => this.#inner.connect?.(service) ?? this.#inner.start(service, unwatched);
+    return this.#inTurn(service.id, () => this.#track(service.id, connect));
+  }
+
   halt(service: Service, transition: Transition): Promise<void> {
     return this.#inTurn(service.id, async () => this.#inner.halt?.(service, transition));
   }
@@ -66,7 +71,7 @@ export class LeasingRuntime implements ServiceRuntime {
     const restore = await this.#restorerFor(service.id);
     // It is unknown what a killed attempt has restored: every attempt starts with an empty service.
     if (restore !== undefined) await this.#inner.remove(service, transition);
-    const engine = await this.#startInner(service, transition);
+    const engine = await this.#track(service.id, () => this.#inner.start(service, transition));
     try {
       await restore?.(engine);
       return engine;
@@ -76,11 +81,11 @@ export class LeasingRuntime implements ServiceRuntime {
     }
   }
 
-  async #startInner(service: Service, transition: Transition): Promise<RunningEngine> {
-    const engine = await this.#inner.start(service, transition);
-    this.#live.add(service.id);
+  async #track(serviceId: string, start: () => Promise<RunningEngine>): Promise<RunningEngine> {
+    const engine = await start();
+    this.#live.add(serviceId);
     const ended = engine.ended.then((how) => {
-      this.#live.delete(service.id);
+      this.#live.delete(serviceId);
       return how;
     });
     return { ...engine, ended };
