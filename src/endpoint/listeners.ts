@@ -1,12 +1,12 @@
 /** The listeners that the services in the store need. */
+import type { Leases } from "../store/leases.ts";
 import type { Service, ServiceStore } from "../store/services.ts";
 import type { Gateway } from "./gateway.ts";
 import { listenProblem } from "./service-ports.ts";
 
 type Wanted = {
   readonly services: ServiceStore;
-  readonly isElsewhere: (nodeId: string | null) => boolean;
-  readonly isShared: boolean;
+  readonly leases: Pick<Leases, "isElsewhere" | "isShared">;
   readonly host: string;
   /** Receives the ports before they are opened. */
   readonly onPorts: (ports: readonly number[]) => void;
@@ -17,24 +17,24 @@ type Wanted = {
  */
 export async function openListeners(
   gateway: Gateway,
-  { services, isElsewhere, isShared, host, onPorts }: Wanted,
+  { services, leases, host, onPorts }: Wanted,
 ): Promise<ReadonlyMap<string, string>> {
-  const wanted = await wantedServices(services, isElsewhere);
+  const wanted = await wantedServices(services, leases);
   const known = await gatewayServices(services, wanted, host);
   onPorts(known.map(({ port }) => port));
   const failures = await gateway.sync(known);
   const rows = new Map(wanted.map((row) => [row.id, row]));
   // Another server on this machine may have the listener of a service without a node.
   const isOpenElsewhere = (id: string, error: Error) =>
-    isShared && rows.get(id)?.runtime !== "embedded" && (error as NodeJS.ErrnoException).code === "EADDRINUSE";
+    leases.isShared && rows.get(id)?.runtime !== "embedded" && (error as NodeJS.ErrnoException).code === "EADDRINUSE";
   const problems = [...failures].filter(([id, error]) => !isOpenElsewhere(id, error));
   return new Map(problems.map(([id, error]) => [id, `Port ${rows.get(id)?.port} ${listenProblem(error)}.`]));
 }
 
 /** The services that can be reached from here. */
-async function wantedServices(services: ServiceStore, isElsewhere: Wanted["isElsewhere"]): Promise<Service[]> {
+async function wantedServices(services: ServiceStore, leases: Wanted["leases"]): Promise<Service[]> {
   return (await services.listAll()).filter(({ desiredState, runtime, nodeId }) => {
-    if (isElsewhere(nodeId)) return false;
+    if (leases.isElsewhere(nodeId)) return false;
     // A stopped engine is ours, and its listener says so. With a server that goes on, the closed door is the stop.
     return desiredState === "running" || (desiredState === "stopped" && runtime !== "external");
   });

@@ -1,15 +1,14 @@
 /** Opens the endpoints of services: their listeners, and the loop that opens and closes them. */
 import { Loop } from "../lib/loop.ts";
+import type { Leases } from "../store/leases.ts";
 import type { ServiceStore } from "../store/services.ts";
 import { Gateway, type GatewayOptions } from "./gateway.ts";
 import { openListeners } from "./listeners.ts";
 
 export type EndpointOptions = GatewayOptions & {
   readonly services: ServiceStore;
-  /** True of the id of another process' data directory, which has the listeners of its services. */
-  readonly isElsewhere: (nodeId: string | null) => boolean;
-  /** True when other servers have listeners for external services, too: on the same machine, one has the port. */
-  readonly isShared: boolean;
+  /** Servers have listeners for their own engines, and all of them for external services. */
+  readonly leases: Pick<Leases, "isElsewhere" | "isShared">;
   /** The address that listeners bind to. */
   readonly host: string;
   /** Receives the ports before they are opened. */
@@ -25,18 +24,11 @@ export type Endpoint = {
   close(): Promise<void>;
 };
 
-export function openEndpoint({
-  services,
-  isElsewhere,
-  isShared,
-  host,
-  onPorts,
-  ...options
-}: EndpointOptions): Endpoint {
+export function openEndpoint({ services, leases, host, onPorts, ...options }: EndpointOptions): Endpoint {
   const gateway = new Gateway(options);
   let problems: ReadonlyMap<string, string> = new Map();
   const body = async () => {
-    problems = await openListeners(gateway, { services, isElsewhere, isShared, host, onPorts });
+    problems = await openListeners(gateway, { services, leases, host, onPorts });
   };
   const loop = new Loop({ name: "gateway", everyMs: 2_000, logger: options.logger, body });
   return {

@@ -71,10 +71,7 @@ function openRooms(options: AppOptions, stores: LeasedStores, shutdown: Shutdown
   });
   const { access, disks, acquireAny } = services;
   const endpoint = openEndpoint({
-    services: stores.services,
-    isElsewhere: (nodeId) => stores.leases.isElsewhere(nodeId),
-    isShared: stores.leases.isShared,
-    host: config.host,
+    ...{ services: stores.services, leases: stores.leases, host: config.host },
     backend: access,
     logger,
     onEvent: (serviceId, event) => trail.note(auditEventOf(serviceId, event)),
