@@ -29,6 +29,8 @@ export type EvaluationDeps = {
   readonly savedSearches: Pick<SavedDocumentStore, "find">;
   readonly dashboards: Pick<SavedDocumentStore, "find">;
   readonly charts: Pick<Charts, "query">;
+  /** False for a chart source of a service that another process has: it evaluates the alert. */
+  readonly isOurs: (organizationId: string, sourceId: string) => Promise<boolean>;
   /** When alerts whose window could not be read are tried again, in ms; kept from pass to pass. */
   readonly retryAt: Map<string, number>;
   readonly logger: Logger;
@@ -38,6 +40,9 @@ export type EvaluationDeps = {
 const atOnce = 4;
 /** Between two attempts to evaluate a window that may be read later. */
 const retryMs = 60_000;
+
+/** Instead of values: another process evaluates the alert. */
+const elsewhere = Symbol("elsewhere");
 
 const asleep = "The service does not run, and an alert does not wake it.";
 
@@ -74,6 +79,7 @@ async function evaluate(
     if (signal.aborted) throw error;
     return error;
   });
+  if (found === elsewhere) return;
   const { evaluations, logger } = deps;
   if (isAsleep(found)) return await evaluations.recordDelay(alert, { message: asleep, errors: alert.errors });
   if (isValues(found)) {
@@ -96,15 +102,21 @@ function isValues(found: unknown): found is WindowValues {
   return typeof found === "object" && found !== null && "readings" in found;
 }
 
-/** The values of the window. Throws AppError. */
+/** The values of the window, unless another process reads them. Throws AppError. */
 async function read(
   deps: EvaluationDeps,
   alert: Alert,
   window: AlertWindow,
   signal: AbortSignal,
-): Promise<WindowValues> {
+): Promise<WindowValues | typeof elsewhere> {
   const { definition, organizationId } = alert;
-  const request = alertRequestOf(definition, await subjectOf(deps, alert), window);
+  const subject = await subjectOf(deps, alert).catch(async (error: unknown) => {
+    if (await deps.isOurs(organizationId, "")) throw error;
+  });
+  if (subject === undefined) return elsewhere;
+  const request = alertRequestOf(definition, subject, window);
+  const [first] = request.series;
+  if (first !== undefined && !(await deps.isOurs(organizationId, first.sourceId))) return elsewhere;
   // All alerts of an organization take turns, as the charts of one token do.
   const caller = { organizationId, credentialId: `alerts of ${organizationId}`, signal };
   const outcome = await deps.charts.query(request, { ...caller, format: "json", known: [] });

@@ -6,13 +6,17 @@ import { Loop } from "../lib/loop.ts";
 import { Dialer } from "../outgoing/dialer.ts";
 import { agentsOf } from "../outgoing/http.ts";
 import type { OutgoingPolicy } from "../outgoing/policy.ts";
-import type { Stores } from "../store/open.ts";
+import { isLedHere } from "../store/leases.ts";
+import type { LeasedStores } from "../store/open.ts";
 import { deliverNotifications } from "./delivery.ts";
 import { evaluateAlerts } from "./evaluation.ts";
 
 export type AlertsOptions = {
   readonly config: Config;
-  readonly stores: Pick<Stores, "alerts" | "alertEvaluations" | "webhooks" | "savedSearches" | "dashboards">;
+  readonly stores: Pick<
+    LeasedStores,
+    "alerts" | "alertEvaluations" | "webhooks" | "savedSearches" | "dashboards" | "chartSources" | "leases"
+  >;
   readonly charts: Charts;
   /** Where webhooks may be. */
   readonly policy: OutgoingPolicy;
@@ -31,13 +35,21 @@ export function openAlerts({ config, stores, charts, policy, logger }: AlertsOpt
   };
   const deliveryLoop = new Loop({
     ...{ name: "alertNotifications", everyMs, logger },
-    body: (signal) => deliverNotifications(deliveries, signal),
+    body: async (signal) => {
+      if (await isLedHere(stores.leases, "alert notifications")) await deliverNotifications(deliveries, signal);
+    },
   });
   const retryAt = new Map<string, number>();
+  // An alert on a source that is gone fails in every process, and is recorded by one.
+  const isOurs = async (organizationId: string, sourceId: string) => {
+    const source = await stores.chartSources.find(organizationId, sourceId);
+    if (source === undefined) return await isLedHere(stores.leases, "alerts without a service");
+    return stores.leases.holds("service", source.serviceId);
+  };
   const loop = new Loop({
     ...{ name: "alerts", everyMs, logger },
     body: async (signal) => {
-      await evaluateAlerts({ ...stores, evaluations, charts, retryAt, logger }, signal);
+      await evaluateAlerts({ ...stores, evaluations, charts, isOurs, retryAt, logger }, signal);
       deliveryLoop.poke();
     },
   });
