@@ -71,10 +71,10 @@ const hashes = {
   "relationalDb mark since:": "612c3c87bf67",
   "relationalDb mark slot": "a784e16c4c6f",
   "relationalDb mark snapshot:": "b2c351d91a8c",
-  "relationalDb mark table:": "3b1ef479d5f8",
+  "relationalDb mark table:": "c3e260946d3f",
   "relationalDb mark targets": "4e2bd3d7ee0e",
   "relationalDb replay": "c687864d11c1",
-  "relationalDb source": "33ca016c8078",
+  "relationalDb source": "4e9a36011235",
 };
 
 function hashOf(shape: z.core.$ZodType): string {

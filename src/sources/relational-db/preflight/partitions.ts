@@ -3,7 +3,7 @@ import { AppError, type Issue } from "../../../lib/errors.ts";
 import type { SourceTable } from "../durable.ts";
 import type { TableMapping } from "../table-mapping.ts";
 import { partitionProblem } from "../tables/partition.ts";
-import { definitionSql, planTable, type TablePlan } from "../tables/tables.ts";
+import { planTable, type TablePlan, targetDefinitionSql } from "../tables/tables.ts";
 import { issue, type Preflight, type PreflightOptions, tableKey } from "./issues.ts";
 
 export async function partitionIssues(parts: Preflight, options: PreflightOptions): Promise<Issue[]> {
@@ -46,7 +46,7 @@ async function problemOf(
   try {
     // It belongs to this request: nothing is left of it.
     const mapping = { ...plan.mapping, partitionByExpr };
-    await query(`CREATE TEMPORARY TABLE definition ${definitionSql({ ...plan, mapping })}`);
+    await query(`CREATE TEMPORARY TABLE definition ${targetDefinitionSql({ ...plan, mapping })}`);
     return undefined;
   } catch (error) {
     if (error instanceof AppError && error.code === "SOURCE_INVALID")

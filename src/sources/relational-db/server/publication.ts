@@ -7,9 +7,9 @@ import { quoteName } from "./session.ts";
 import type { ReplicationNames } from "./slot.ts";
 
 /**
- * Sees that the publication has the mapped tables: makes the pipe's own one, or adds to it. True when the pipe's own has
- * others too. Throws AppError SOURCE_INVALID when a given one does not exist or lacks a table, and SOURCE_UNAUTHORIZED
- * when a table may not be added.
+ * Sees that the publication has the mapped tables: makes the pipe's own one, or adds to it. True when the pipe's own
+ * has others too. Throws AppError SOURCE_INVALID when a given one does not exist or lacks a table, and
+ * SOURCE_UNAUTHORIZED when a table may not be added.
  */
 export async function publishTables(
   client: pg.Client,

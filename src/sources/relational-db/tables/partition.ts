@@ -10,9 +10,9 @@ export type Partitioned = {
 };
 
 /**
- * Why a table cannot be divided by the expression; undefined when it can. The engine replaces the older version of a row
- * only within a partition. So all versions of a row have to be in one, also the deleted one, of which the source tells
- * nothing but the key.
+ * Why a table cannot be divided by the expression; undefined when it can. The engine replaces the older version of a
+ * row only within a partition. So all versions of a row have to be in one, also the deleted one, of which the source
+ * tells nothing but the key.
  */
 export function partitionProblem(expression: string, { engine, columns, key }: Partitioned): string | undefined {
   if (engine === "Null") return "must be absent with tableEngine Null, which stores no rows";

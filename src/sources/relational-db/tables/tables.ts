@@ -113,11 +113,11 @@ function refuse(source: SourceTable, what: string): never {
 /** Creates a destination table under `name`; the comment says whose it is. */
 export function createTargetTableSql(plan: TablePlan, name: string, comment: string): string {
   const head = `CREATE TABLE IF NOT EXISTS ${tableName(plan.database, name)}${onCluster(plan.form)}`;
-  return `${head} ${definitionSql(plan)} COMMENT ${literal(comment)}`;
+  return `${head} ${targetDefinitionSql(plan)} COMMENT ${literal(comment)}`;
 }
 
 /** What follows the table's name: columns, engine, partitions, order and settings. */
-export function definitionSql(plan: TablePlan): string {
+export function targetDefinitionSql(plan: TablePlan): string {
   const columns = [...plan.columns, ...ownColumns].map(({ name: of, type }) => `${identifier(of)} ${type}`).join(", ");
   if (plan.engine === "Null") return `(${columns}) ENGINE = Null`;
   const version = [versionColumn, ...(plan.hardDelete ? [deletedColumn] : [])].map(identifier).join(", ");
