@@ -1,4 +1,6 @@
 /** What a pipe that exists has made already, as far as checks of its change depend on it. */
+import { isDeepStrictEqual } from "node:util";
+import type { JsonObject } from "../../../lib/json.ts";
 import type { CheckOptions } from "../../source.ts";
 import type { RelationalDbConfig } from "../kind.ts";
 import { type ReplicationNames, replicationNamesOf } from "../server/slot.ts";
@@ -9,6 +11,8 @@ export type KnownPipe = {
   readonly names: ReplicationNames;
   /** The pipe has begun with this table: what is at the destination under its name is the pipe's. */
   has(mapping: TableMapping): boolean;
+  /** The same, and under this mapping: its destination table is as it says. */
+  hasUnchanged(mapping: TableMapping): boolean;
   /** It had this table before, and left it at the destination. */
   had(mapping: TableMapping): boolean;
 };
@@ -24,6 +28,7 @@ export async function knownPipe(
   return {
     names: replicationNamesOf(config, pipeId),
     has: (mapping) => markOf(mapping) != null,
+    hasUnchanged: (mapping) => isDeepStrictEqual((markOf(mapping) as JsonObject | null)?.mapping, mapping),
     had: (mapping) => markOf(mapping) === null,
   };
 }

@@ -10,7 +10,7 @@ export async function partitionIssues(parts: Preflight, options: PreflightOption
   const issues: Issue[] = [];
   for (const [index, mapping] of parts.config.tableMappings.entries()) {
     const table = parts.tables.get(tableKey(mapping.sourceSchemaName, mapping.sourceTable));
-    if (mapping.partitionByExpr === undefined || table === undefined || parts.known?.has(mapping)) continue;
+    if (mapping.partitionByExpr === undefined || table === undefined || parts.known?.hasUnchanged(mapping)) continue;
     const problem = await problemOf(planOf(parts, options, table, mapping), mapping.partitionByExpr, options);
     if (problem !== undefined) issues.push(issue(`tableMappings.${index}.partitionByExpr`, problem));
   }

@@ -301,6 +301,12 @@ describe.each(usable)("pre-flight checks on Postgres %i", (version) => {
     expect(await parted("id", { tableEngine: "Null" })).toEqual([
       expect.stringMatching(/^tableMappings.0.partitionByExpr: must be absent with tableEngine Null/),
     ]);
+    // Of a pipe that has the table under another mapping, too.
+    const kept = async () => ({ "table:t_good": { mapping: mapping("good", { partitionByExpr: "id" }) } });
+    const changed = (partitionByExpr: string) =>
+      problems(server, [mapping("good", { partitionByExpr })], {}, { pipeId: "a", marks: kept });
+    expect(await changed("intDiv(id, 2)")).toEqual([]);
+    expect(await changed("rand()")).toEqual(["tableMappings.0.partitionByExpr: must not call the function rand"]);
     await engine.command(`CREATE TABLE t_good (id Int64, name String, _version UInt128, _deleted UInt8)
       ENGINE = MergeTree ORDER BY id`);
     expect(await parted("id")).toEqual([
