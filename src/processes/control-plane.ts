@@ -60,12 +60,10 @@ function openRooms(options: AppOptions, stores: LeasedStores, shutdown: Shutdown
 
   const services = openServices({
     ...given,
-    proxy: outgoing.proxy,
-    policy: outgoing.pipes,
     onAccessEvents: (serviceId, events) => {
       for (const counted of events) trail.add({ ...counted, event: auditEventOf(serviceId, counted.event) });
     },
-    usersKnown: () => endpoint.loop.passed(readyTimeoutMs),
+    ...{ proxy: outgoing.proxy, policy: outgoing.pipes, usersKnown: () => endpoint.loop.passed(readyTimeoutMs) },
     backupPathOf: (serviceId) => backups.backupLocation.stagingOf(serviceId),
     restorerFor: (serviceId) => backups.restorerFor(serviceId, signal),
   });

@@ -11,8 +11,8 @@ const wanted: Wanted = {
   numReplicas: 2,
   diskGb: null,
   users: [
-    { name: "default", passwordSha256: "a".repeat(64), readonly: false },
-    { name: "reader", passwordSha256: "b".repeat(64), readonly: true },
+    { name: "default", passwordSha256: "a".repeat(64), readonly: false, rights: null },
+    { name: "reader", passwordSha256: "b".repeat(64), readonly: true, rights: null },
   ],
   ownPasswordSha256: "c".repeat(64),
 };
@@ -54,9 +54,19 @@ describe("an installation", () => {
 
   test("gives no user of a service the login of Millrace or of the operator", () => {
     const taken = ["millrace", "clickhouse_operator"].map((name) => ({
-      ...{ name, passwordSha256: "d".repeat(64), readonly: false },
+      ...{ name, passwordSha256: "d".repeat(64), readonly: false, rights: null },
     }));
     expect(JSON.stringify(of({ users: taken }))).not.toContain("d".repeat(64));
+  });
+
+  test("leaves out users who had grants in an embedded engine", () => {
+    const granted = {
+      name: "anna",
+      passwordSha256: "d".repeat(64),
+      readonly: false,
+      rights: { grants: [], roles: [] },
+    };
+    expect(JSON.stringify(of({ users: [granted] }))).not.toMatch(/anna|dddd/);
   });
 
   test("names Keeper where there is one, and the reclaim policy that the operator wants", () => {

@@ -32,7 +32,7 @@ export type InstallationSettings = {
 /** The stored members that an installation is made of. */
 export type Wanted = Pick<Service, "id" | "ipAccessList" | "maxReplicaMemoryGb" | "numReplicas"> & {
   readonly diskGb: number | null;
-  readonly users: readonly Pick<ServiceUser, "name" | "passwordSha256" | "readonly">[];
+  readonly users: readonly Pick<ServiceUser, "name" | "passwordSha256" | "readonly" | "rights">[];
   /** Of `ownUser`, in hexadecimal. */
   readonly ownPasswordSha256: string;
 };
@@ -88,7 +88,8 @@ function usersOf({ users, ipAccessList, ownPasswordSha256 }: Wanted): Json {
   const members = [
     ...userMembers(ownUser, ownPasswordSha256, "default", anyone),
     ...users
-      .filter(({ name }) => !reservedUsers.has(name))
+      // A user with grants in an embedded engine must not become one with all rights.
+      .filter(({ name, rights }) => !reservedUsers.has(name) && rights === null)
       .flatMap(({ name, passwordSha256, readonly }) =>
         userMembers(name, passwordSha256, readonly ? readerProfile : "default", sourcesOf(ipAccessList)),
       ),
