@@ -21,14 +21,14 @@ export type IndexEntry = {
 };
 
 /** Where a backup is, as a statement of the engine names it. */
-export type BackupPlace = {
+export type EngineFolder = {
   readonly sql: string;
   /** The engine is a distant server: the statement runs longer than its connection may be silent. */
   readonly isDistant: boolean;
 };
 
 /** A folder below the engine's allowed path. */
-export function folderPlace(path: string): BackupPlace {
+export function localFolder(path: string): EngineFolder {
   return { sql: `File(${literal(path)})`, isDistant: false };
 }
 
@@ -64,7 +64,7 @@ export type RestoreWhat =
 /** `structureOnly` creates empty tables; `intoExisting` fills those. */
 export async function restoreFrom(
   client: ClickHouseClient,
-  place: BackupPlace,
+  folder: EngineFolder,
   what: RestoreWhat,
   options: { operationId: string; structureOnly?: boolean; intoExisting?: boolean },
   signal: AbortSignal,
@@ -76,8 +76,8 @@ export async function restoreFrom(
     ...(options.structureOnly === true ? ["structure_only = 1"] : []),
     ...(options.intoExisting === true ? ["allow_non_empty_tables = 1"] : []),
   ];
-  const sql = `RESTORE ${subject(what)} FROM ${place.sql} SETTINGS ${settings.join(", ")}`;
-  if (place.isDistant) await runOperation(client, sql, options.operationId, signal);
+  const sql = `RESTORE ${subject(what)} FROM ${folder.sql} SETTINGS ${settings.join(", ")}`;
+  if (folder.isDistant) await runOperation(client, sql, options.operationId, signal);
   else await client.command(sql, { signal });
 }
 

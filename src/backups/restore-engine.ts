@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { ClickHouseClient } from "../clickhouse/client.ts";
 import { ownDatabases } from "../clickhouse/sql.ts";
-import { createFunctions, folderPlace, operationProgress, restoreFrom } from "./engine-backup.ts";
+import { createFunctions, localFolder, operationProgress, restoreFrom } from "./engine-backup.ts";
 import type { Manifest } from "./files/manifest.ts";
 
 const lookMs = 200;
@@ -30,7 +30,7 @@ export async function restoreIntoEmptyEngine(
   const id = `${manifest.id}-${Date.now()}`;
   await restoreFrom(
     client,
-    folderPlace(path),
+    localFolder(path),
     { kind: "all" },
     { operationId: `${id}-tables`, structureOnly: true },
     signal,
@@ -38,7 +38,7 @@ export async function restoreIntoEmptyEngine(
   await client.command("SYSTEM STOP MERGES", { signal });
   await client.command("SYSTEM STOP VIEWS", { signal });
   await withProgress(client, `${id}-data`, options.onProgress, () =>
-    restoreFrom(client, folderPlace(path), { kind: "all" }, { operationId: `${id}-data`, intoExisting: true }, signal),
+    restoreFrom(client, localFolder(path), { kind: "all" }, { operationId: `${id}-data`, intoExisting: true }, signal),
   );
   const problems = await wrongCounts(client, manifest);
   if (options.resume) {

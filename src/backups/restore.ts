@@ -15,7 +15,7 @@ import {
   type RestoredPipe,
 } from "../store/pipe-snapshots.ts";
 import type { PipesChoice, Restore } from "../store/restores.ts";
-import { type BackupPlace, createFunctions, folderPlace, restoreFrom } from "./engine-backup.ts";
+import { createFunctions, type EngineFolder, localFolder, restoreFrom } from "./engine-backup.ts";
 import { type Chain, readChain, stageChain } from "./files/chain.ts";
 import { DamagedFile, type FileTransfer } from "./files/files.ts";
 import { BadManifest, type Manifest, storedBytes } from "./files/manifest.ts";
@@ -64,7 +64,7 @@ export async function restorePart(
   return await withStaged(deps, restore, backup, signal, async ({ client, path, chain, done, report }) => {
     const { manifest } = chain.at(-1) as Chain[number];
     const onProgress = (bytes: number) => report(done + bytes);
-    await restoreStagedPart(client, folderPlace(path), manifest, { restore, onProgress }, signal);
+    await restoreStagedPart(client, localFolder(path), manifest, { restore, onProgress }, signal);
     return [];
   });
 }
@@ -74,15 +74,15 @@ type PartOptions = { readonly restore: Restore; readonly onProgress: (doneBytes:
 /** The same, from where the engine reads the backup. */
 export async function restoreStagedPart(
   client: ClickHouseClient,
-  place: BackupPlace,
+  folder: EngineFolder,
   manifest: Manifest,
   options: PartOptions,
   signal: AbortSignal,
 ): Promise<void> {
   tablesOfPart(manifest, options.restore);
   await createFunctions(client, manifest.functions, signal);
-  if (options.restore.scope === "database") await restoreDatabase(client, place, options, signal);
-  else await restoreTable(client, place, options, signal);
+  if (options.restore.scope === "database") await restoreDatabase(client, folder, options, signal);
+  else await restoreTable(client, folder, options, signal);
 }
 
 /** Removes what a killed partial restore may have left in a running engine. */
@@ -156,7 +156,7 @@ export function tablesOfPart(manifest: Manifest, part: RestoredPart): Manifest["
 /** The database is marked as ours from its creation, by its comment, so that the cleanup after a kill finds it. */
 async function restoreDatabase(
   client: ClickHouseClient,
-  place: BackupPlace,
+  folder: EngineFolder,
   { restore, onProgress }: PartOptions,
   signal: AbortSignal,
 ): Promise<void> {
@@ -168,7 +168,7 @@ async function restoreDatabase(
   const operationId = `${restore.id}-${Date.now()}`;
   try {
     await withProgress(client, operationId, onProgress, () =>
-      restoreFrom(client, place, what, { operationId }, signal),
+      restoreFrom(client, folder, what, { operationId }, signal),
     );
   } catch (error) {
     await dropOurs(client, target, restore).catch(() => {});
@@ -180,7 +180,7 @@ async function restoreDatabase(
 /** Restored under a temporary name first, then renamed: the engine refuses the new name if it is taken meanwhile. */
 async function restoreTable(
   client: ClickHouseClient,
-  place: BackupPlace,
+  folder: EngineFolder,
   { restore, onProgress }: PartOptions,
   signal: AbortSignal,
 ): Promise<void> {
@@ -195,7 +195,7 @@ async function restoreTable(
   const operationId = `${restore.id}-${Date.now()}`;
   try {
     await withProgress(client, operationId, onProgress, () =>
-      restoreFrom(client, place, { kind: "table", from, to: half }, { operationId }, signal),
+      restoreFrom(client, folder, { kind: "table", from, to: half }, { operationId }, signal),
     );
     await client.command(`RENAME TABLE ${tableName(...half)} TO ${tableName(database, table)}`, { signal });
   } catch (error) {

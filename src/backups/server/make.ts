@@ -33,8 +33,8 @@ import {
 import { type MakeDeps, pipesFile } from "../make.ts";
 import { withPositions } from "../positions.ts";
 import type { BackupStorage } from "../storage/storage.ts";
+import { bucketFolder } from "./bucket-folder.ts";
 import { runOperation } from "./operation.ts";
-import { bucketPlace } from "./place.ts";
 import { oneHost, planServerBackup, type ServerBackupPlan, type ServerLocation } from "./requirements.ts";
 
 const lookMs = 50;
@@ -108,7 +108,7 @@ async function catchUp(client: ClickHouseClient, { replicated }: ServerBackupPla
 
 function statementOf({ bucket, access, databases }: ServerBackupPlan, folder: string, id: string): string {
   const subjects = databases.map((name) => `DATABASE ${identifier(name)}`).join(", ");
-  return `BACKUP ${subjects} TO ${bucketPlace(bucket, access, folder + filesFolder).sql} SETTINGS id = ${literal(id)}`;
+  return `BACKUP ${subjects} TO ${bucketFolder(bucket, access, folder + filesFolder).sql} SETTINGS id = ${literal(id)}`;
 }
 
 /** The server writes the first file, after its lock, only once it holds the parts of every table. */

@@ -5,7 +5,7 @@ import { detectTopology, replicasOf, shardsOf } from "../../clickhouse/topology.
 import { AppError } from "../../lib/errors.ts";
 import type { Backup, BackupLocation } from "../../store/backups.ts";
 import type { S3Keys } from "../storage/s3-storage.ts";
-import { type Bucket, bucketUrl, collectionName, type ServerAccess } from "./place.ts";
+import { type Bucket, bucketUrl, collectionName, type ServerAccess } from "./bucket-folder.ts";
 
 /** The location of backups, and the keys that servers receive for it. */
 export type ServerLocation = {

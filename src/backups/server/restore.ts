@@ -8,7 +8,7 @@ import { type Chain, readChain } from "../files/chain.ts";
 import { filesFolder } from "../files/files.ts";
 import { type RestoreDeps, restoreStagedPart } from "../restore.ts";
 import type { S3Keys } from "../storage/s3-storage.ts";
-import { bucketPlace } from "./place.ts";
+import { bucketFolder } from "./bucket-folder.ts";
 import { oneHost, planServerRestore } from "./requirements.ts";
 
 export type ServerRestoreDeps = Omit<RestoreDeps, "staging"> & { readonly serverKeys: S3Keys | undefined };
@@ -29,11 +29,11 @@ export async function restorePartAtServer(
   const { folder, manifest } = (await readChain(transfer, backup.serviceId, backup.name, signal)).at(
     -1,
   ) as Chain[number];
-  const place = bucketPlace(plan.bucket, plan.access, folder + filesFolder);
+  const from = bucketFolder(plan.bucket, plan.access, folder + filesFolder);
   const onProgress = (bytes: number) => deps.onProgress(Math.min(bytes, manifest.totalBytes), manifest.totalBytes);
   const client = new ClickHouseClient(oneHost(address));
   try {
-    await restoreStagedPart(client, place, manifest, { restore, onProgress }, signal);
+    await restoreStagedPart(client, from, manifest, { restore, onProgress }, signal);
   } finally {
     client.close();
   }

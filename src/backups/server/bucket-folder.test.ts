@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Bucket, bucketPlace, bucketUrl } from "./place.ts";
+import { type Bucket, bucketFolder, bucketUrl } from "./bucket-folder.ts";
 
 const aws: Bucket = { kind: "s3", bucket: "vault", prefix: "in/here/", region: "eu-central-1" };
 const own: Bucket = { ...aws, prefix: "", endpoint: "https://store.example.com:9000/" };
@@ -12,8 +12,8 @@ test("the URL of the bucket is that of AWS, or below the endpoint", () => {
 
 test("a folder is named with keys that are quoted, or by the server's own collection without any", () => {
   const key = "services/x/y/files/";
-  expect(bucketPlace(own, { kind: "keys", keys }, key).sql).toBe(
+  expect(bucketFolder(own, { kind: "keys", keys }, key).sql).toBe(
     "S3('https://store.example.com:9000/vault/services/x/y/files', 'id', 'se\\'cret\\\\')",
   );
-  expect(bucketPlace(aws, { kind: "collection" }, key).sql).toBe("S3(millrace_backups, 'services/x/y/files')");
+  expect(bucketFolder(aws, { kind: "collection" }, key).sql).toBe("S3(millrace_backups, 'services/x/y/files')");
 });

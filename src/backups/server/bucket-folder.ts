@@ -1,7 +1,7 @@
 /** Folders of the backup bucket, as the server of an external service reaches them. */
 import { literal } from "../../clickhouse/sql.ts";
 import type { BackupLocation } from "../../store/backups.ts";
-import type { BackupPlace } from "../engine-backup.ts";
+import type { EngineFolder } from "../engine-backup.ts";
 import type { S3Keys } from "../storage/s3-storage.ts";
 
 /** The named collection of a server that has keys of its own. */
@@ -25,7 +25,7 @@ export function bucketUrl({ bucket, prefix, endpoint, region }: Bucket): string 
  * A folder of the location; `key` ends in `/`. The server's log shows the secret key of the function as `[HIDDEN]`, and
  * a named collection by its name.
  */
-export function bucketPlace(location: Bucket, access: ServerAccess, key: string): BackupPlace {
+export function bucketFolder(location: Bucket, access: ServerAccess, key: string): EngineFolder {
   const folder = key.replace(/\/+$/, "");
   if (access.kind === "collection") {
     return { sql: `S3(${collectionName}, ${literal(folder)})`, isDistant: true };
