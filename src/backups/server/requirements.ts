@@ -131,7 +131,7 @@ async function refuseCluster(client: ClickHouseClient, { database = "default", c
   throw new AppError("BAD_REQUEST", message);
 }
 
-/** Databases of the server whose data it has itself. Throws CONNECTION_UNAUTHORIZED when a wanted one is not granted. */
+/** Databases whose data the server has itself. Throws CONNECTION_UNAUTHORIZED when a wanted one is not granted. */
 async function grantedDatabases(
   client: ClickHouseClient,
   address: ClickHouseAddress,

@@ -9,7 +9,7 @@ import type { ClickHouseClient } from "../../clickhouse/client.ts";
 import { identifier, literal, tableName } from "../../clickhouse/sql.ts";
 import { onCluster, type TableForm } from "../../clickhouse/table-form.ts";
 import type { MovedPart, MovedTable, MovePart, ServiceMoveContents } from "../../store/service-move-contents.ts";
-import { storedTable } from "./shards.ts";
+import { tableWithRows } from "./shards.ts";
 
 /** Bytes of parts, uncompressed, that one statement copies; a larger part has a statement of its own. */
 const unitBytes = 256 * 2 ** 20;
@@ -60,7 +60,7 @@ export async function activeParts(
 
 /** Removes the rows of a partition from the server, so that it is copied again. */
 export async function dropPartition(deps: CopyDeps, table: MovedTable, partition: string): Promise<void> {
-  const { database, name } = await storedTable(deps.target, deps.form, table, deps.signal);
+  const { database, name } = await tableWithRows(deps.target, deps.form, table, deps.signal);
   const alter = `ALTER TABLE ${tableName(database, name)}${onCluster(deps.form)}`;
   await deps.target.command(`${alter} DROP PARTITION ID ${literal(partition)}`, {
     signal: deps.signal,

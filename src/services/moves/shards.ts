@@ -89,7 +89,7 @@ export async function shardingKeyOf(
 }
 
 /** The table that has the rows of a table on each shard; the table itself on a single one. */
-export async function storedTable(
+export async function tableWithRows(
   target: ClickHouseClient,
   { shards }: TableForm,
   table: MovedTable,

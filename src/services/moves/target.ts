@@ -16,7 +16,7 @@ import {
   localName,
   shardingKeyOf,
   shardObstacles,
-  storedTable,
+  tableWithRows,
 } from "./shards.ts";
 import { engineIn, objectStatement, tableStatements } from "./statements.ts";
 
@@ -109,7 +109,7 @@ export async function completeTarget(deps: CopyDeps, objects: readonly Catalogue
   for (const object of objects.filter(({ kind }) => kind === "table")) {
     const { ttl } = tableStatements(object, deps.form);
     if (ttl === undefined) continue;
-    const stored = await storedTable(deps.target, deps.form, object, deps.signal);
+    const stored = await tableWithRows(deps.target, deps.form, object, deps.signal);
     if ((await ttlOf(deps, stored)) === ttl) continue;
     const alter = `ALTER TABLE ${tableName(stored.database, stored.name)}${onCluster(deps.form)}`;
     await run(deps, `${alter} MODIFY TTL ${ttl}`, { materialize_ttl_after_modify: 0 });
@@ -154,7 +154,7 @@ async function dropObject(deps: CopyDeps, object: MovedObject): Promise<void> {
   const { kind, database, name, existed } = object;
   const where = `${tableName(database, name)}${onCluster(deps.form)}`;
   const hasRows = kind === "table" && isSharded(deps.form, engineIn(object.statement));
-  const stored = hasRows ? await storedTable(deps.target, deps.form, object, deps.signal) : object;
+  const stored = hasRows ? await tableWithRows(deps.target, deps.form, object, deps.signal) : object;
   const rowsWhere = `${tableName(stored.database, stored.name)}${onCluster(deps.form)}`;
   if (kind === "function") await run(deps, `DROP FUNCTION IF EXISTS ${identifier(name)}${onCluster(deps.form)}`);
   else if (kind === "dictionary") await run(deps, `DROP DICTIONARY IF EXISTS ${where}`);
