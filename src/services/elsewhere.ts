@@ -1,20 +1,17 @@
-/** Services whose engine belongs to another process of the installation: of its data directory, or of its lease. */
+/** Services whose engine belongs to another process of the installation. */
 import { AppError } from "../lib/errors.ts";
 import type { Leases } from "../store/leases.ts";
 import type { Service } from "../store/services.ts";
 
 export type NodeFinder = {
-  readonly leases: Pick<Leases, "isElsewhere" | "holderOf">;
+  readonly leases: Pick<Leases, "isElsewhere">;
   /** Where the process of a data directory can be reached. */
   readonly addressOf: (nodeId: string) => Promise<string | undefined>;
 };
 
-type Located = Pick<Service, "id" | "runtime" | "nodeId">;
-
-/** Throws SERVICE_UNAVAILABLE for an engine of another process, with its address. */
-export async function requireHere({ id, runtime, nodeId: home }: Located, nodes: NodeFinder): Promise<void> {
-  const nodeId = runtime === "kubernetes" ? await nodes.leases.holderOf("service", id) : (home ?? undefined);
-  if (nodeId === undefined || !nodes.leases.isElsewhere(nodeId)) return;
+/** Throws SERVICE_UNAVAILABLE for an engine in the data directory of another process, with its address. */
+export async function requireHere({ nodeId }: Pick<Service, "nodeId">, nodes: NodeFinder): Promise<void> {
+  if (nodeId === null || !nodes.leases.isElsewhere(nodeId)) return;
   const address = await nodes.addressOf(nodeId);
   const where = address === undefined ? "another server" : `the server ${address}`;
   throw new AppError("SERVICE_UNAVAILABLE", `The engine of this service belongs to ${where}: send the request there.`);

@@ -85,9 +85,7 @@ export class ServicesReconciler {
     const { id } = row;
     if (row.runtime === "embedded" || !this.#tasks.isFree(id)) return;
     const engine = this.#engines.get(id);
-    // Connecting to a service in Kubernetes starts it: that is the holder's, who knows when nobody uses it.
-    const isFollowed = row.runtime === "external" && row.desiredState === "running" && reachable.has(row.state);
-    if (!isFollowed) {
+    if (row.desiredState !== "running" || !reachable.has(row.state)) {
       if (engine !== undefined) this.#tasks.run(id, () => this.#part(id, engine));
     } else if (engine === undefined) {
       if (this.#tasks.mayStart(id)) this.#tasks.run(id, () => this.#connect(row));

@@ -19,8 +19,6 @@ export interface Leases {
   require(tx: Queries, kind: LeaseKind, id: string): Promise<void>;
   /** Those whose lease this process does not have; none can take one of the others until the transaction ends. */
   lost(tx: Queries, kind: LeaseKind, ids: readonly string[]): Promise<ReadonlySet<string>>;
-  /** The process that has it; undefined: nobody, or this process has everything. */
-  holderOf(kind: LeaseKind, id: string): Promise<string | undefined>;
   /** Those that no other process has. */
   free(kind: LeaseKind, ids: readonly string[]): Promise<string[]>;
   /** Takes those that no other process has; returns them. */
@@ -48,7 +46,6 @@ export function allLeases(nodeId: string): Leases {
     holds: () => true,
     require: async () => {},
     lost: async () => new Set(),
-    holderOf: async () => undefined,
     free: async (_kind, ids) => [...ids],
     claim: async (_kind, ids) => [...ids],
     release: async () => {},
@@ -122,14 +119,6 @@ export class SharedLeases implements Leases {
       for (const { id, fence } of rows) if (this.#held.get(keyOf(kind, id)) === fence) lost.delete(id);
     }
     return lost;
-  }
-
-  async holderOf(kind: LeaseKind, id: string): Promise<string | undefined> {
-    const row = await this.#db.get<{ holder: string }>(
-      `SELECT holder FROM leases WHERE kind = ? AND id = ? AND expires_at >= ${this.#db.nowMs}`,
-      ...[kind, id],
-    );
-    return row?.holder;
   }
 
   async free(kind: LeaseKind, ids: readonly string[]): Promise<string[]> {

@@ -95,7 +95,7 @@ export class PipeClaims {
   }
 }
 
-/** True of a service that only the process with its lease can reach. */
+/** True of a service that only servers can reach: its pipes are where it is, and not in workers. */
 function isOfEngine(service: Service | undefined): boolean {
   return service !== undefined && service.runtime !== "external";
 }
