@@ -43,6 +43,8 @@ export class ClientConnections {
   #budgetTimer: NodeJS.Timeout | undefined;
   #bodyTimer: NodeJS.Timeout | undefined;
   readonly #drained = new WeakSet<Socket>();
+  /** Not yet closed. */
+  readonly #responses = new Set<ServerResponse>();
   readonly #whenEmpty = new Set<() => void>();
 
   constructor(options: ClientConnectionsOptions) {
@@ -142,7 +144,9 @@ export class ClientConnections {
     this.#onBusy(socket, true);
     // From here on the HTTP server itself applies the timeout between two requests.
     socket.setTimeout(0);
+    this.#responses.add(response);
     response.once("close", () => {
+      this.#responses.delete(response);
       connection.open -= 1;
       // If the rest of a body is still unread, this is not the end of the request.
       connection.readAtRest = message.complete ? socket.bytesRead : -1;
@@ -162,6 +166,8 @@ export class ClientConnections {
       } else used.push(socket);
     }
     if (used.length === 0) return;
+    // The HTTP server takes such a connection for idle, and would close it: its `close` event leads here again.
+    for (const response of this.#responses) if (response.writableEnded) return;
     // More may have been read than was parsed: only the HTTP server knows whether another head has begun in it.
     this.#server.closeIdleConnections();
     for (const socket of used) if (socket.destroyed) this.#drained.add(socket);
