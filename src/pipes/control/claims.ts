@@ -1,6 +1,6 @@
 /**
- * Which pipes this process runs: those of the engines that are its own, and its share of the pipes of external services.
- * Processes agree on the shares without talking to each other: each computes them from the same rows.
+ * Which pipes this process runs: those of the engines that are its own, and its share of the pipes of external
+ * services. Processes agree on the shares without talking to each other: each computes them from the same rows.
  */
 import type { Logger } from "../../lib/logger.ts";
 import type { TaskTable } from "../../lib/task-table.ts";
