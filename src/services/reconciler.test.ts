@@ -4,89 +4,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { limits } from "../../harness/limits.ts";
+import { FakeRuntime } from "../../harness/service-runtime.ts";
 import { openTestDatabase } from "../../harness/stores.ts";
-import { sleep } from "../lib/abort.ts";
 import { AppError } from "../lib/errors.ts";
 import { createLogger } from "../lib/logger.ts";
 import { maxDeaths } from "../lib/task-table.ts";
 import { allLeases } from "../store/leases.ts";
 import { OrganizationStore } from "../store/organizations.ts";
-import { type Service, ServiceStore } from "../store/services.ts";
+import { ServiceStore } from "../store/services.ts";
 import { ServiceAccess } from "./access.ts";
 import { type ReconcilerOptions, ServicesReconciler } from "./reconciler.ts";
-import type { RunningEngine, ServiceRuntime } from "./runtime.ts";
-import type { Transition } from "./transitions.ts";
-
-class FakeRuntime implements ServiceRuntime {
-  starts = 0;
-  live = 0;
-  removed: string[] = [];
-  failStarts = 0;
-  failure = new Error("no such binary");
-  /** Of the running engine. */
-  isCurrent = true;
-  knowsRights = true;
-  diskLimit: number | undefined;
-  die: (how: string) => void = () => {};
-  connects = 0;
-  halts: string[] = [];
-  /** Lasts until it is no longer wanted. */
-  haltsForever = false;
-
-  async start(): Promise<RunningEngine> {
-    this.starts += 1;
-    if (this.failStarts > 0) {
-      this.failStarts -= 1;
-      throw this.failure;
-    }
-    this.live += 1;
-    this.isCurrent = true;
-    this.knowsRights = true;
-    const ended = new Promise<string>((resolve) => {
-      this.die = resolve;
-    });
-    ended.then(() => {
-      this.live -= 1;
-    });
-    const address = { host: "127.0.0.1", port: 1 };
-    return {
-      address,
-      process: { pid: 1, memoryGb: 1 },
-      readerAddress: address,
-      isCurrent: async () => this.isCurrent,
-      knowsRights: async () => this.knowsRights,
-      forwardAddress: { port: this.starts, key: "k" },
-      version: "1.2",
-      limitDisk: (bytes) => {
-        this.diskLimit = bytes;
-      },
-      ended,
-      stop: async () => this.die("asked"),
-    };
-  }
-
-  async connect(): Promise<RunningEngine> {
-    this.connects += 1;
-    const address = { host: "127.0.0.1", port: 1 };
-    const end = Promise.withResolvers<string>();
-    return {
-      ...{ address, readerAddress: address, isCurrent: async () => true, forwardAddress: { port: 1, key: "k" } },
-      ...{ version: "1.2", limitDisk: () => {}, ended: end.promise, stop: async () => end.resolve("asked") },
-    };
-  }
-
-  async halt({ id }: Service, { signal, report }: Transition): Promise<void> {
-    this.halts.push(id);
-    if (!this.haltsForever) return;
-    await report("waits for the pods");
-    await sleep(2 ** 31 - 1, signal);
-    signal.throwIfAborted();
-  }
-
-  async remove({ id }: Service): Promise<void> {
-    this.removed.push(id);
-  }
-}
+import type { RunningEngine } from "./runtime.ts";
 
 const folders: string[] = [];
 afterAll(() => {

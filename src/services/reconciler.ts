@@ -13,6 +13,7 @@ import { diskLimitBytes } from "./disks.ts";
 import type { RunningEngine, ServiceRuntime } from "./runtime.ts";
 import { serviceAction, startingState } from "./state.ts";
 import { type Transition, Transitions, unwatched } from "./transitions.ts";
+import { lastUseElsewhere, tellOfUse } from "./use-elsewhere.ts";
 
 /** An engine without queries for this long may be restarted. */
 const quietMs = 10_000;
@@ -91,22 +92,13 @@ export class ServicesReconciler {
       if (this.#tasks.mayStart(id)) this.#tasks.run(id, () => this.#connect(row));
     } else {
       this.#tasks.runs(id);
-      await this.#tellOfUse(row);
+      await tellOfUse(row, this.#options);
       if (await engine.isCurrent(row)) return;
       this.#tasks.run(id, async () => {
         await this.#part(id, engine);
         await this.#connect(row);
       });
     }
-  }
-
-  /** Only what idles has to know. */
-  async #tellOfUse({ id, idleScaling, usedElsewhereAt }: Service): Promise<void> {
-    if (!idleScaling) return;
-    const { access, services, idleMinuteMs } = this.#options;
-    const last = access.isActive(id) ? Date.now() : (access.lastActivityAt(id) ?? 0);
-    // The shortest time until a service idles is five minutes.
-    if (last - timeOf(usedElsewhereAt) >= idleMinuteMs) await services.setUsedElsewhere(id);
   }
 
   async #connect(row: Service): Promise<void> {
@@ -204,7 +196,7 @@ export class ServicesReconciler {
   #unusedFor(row: Service, ms: number): boolean {
     const own = this.#options.access.lastActivityAt(row.id);
     if (own === undefined || this.#options.access.isActive(row.id)) return false;
-    return Date.now() - Math.max(own, timeOf(row.usedElsewhereAt)) >= ms;
+    return Date.now() - Math.max(own, lastUseElsewhere(row)) >= ms;
   }
 
   #idleDue(row: Service): boolean {
@@ -383,10 +375,6 @@ export class ServicesReconciler {
     );
     this.#options.access.notify();
   }
-}
-
-function timeOf(time: string | null): number {
-  return time === null ? 0 : Date.parse(time);
 }
 
 /** Another attempt would read the same damaged backup. */
