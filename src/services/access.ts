@@ -68,8 +68,12 @@ export class ServiceAccess {
     return this.#outdated.has(serviceId);
   }
 
-  isUpToDate(serviceId: string): void {
+  /** True when the engine does not know the stored rights of users. */
+  async mustReload(serviceId: string, engine: RunningEngine): Promise<boolean> {
+    if (!this.#outdated.has(serviceId)) return false;
+    if ((await engine.knowsRights?.(serviceId)) === false) return true;
     this.#outdated.delete(serviceId);
+    return false;
   }
 
   /** Resolves when the engine is no longer in service. Rejects with a ClickHouseException after `timeoutMs`. */

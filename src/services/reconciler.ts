@@ -176,21 +176,13 @@ export class ServicesReconciler {
     engine.limitDisk(diskLimitBytes(row));
     if (row.idleScaling && this.#idleDue(row)) {
       this.#tasks.run(row.id, () => this.#idle(row, engine));
-    } else if (await this.#mustReload(row, engine)) {
+    } else if (await this.#options.access.mustReload(row.id, engine)) {
       this.#tasks.run(row.id, () => this.#reload(row, engine));
     } else if (row.runtime !== "embedded") {
       if (!(await engine.isCurrent(row))) this.#tasks.run(row.id, () => this.#reconnect(row, engine));
     } else if (this.#unusedFor(row, quietMs) && !(await engine.isCurrent(row))) {
       this.#tasks.run(row.id, () => this.#renew(row, engine));
     }
-  }
-
-  async #mustReload({ id }: Service, engine: RunningEngine): Promise<boolean> {
-    const { access } = this.#options;
-    if (!access.mayBeOutdated(id)) return false;
-    if ((await engine.knowsRights?.(id)) === false) return true;
-    access.isUpToDate(id);
-    return false;
   }
 
   #unusedFor(row: Service, ms: number): boolean {
