@@ -7,8 +7,8 @@ import { phaseOf } from "./status.ts";
 const lookMs = 5_000;
 
 /**
- * Returns a question: has the installation other hosts than these, as far as is known? Each asking may begin a look, until
- * the operator has completed the installation. What cannot be read has not changed.
+ * Returns a question: has the installation other hosts than these, as far as is known? Each asking may begin a look,
+ * until the operator has completed the installation. What cannot be read has not changed.
  */
 export function hostChanges(
   hosts: readonly string[],
