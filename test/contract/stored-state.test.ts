@@ -44,7 +44,7 @@ const hashes = {
   "managedStream mark start": "8f87e7f2f3c3",
   "managedStream replay": "847fd0fa693e",
   "managedStream source": "1d70f0f9cfd6",
-  manifest: "611c7297b150",
+  manifest: "1494cdae93ab",
   "mark begun": "4c0a5b163375",
   "messageBroker checkpoint": "18ae16123a56",
   "messageBroker mark begin:": "7b6e923e1f50",
