@@ -15,6 +15,7 @@ if (missing !== undefined) console.warn(`The Helm chart is not tested: ${missing
 const plain = "deploy/kubernetes/millrace.yaml";
 const secret = (name: string) => ({ name: "millrace", key: name });
 const onPostgres = { existingSecrets: { database: secret("database"), secretKey: secret("secret-key") } };
+const severalServers = { ...onPostgres, replicas: 2, workers: { replicas: 3, slots: 50 } };
 /** Everything that is off by default, and every list and map that may be given. */
 const everything = {
   image: { repository: "registry.example.com/millrace", tag: "1.2.3", pullPolicy: "Always" },
@@ -74,6 +75,7 @@ describe.skipIf(missing !== undefined)("the Helm chart", () => {
     ["its defaults", {}],
     ["metadata on Postgres", onPostgres],
     ["everything", everything],
+    ["several servers, and workers", severalServers],
     [
       "a claim that exists, and no services in Kubernetes",
       { clickhouse: { enabled: false }, persistence: { existingClaim: "c" } },
@@ -146,9 +148,21 @@ describe.skipIf(missing !== undefined)("the Helm chart", () => {
     );
   });
 
+  test("workers are pods of their own, which the Service sends nothing to", () => {
+    const manifests = chartManifests({ values: severalServers });
+    const [servers, workers] = manifests.filter(({ kind }) => kind === "Deployment") as Workload[];
+    expect([servers?.spec, workers?.spec]).toMatchObject([{ replicas: 2 }, { replicas: 3 }]);
+    expect(workers?.spec.template.spec.containers[0]).toMatchObject({ args: ["worker", "--slots=50"] });
+    const service = manifests.find(({ kind }) => kind === "Service") as unknown as { spec: { selector: object } };
+    expect(workers?.spec.template).not.toMatchObject({ metadata: { labels: service.spec.selector } });
+    expect(servers?.spec.template).toMatchObject({ metadata: { labels: service.spec.selector } });
+    expect(() => chartText({ values: { workers: { replicas: 1 } } })).toThrow(/workers.replicas requires existing/);
+  });
+
   test("refuses values that it does not know or that are wrong, by their names", () => {
     expect(() => chartText({ values: { clickhouse: { volumes: "maybe" } } })).toThrow(/clickhouse\/volumes/);
-    expect(() => chartText({ values: { replicas: 2 } })).toThrow(/replicas/);
+    expect(() => chartText({ values: { replicas: 2 } })).toThrow(/replicas above 1 require existingSecrets.database/);
+    expect(() => chartText({ values: { replica: 2 } })).toThrow(/replica/);
     expect(() => chartText({ values: { serviceMonitor: { enabled: true } } })).toThrow(/existingSecrets.metricsToken/);
   });
 

@@ -7,11 +7,26 @@ app.kubernetes.io/name: millrace
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
-{{- define "millrace.labels" -}}
-{{ include "millrace.selector" . }}
+{{- define "millrace.commonLabels" -}}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end }}
+
+{{/* Not those of the server: its Service must not send requests to workers. */}}
+{{- define "millrace.workerSelector" -}}
+app.kubernetes.io/name: millrace-worker
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "millrace.labels" -}}
+{{ include "millrace.selector" . }}
+{{ include "millrace.commonLabels" . }}
+{{- end }}
+
+{{- define "millrace.workerLabels" -}}
+{{ include "millrace.workerSelector" . }}
+{{ include "millrace.commonLabels" . }}
 {{- end }}
 
 {{- define "millrace.serviceAccount" -}}

@@ -63,9 +63,11 @@ timeoutSeconds: 5
 {{- end }}
 
 {{- define "millrace.pod" -}}
+{{- $isWorker := .isWorker }}
+{{- with .top -}}
 metadata:
   labels:
-    {{- include "millrace.labels" . | nindent 4 }}
+    {{- include (ternary "millrace.workerLabels" "millrace.labels" $isWorker) . | nindent 4 }}
     {{- with .Values.podLabels }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
@@ -95,9 +97,14 @@ spec:
     - name: millrace
       image: {{ printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) | quote }}
       imagePullPolicy: {{ .Values.image.pullPolicy }}
+      {{- if $isWorker }}
+      args: [worker, {{ printf "--slots=%d" (int .Values.workers.slots) | quote }}]
+      {{- else }}
       args: [serve]
+      {{- end }}
       env:
         {{- include "millrace.env" . | nindent 8 }}
+      {{- if not $isWorker }}
       ports:
         - name: api
           containerPort: 8150
@@ -112,8 +119,9 @@ spec:
         {{- include "millrace.probe" . | nindent 8 }}
         periodSeconds: 10
         failureThreshold: 6
+      {{- end }}
       resources:
-        {{- toYaml .Values.resources | nindent 8 }}
+        {{- toYaml (ternary .Values.workers.resources .Values.resources $isWorker) | nindent 8 }}
       securityContext:
         allowPrivilegeEscalation: false
         readOnlyRootFilesystem: true
@@ -132,7 +140,7 @@ spec:
   volumes:
     - name: tmp
       emptyDir: {}
-    {{- if .Values.persistence.existingClaim }}
+    {{- if and .Values.persistence.existingClaim (not $isWorker) }}
     - name: data
       persistentVolumeClaim:
         claimName: {{ .Values.persistence.existingClaim | quote }}
@@ -157,4 +165,5 @@ spec:
   affinity:
     {{- toYaml . | nindent 4 }}
   {{- end }}
+{{- end }}
 {{- end }}
