@@ -93,6 +93,7 @@ test("tables and views of a relational source", async () => {
   const plan = {
     ...{ database: "d", target: "t", engine: "ReplacingMergeTree", key: ["id"], isKeyless: false, hardDelete: true },
     columns: [{ name: "id", input: "Int64", type: "Int64" }],
+    mapping: { sourceSchemaName: "s", sourceTable: "t", targetTable: "t" },
   } as unknown as TablePlan;
   for (const form of Object.values(forms)) {
     const table = await parsed(createTargetTableSql({ ...plan, form }, "t", "copy"));
