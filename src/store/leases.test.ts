@@ -124,27 +124,27 @@ test("a process without the pipe's lease writes nothing of the pipe", async () =
   ];
   const intent = { batchId: "b", lane: "l", intent: {} };
   const done = { batchId: "b", lane: "l", checkpoint: 1, marks: { m: 1 }, counts: { sentRows: 1 } };
-  const writes = (): Promise<unknown>[] => [
-    ledger.begin(pipeId, intent),
-    ledger.confirm(pipeId, done),
-    ledger.replace(pipeId, "b", []),
-    ledger.note(pipeId, {}, { sentRows: 1 }),
-    ledger.forget(pipeId, ["l"], ["m"]),
-    pipes.setState(pipeId, "Running", null, 1),
-    pipes.startOver(pipeId, "begun"),
-    pipes.startPartsOver(pipeId, {}),
-    pipes.remove(pipeId),
-    services.setState(serviceId, "running", null),
-    services.setEngineFacts(serviceId, { databaseVersion: "1" }),
-    services.remove(serviceId),
+  const writes: readonly (() => Promise<unknown>)[] = [
+    () => ledger.begin(pipeId, intent),
+    () => ledger.confirm(pipeId, done),
+    () => ledger.replace(pipeId, "b", []),
+    () => ledger.note(pipeId, {}, { sentRows: 1 }),
+    () => ledger.forget(pipeId, ["l"], ["m"]),
+    () => pipes.setState(pipeId, "Running", null, 1),
+    () => pipes.startOver(pipeId, "begun"),
+    () => pipes.startPartsOver(pipeId, {}),
+    () => pipes.remove(pipeId),
+    () => services.setState(serviceId, "running", null),
+    () => services.setEngineFacts(serviceId, { databaseVersion: "1" }),
+    () => services.remove(serviceId),
   ];
-  for (const write of writes()) await expect(write).rejects.toMatchObject(lost);
+  for (const write of writes) await expect(write()).rejects.toMatchObject(lost);
   await leases.claim("pipe", [pipeId]);
   await leases.claim("service", [serviceId]);
   await expire();
   await of("b").claim("pipe", [pipeId]);
   await of("b").claim("service", [serviceId]);
-  for (const write of writes()) await expect(write).rejects.toMatchObject(lost);
+  for (const write of writes) await expect(write()).rejects.toMatchObject(lost);
   expect(await pipes.counters(pipeId)).toEqual({});
   expect(await ledger.checkpoints(pipeId)).toEqual({});
   expect((await pipes.find(pipeId))?.state).toBe("Provisioning");

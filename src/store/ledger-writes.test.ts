@@ -101,6 +101,25 @@ test("a pipe that is held begins nothing, and its neighbours in the group do", a
   expect((await ledger.intents(held)).length).toBe(1);
 });
 
+test("a batch of a worker that has ended meanwhile is not begun, and its neighbours are", async () => {
+  const [gone, other] = pipeIds as [string, string];
+  const ended = new AbortController();
+  const begun = [gone, other].map((pipeId) =>
+    ledger.begin(pipeId, { batchId: "b", lane: "l", intent: {} }, pipeId === gone ? ended.signal : undefined),
+  );
+  // After the request, and before its transaction.
+  ended.abort();
+  expect((await Promise.allSettled(begun)).map(({ status }) => status)).toEqual(["rejected", "fulfilled"]);
+  expect([(await ledger.intents(gone)).length, (await ledger.intents(other)).length]).toEqual([0, 1]);
+});
+
+test("intents are read after the batches whose begin was requested before", async () => {
+  const [pipeId] = pipeIds as [string];
+  const beginning = begin(pipeId, "l");
+  expect((await ledger.intents(pipeId)).length).toBe(1);
+  await beginning;
+});
+
 test("a deleted pipe fails alone", async () => {
   const [gone, ...others] = pipeIds as [string, ...string[]];
   await stores.pipes.remove(gone);

@@ -29,7 +29,7 @@ export type StoredConfirmation = {
 export type LedgerWrite = {
   readonly pipeId: string;
 } /** Its value is false, and nothing is written, while the pipe is held. */ & (
-  | { readonly kind: "begin"; readonly intent: StoredIntent }
+  | { readonly kind: "begin"; readonly intent: StoredIntent; readonly signal?: AbortSignal | undefined }
   | { readonly kind: "confirm"; readonly done: StoredConfirmation }
   | {
       readonly kind: "note";
@@ -50,7 +50,9 @@ export async function carryOutWrites(
   const lost = await leases.lost(tx, "pipe", [...new Set(writes.map(({ pipeId }) => pipeId))]);
   const mine = writes.filter(({ pipeId }) => !lost.has(pipeId));
   const held = await heldAmong(tx, mine, nowMs);
-  const isBegun = (write: LedgerWrite) => write.kind === "begin" && !held.has(write.pipeId);
+  const isAborted = (write: LedgerWrite) => write.kind === "begin" && write.signal?.aborted === true;
+  const aborted = new Set(mine.filter(isAborted));
+  const isBegun = (write: LedgerWrite) => write.kind === "begin" && !held.has(write.pipeId) && !aborted.has(write);
   const confirmed = mine.flatMap((write) => (write.kind === "confirm" ? [write] : []));
   const noted = mine.flatMap(({ pipeId, ...write }) => {
     if (write.kind === "begin") return [];
@@ -66,6 +68,7 @@ export async function carryOutWrites(
   ]);
   return writes.map((write): WriteOutcome => {
     if (lost.has(write.pipeId)) return { error: leaseLost("pipe") };
+    if (aborted.has(write)) return { error: write.kind === "begin" ? write.signal?.reason : undefined };
     return { value: write.kind === "begin" ? isBegun(write) : undefined };
   });
 }

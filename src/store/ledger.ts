@@ -78,13 +78,12 @@ export class Ledger {
     };
   }
 
-  /** Saves the intent; waits first while the pipe is held, until the signal aborts. */
+  /**
+   * Saves the intent; waits first while the pipe is held. Once the signal has aborted, nothing is saved any more: the
+   * next worker has read the intents, and would leave this one to its successor, which repeats the batch.
+   */
   async begin(pipeId: string, intent: StoredIntent, signal?: AbortSignal): Promise<void> {
-    signal?.throwIfAborted();
-    while (!(await this.#writes.run({ kind: "begin", pipeId, intent }))) {
-      await this.#look();
-      signal?.throwIfAborted();
-    }
+    while (!(await this.#writes.run({ kind: "begin", pipeId, intent, signal }))) await this.#look();
   }
 
   /** Resolves when a hold of this process ends, and after a while. */
@@ -139,9 +138,9 @@ export class Ledger {
     }, "holder");
   }
 
-  /** In the order of confirmation within their lanes. */
+  /** In the order of confirmation within their lanes; with every batch whose begin was requested before. */
   async intents(pipeId: string): Promise<StoredIntent[]> {
-    return await readIntents(this.#db, pipeId);
+    return await this.#db.transaction((tx) => readIntents(tx, pipeId), "holder");
   }
 
   async checkpoints(pipeId: string): Promise<Record<string, Json>> {
