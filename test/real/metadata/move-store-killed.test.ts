@@ -84,7 +84,10 @@ describe.skipIf(missing !== undefined)(`move-store, killed (seed ${seed})${missi
 
   /** The lease of a killed command ends after 15 seconds, for which nobody waits here. */
   async function endLease(url: string): Promise<void> {
-    await read(await openPostgres(url), (db) => db.run("UPDATE leases SET expires_at = 0"));
+    await read(await openPostgres(url), async (db) => {
+      await db.run("UPDATE leases SET expires_at = 0");
+      await db.run("UPDATE nodes SET expires_at = 0");
+    });
   }
 
   async function expectStarts(dataDir: string, database: string | undefined, isRefused: boolean): Promise<void> {
