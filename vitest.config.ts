@@ -6,6 +6,18 @@ import { defineConfig } from "vitest/config";
 // Servers and commands are started hundreds of times: half of their processor time would go into reading our sources.
 const env = { NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules", ".cache", "millrace-compile") };
 
+/** Each takes the better part of a minute: together they would take the whole run beyond 25 minutes on two cores. */
+const long = [
+  "test/real/backups/locations.test.ts",
+  "test/real/kafka/cluster.test.ts",
+  "test/real/kafka/pressure.test.ts",
+  "test/real/objects/bzip2.test.ts",
+  "test/real/postgres/memory.test.ts",
+];
+// biome-ignore lint/style/noProcessEnv: it chooses the suites of this run.
+const isLong = process.env.LARGE === "1";
+if (!isLong) console.log(`skipped, because they take long (LARGE=1 runs them): ${long.join(", ")}`);
+
 export default defineConfig({
   test: {
     reporters: ["default"],
@@ -28,6 +40,7 @@ export default defineConfig({
         test: {
           name: "real",
           include: ["src/**/*.real.test.ts", "test/real/**/*.test.ts"],
+          exclude: ["node_modules/**", ...(isLong ? [] : long)],
           testTimeout: 300_000,
           hookTimeout: 300_000,
           expect: { poll: { timeout: 60_000 } },
