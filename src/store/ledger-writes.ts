@@ -28,7 +28,8 @@ export type StoredConfirmation = {
 
 export type LedgerWrite = {
   readonly pipeId: string;
-} /** Its value is false, and nothing is written, while the pipe is held. */ & (
+} & /** Its value is false, and nothing is written, while the pipe is held. Refused once the signal has aborted. */
+(
   | { readonly kind: "begin"; readonly intent: StoredIntent; readonly signal?: AbortSignal | undefined }
   | { readonly kind: "confirm"; readonly done: StoredConfirmation }
   | {
@@ -48,11 +49,14 @@ export async function carryOutWrites(
 ): Promise<readonly WriteOutcome[]> {
   // The leases first: a hold waits for them, and is seen after them.
   const lost = await leases.lost(tx, "pipe", [...new Set(writes.map(({ pipeId }) => pipeId))]);
-  const mine = writes.filter(({ pipeId }) => !lost.has(pipeId));
-  const held = await heldAmong(tx, mine, nowMs);
-  const isAborted = (write: LedgerWrite) => write.kind === "begin" && write.signal?.aborted === true;
-  const aborted = new Set(mine.filter(isAborted));
-  const isBegun = (write: LedgerWrite) => write.kind === "begin" && !held.has(write.pipeId) && !aborted.has(write);
+  const held = await heldAmong(tx, writes, nowMs);
+  const refusals = new Map<LedgerWrite, unknown>();
+  for (const write of writes) {
+    if (lost.has(write.pipeId)) refusals.set(write, leaseLost("pipe"));
+    else if (write.kind === "begin" && write.signal?.aborted === true) refusals.set(write, write.signal.reason);
+  }
+  const mine = writes.filter((write) => !refusals.has(write));
+  const begun = mine.flatMap((write) => (write.kind === "begin" && !held.has(write.pipeId) ? [write] : []));
   const confirmed = mine.flatMap((write) => (write.kind === "confirm" ? [write] : []));
   const noted = mine.flatMap(({ pipeId, ...write }) => {
     if (write.kind === "begin") return [];
@@ -61,15 +65,15 @@ export async function carryOutWrites(
   });
   // Sent together, and carried out in this order: a batch is recorded while its intent is there.
   await Promise.all([
-    insertIntents(tx, mine.filter(isBegun) as (LedgerWrite & { kind: "begin" })[]),
+    insertIntents(tx, begun),
     ...confirmAll(tx, confirmed),
     upsertMarks(tx, noted),
     addCounts(tx, noted),
   ]);
+  const isBegun = new Set<LedgerWrite>(begun);
   return writes.map((write): WriteOutcome => {
-    if (lost.has(write.pipeId)) return { error: leaseLost("pipe") };
-    if (aborted.has(write)) return { error: write.kind === "begin" ? write.signal?.reason : undefined };
-    return { value: write.kind === "begin" ? isBegun(write) : undefined };
+    if (refusals.has(write)) return { error: refusals.get(write) };
+    return { value: write.kind === "begin" ? isBegun.has(write) : undefined };
   });
 }
 
