@@ -28,8 +28,7 @@ export type StoredConfirmation = {
 
 export type LedgerWrite = {
   readonly pipeId: string;
-} & /** Its value is false, and nothing is written, while the pipe is held. Refused once the signal has aborted. */
-(
+} /** Its value is false, and nothing is written, while the pipe is held. Refused once the signal has aborted. */ & (
   | { readonly kind: "begin"; readonly intent: StoredIntent; readonly signal?: AbortSignal | undefined }
   | { readonly kind: "confirm"; readonly done: StoredConfirmation }
   | {

@@ -42,6 +42,13 @@ export async function requireRoomForPipe(db: Queries, serviceId: string, limit: 
   requireRoom(limit, "pipes of the organization", Number(present?.n ?? 0));
 }
 
+/** Throws LIMIT_REACHED when the organization may have no further saved object, of whatever kind. */
+export async function requireRoomForObject(db: Queries, organizationId: string, limit: Limit): Promise<void> {
+  const counting = "SELECT count(*) AS n FROM saved_objects WHERE organization_id = ?";
+  const present = await db.get<{ n: number }>(counting, organizationId);
+  requireRoom(limit, "saved objects of the organization", Number(present?.n ?? 0));
+}
+
 /** Sums over the organization's services, without those being deleted. */
 export async function reservedBy(tx: Queries, organizationId: string): Promise<{ services: number; memoryGb: number }> {
   const row = await tx.get<{ services: number; memory: number | null }>(

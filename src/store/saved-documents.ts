@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { JsonObject } from "../lib/json.ts";
 import type { Database } from "./database.ts";
-import { type Limit, requireRoom } from "./limits.ts";
+import { type Limit, requireRoomForObject } from "./limits.ts";
 import { type ExpectedVersions, requireChanged, versionCondition } from "./versions.ts";
 
 export type SavedDocumentKind = "savedSearch" | "tiledDashboard";
@@ -45,9 +45,7 @@ export class SavedDocumentStore {
     const name = String(content.name);
     const document = { id: randomUUID(), name, content, version: 1, createdAt: now, updatedAt: now };
     await this.#db.transaction(async (tx) => {
-      const counting = "SELECT count(*) AS n FROM saved_objects WHERE organization_id = ?";
-      const present = await tx.get<{ n: number }>(counting, organizationId);
-      requireRoom(limit, "saved objects of the organization", Number(present?.n ?? 0));
+      await requireRoomForObject(tx, organizationId, limit);
       await tx.run(
         `INSERT INTO saved_objects (organization_id, kind, created_by, updated_by, ${columns})
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { savedObjectKinds } from "../api/saved-objects.ts";
 import { columnsOf } from "./columns.ts";
 import type { Database } from "./database.ts";
-import { type Limit, requireRoom } from "./limits.ts";
+import { type Limit, requireRoomForObject } from "./limits.ts";
 
 export type SavedObjectKind = (typeof savedObjectKinds)[number];
 
@@ -62,9 +62,7 @@ export class SavedObjectStore {
       updatedAt: now,
     };
     await this.#db.transaction(async (tx) => {
-      const counting = "SELECT count(*) AS n FROM saved_objects WHERE organization_id = ?";
-      const present = await tx.get<{ n: number }>(counting, organizationId);
-      requireRoom(limit, "saved objects of the organization", Number(present?.n ?? 0));
+      await requireRoomForObject(tx, organizationId, limit);
       await tx.run(
         `INSERT INTO saved_objects (organization_id, private_to, content, ${summaryColumns})
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
