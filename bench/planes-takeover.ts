@@ -1,14 +1,15 @@
 /** How long pipes rest when their process goes, and how fast a server answers meanwhile. */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import { serverUser, TestServer } from "../harness/clickhouse/server.ts";
+import { externalServiceOn } from "../harness/clickhouse/external-service.ts";
+import { TestServer } from "../harness/clickhouse/server.ts";
 import { startFauxqs } from "../harness/objects/pipe-stores.ts";
 import { createPipe, pipeBody, rows } from "../harness/pipes.ts";
 import { ApiWatch } from "../harness/planes/api-watch.ts";
+import { sharedEnvironment } from "../harness/planes/shared-database.ts";
 import { LeaseHistory } from "../harness/postgres/lease-history.ts";
 import type { TestPostgres } from "../harness/postgres/postgres.ts";
-import { runningService, type Served, serve, serveWorker, until, type WorkerServed } from "../harness/serve.ts";
+import { type Served, serve, serveWorker, until, type WorkerServed } from "../harness/serve.ts";
 import { databaseUrl } from "../harness/stores.ts";
+import { nodeIdOf } from "../src/store/node-id.ts";
 import { median, percentile } from "./bench.ts";
 
 const pipes = 8;
@@ -28,7 +29,7 @@ export async function measureTakeover(postgres: TestPostgres): Promise<Takeover>
   const database = await databaseUrl(postgres, "takeover");
   const history = await LeaseHistory.on(database);
   const clickhouse = stack.use(await TestServer.start());
-  const env = { MILLRACE_DATABASE: database, MILLRACE_SECRET_KEY: Buffer.alloc(32, 9).toString("base64") };
+  const env = sharedEnvironment(database);
   const served = stack.use(await serve({ env: { ...env, MILLRACE_SLOTS: "0" } }));
   await pipesOn(served, clickhouse, stack);
   const workers: [WorkerServed, WorkerServed] = [await serveWorker({ env }), await serveWorker({ env })];
@@ -43,7 +44,7 @@ export async function measureTakeover(postgres: TestPostgres): Promise<Takeover>
     const before = Date.now();
     workers[0].process.kill(signal);
     await until("the other one has all", async () => (await countsOf(history)).join() === String(pipes));
-    const heir = nodeOf(workers[1]);
+    const heir = nodeIdOf(workers[1].dataDir);
     const taken = (await history.holders("pipe")).filter(({ holder, at }) => holder === heir && at > before);
     found[signal].push(...taken.map(({ at }) => at - before));
     workers[0] = await workers[0].restartAfterKill();
@@ -59,10 +60,7 @@ export async function measureTakeover(postgres: TestPostgres): Promise<Takeover>
 
 async function pipesOn(served: Served, clickhouse: TestServer, stack: AsyncDisposableStack): Promise<void> {
   const store = stack.use(await startFauxqs());
-  const { name: username, password } = serverUser;
-  await clickhouse.client.command("CREATE DATABASE app");
-  const connection = { urls: [clickhouse.url], username, password, database: "app" };
-  const service = await runningService(served, { runtime: "external", connection });
+  const service = await externalServiceOn(served, clickhouse, "app");
   for (let at = 0; at < pipes; at += 1) {
     await store.put(`t${at}/0.json`, rows(0, 100));
     await createPipe(served, service, pipeBody(store, `t${at}/*.json`, `t${at}`, { source: { isContinuous: true } }));
@@ -73,8 +71,4 @@ async function pipesOn(served: Served, clickhouse: TestServer, stack: AsyncDispo
 async function countsOf(history: LeaseHistory): Promise<number[]> {
   const present = await history.present("pipe");
   return [...Map.groupBy(present, ({ holder }) => holder).values()].map((held) => held.length);
-}
-
-function nodeOf({ dataDir }: WorkerServed): string {
-  return readFileSync(join(dataDir, "node-id"), "utf8").trim();
 }

@@ -6,7 +6,8 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { numberOf, seedOf } from "../harness/bounds.ts";
-import { serverUser, TestServer } from "../harness/clickhouse/server.ts";
+import { externalServiceOn } from "../harness/clickhouse/external-service.ts";
+import { TestServer } from "../harness/clickhouse/server.ts";
 import { kafkaMissing } from "../harness/kafka/kafka.ts";
 import { kinesisMissing } from "../harness/kinesis/kinesis.ts";
 import { requireTool } from "../harness/missing.ts";
@@ -16,7 +17,7 @@ import { Installation } from "../harness/planes/installation.ts";
 import { LeaseHistory } from "../harness/postgres/lease-history.ts";
 import { postgresMissing, TestPostgres } from "../harness/postgres/postgres.ts";
 import { random } from "../harness/random.ts";
-import { type BenchService, runningService, type Served, until } from "../harness/serve.ts";
+import { type BenchService, type Served, until } from "../harness/serve.ts";
 import { databaseUrl } from "../harness/stores.ts";
 
 export const description =
@@ -36,7 +37,7 @@ export async function run(): Promise<Record<string, string | number>> {
   const clickhouse = stack.use(await TestServer.start());
   const feeds = await startPlanesFeeds(clickhouse, stack);
   const installation = stack.use(await Installation.start(postgres, database));
-  const service = await serviceOn(installation.servers[0] as Served, clickhouse);
+  const service = await externalServiceOn(installation.servers[0] as Served, clickhouse, planesDatabase);
   for (const { body } of feeds) {
     await (installation.servers[0] as Served).api.createPipe({ params: service.params, body });
   }
@@ -57,13 +58,6 @@ export async function run(): Promise<Record<string, string | number>> {
   const holders = (await history.holders("pipe")).length;
   const api = { asked: watch.asked, answerP50: watch.quantile(0.5), answerP99: watch.quantile(0.99) };
   return { seed, pipes: feeds.length, holders, ...installation.faults, ...api };
-}
-
-async function serviceOn(served: Served, clickhouse: TestServer): Promise<BenchService> {
-  const { name: username, password } = serverUser;
-  await clickhouse.client.command(`CREATE DATABASE ${planesDatabase}`);
-  const connection = { urls: [clickhouse.url], username, password, database: planesDatabase };
-  return await runningService(served, { runtime: "external", connection });
 }
 
 /** Every row of the source is in the destination, once. */

@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { freePorts } from "../network/free-port.ts";
 import type { TestPostgres } from "../postgres/postgres.ts";
 import { type Served, serve, serveWorker, type WorkerServed } from "../serve.ts";
+import { sharedEnvironment } from "./shared-database.ts";
 
 type Process = Pick<Served, "process" | "dataDir">;
 
@@ -32,7 +33,7 @@ export class Installation implements AsyncDisposable {
 
   static async start(postgres: TestPostgres, database: string): Promise<Installation> {
     const installation = new Installation(postgres);
-    const env = { MILLRACE_DATABASE: database, MILLRACE_SECRET_KEY: Buffer.alloc(32, 9).toString("base64") };
+    const env = sharedEnvironment(database);
     try {
       for (const port of await freePorts(2)) {
         installation.#servers = [...installation.#servers, await serve({ env, port })];

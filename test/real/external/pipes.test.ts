@@ -1,5 +1,6 @@
 /** Pipes of every kind into an external server that is killed under them: every row once, also behind a view. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { externalServiceOn } from "../../../harness/clickhouse/external-service.ts";
 import { serverUser, TestServer } from "../../../harness/clickhouse/server.ts";
 import { kafkaMissing, startKafka, type TestKafka } from "../../../harness/kafka/kafka.ts";
 import { KafkaTool, kafkaBody, orders } from "../../../harness/kafka/pipes.ts";
@@ -9,7 +10,7 @@ import { startFauxqs, type TestStore } from "../../../harness/objects/pipe-store
 import { createPipe, details, pipeBody, rows, untilState } from "../../../harness/pipes.ts";
 import { cdcPipe, untilEqual } from "../../../harness/postgres/pipes.ts";
 import { postgresMissing, TestPostgres } from "../../../harness/postgres/postgres.ts";
-import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
+import { type BenchService, query, type Served, serve, until } from "../../../harness/serve.ts";
 import { neededGrants } from "../../../src/services/external/inspection.ts";
 
 /** With the rights of docs/external.md, and no others. */
@@ -28,10 +29,7 @@ beforeAll(async () => {
   peers = new AsyncDisposableStack();
   server = peers.use(await TestServer.start({ users: [serverUser, pipesUser] }));
   served = peers.use(await serve());
-  await server.client.command("CREATE DATABASE app");
-  const { name: username, password } = pipesUser;
-  const connection = { urls: [server.url], username, password, database: "app" };
-  service = await runningService(served, { runtime: "external", connection });
+  service = await externalServiceOn(served, server, "app", pipesUser);
 });
 afterAll(async () => {
   await peers?.disposeAsync();

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { kubernetesMissing } from "../../../harness/kubernetes/binaries.ts";
 import { TestCluster, testNamespace } from "../../../harness/kubernetes/cluster.ts";
 import { FakeOperator } from "../../../harness/kubernetes/operator.ts";
+import { sharedEnvironment } from "../../../harness/planes/shared-database.ts";
 import { postgresMissing, TestPostgres } from "../../../harness/postgres/postgres.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
 import { databaseUrl } from "../../../harness/stores.ts";
@@ -23,8 +24,7 @@ describe.skipIf(missing !== undefined)("servers that share a cluster", () => {
     cluster = peers.use(started);
     peers.use(new FakeOperator(cluster));
     const env = {
-      MILLRACE_DATABASE: await databaseUrl(peers.use(postgres), "shared"),
-      MILLRACE_SECRET_KEY: Buffer.alloc(32, 9).toString("base64"),
+      ...sharedEnvironment(await databaseUrl(peers.use(postgres), "shared")),
       MILLRACE_KUBERNETES_NAMESPACE: testNamespace,
       MILLRACE_KUBERNETES_CONFIG: cluster.configFile("admin"),
     };

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { backUp, restored } from "../../../harness/backups.ts";
 import { startFauxqs, type TestStore } from "../../../harness/objects/pipe-stores.ts";
 import { createPipe, details, pipeBody, rows, untilRows } from "../../../harness/pipes.ts";
+import { sharedEnvironment } from "../../../harness/planes/shared-database.ts";
 import { postgresMissing, TestPostgres } from "../../../harness/postgres/postgres.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
 import { databaseUrl } from "../../../harness/stores.ts";
@@ -20,8 +21,7 @@ describe.skipIf(missing !== undefined)(`a server with metadata on Postgres${miss
   beforeAll(async () => {
     [postgres, store] = await Promise.all([TestPostgres.start({ version: 18 }), startFauxqs()]);
     const database = await databaseUrl(postgres, "served");
-    const key = Buffer.alloc(32, 9).toString("base64");
-    served = await serve({ env: { MILLRACE_DATABASE: database, MILLRACE_SECRET_KEY: key } });
+    served = await serve({ env: sharedEnvironment(database) });
     service = await runningService(served, { idleScaling: false });
     await store.put("in/0.json", rows(0, 100));
     const source = { isContinuous: true };

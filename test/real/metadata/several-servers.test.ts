@@ -1,14 +1,15 @@
 /** Servers that share their metadata: pipes and services move from one to the other, and every row arrives once. */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { serverUser, TestServer } from "../../../harness/clickhouse/server.ts";
+import { externalServiceOn } from "../../../harness/clickhouse/external-service.ts";
+import { TestServer } from "../../../harness/clickhouse/server.ts";
 import { startFauxqs, type TestStore } from "../../../harness/objects/pipe-stores.ts";
 import { createPipe, details, pipeBody, rows } from "../../../harness/pipes.ts";
+import { sharedEnvironment } from "../../../harness/planes/shared-database.ts";
 import { LeaseHistory } from "../../../harness/postgres/lease-history.ts";
 import { postgresMissing, TestPostgres } from "../../../harness/postgres/postgres.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
 import { databaseUrl } from "../../../harness/stores.ts";
+import { nodeIdOf } from "../../../src/store/node-id.ts";
 
 const missing = postgresMissing(18);
 
@@ -33,13 +34,10 @@ describe.skipIf(missing !== undefined)(`servers that share their metadata${missi
     [store, clickhouse] = [peers.use(objects), peers.use(server)];
     const database = await databaseUrl(peers.use(postgres), "shared");
     history = await LeaseHistory.on(database);
-    env = { MILLRACE_DATABASE: database, MILLRACE_SECRET_KEY: Buffer.alloc(32, 9).toString("base64") };
+    env = sharedEnvironment(database);
     one = await serve({ env });
     other = await serve({ env });
-    const { name: username, password } = serverUser;
-    await clickhouse.client.command("CREATE DATABASE app");
-    const connection = { urls: [clickhouse.url], username, password, database: "app" };
-    service = await runningService(one, { runtime: "external", connection });
+    service = await externalServiceOn(one, clickhouse, "app");
     for (const table of ["a", "b"]) {
       const body = { settings: { object_storage_polling_interval_ms: 100 } };
       const source = { isContinuous: true };
@@ -52,7 +50,7 @@ describe.skipIf(missing !== undefined)(`servers that share their metadata${missi
     await peers.disposeAsync();
   });
 
-  const nodeOf = ({ dataDir }: Served) => readFileSync(join(dataDir, "node-id"), "utf8").trim();
+  const nodeOf = ({ dataDir }: Served) => nodeIdOf(dataDir);
   const holders = async () => (await history.present("pipe")).map(({ holder }) => holder);
   const bothSides = () => [nodeOf(one), nodeOf(other)].sort();
   /** 100 new rows for each pipe. */

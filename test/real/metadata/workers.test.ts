@@ -1,16 +1,16 @@
 /** Workers apart from the server: they run its pipes also while it is gone, and each other's when one of them is. */
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { serverUser, TestServer } from "../../../harness/clickhouse/server.ts";
+import { externalServiceOn } from "../../../harness/clickhouse/external-service.ts";
+import { TestServer } from "../../../harness/clickhouse/server.ts";
 import { startFauxqs, type TestStore } from "../../../harness/objects/pipe-stores.ts";
 import { createPipe, details, pipeBody, rows } from "../../../harness/pipes.ts";
+import { sharedEnvironment } from "../../../harness/planes/shared-database.ts";
 import { LeaseHistory } from "../../../harness/postgres/lease-history.ts";
 import { postgresMissing, TestPostgres } from "../../../harness/postgres/postgres.ts";
 import {
   type BenchService,
-  runningService,
   type Served,
   serve,
   serveWorker,
@@ -18,6 +18,7 @@ import {
   type WorkerServed,
 } from "../../../harness/serve.ts";
 import { databaseUrl } from "../../../harness/stores.ts";
+import { nodeIdOf } from "../../../src/store/node-id.ts";
 
 const missing = postgresMissing(18);
 
@@ -49,13 +50,10 @@ describe.skipIf(missing !== undefined)(`workers apart from the server${missing ?
     [store, clickhouse] = [peers.use(objects), peers.use(server)];
     const database = await databaseUrl(peers.use(postgres), "workers");
     history = await LeaseHistory.on(database);
-    const env = { MILLRACE_DATABASE: database, MILLRACE_SECRET_KEY: Buffer.alloc(32, 9).toString("base64") };
+    const env = sharedEnvironment(database);
     served = await serve({ env: { ...env, MILLRACE_SLOTS: "0" } });
     workers.push(await serveWorker({ env, slots: 2 }), await serveWorker({ env }));
-    const { name: username, password } = serverUser;
-    await clickhouse.client.command("CREATE DATABASE app");
-    const connection = { urls: [clickhouse.url], username, password, database: "app" };
-    service = await runningService(served, { runtime: "external", connection });
+    service = await externalServiceOn(served, clickhouse, "app");
     for (const table of tables) {
       const body = { settings: { object_storage_polling_interval_ms: 100 } };
       const source = { isContinuous: true };
@@ -68,7 +66,7 @@ describe.skipIf(missing !== undefined)(`workers apart from the server${missing ?
     await peers.disposeAsync();
   });
 
-  const nodeOf = ({ dataDir }: { dataDir: string }) => readFileSync(join(dataDir, "node-id"), "utf8").trim();
+  const nodeOf = ({ dataDir }: { dataDir: string }) => nodeIdOf(dataDir);
   const holders = async () => (await history.present("pipe")).map(({ holder }) => holder);
   async function load(): Promise<void> {
     for (const table of tables) await store.put(`${table}/${files}.json`, rows(files * 100, (files + 1) * 100));

@@ -1,0 +1,15 @@
+/** An external service on a server of tests. */
+import { type BenchService, runningService, type Served } from "../serve.ts";
+import { serverUser, type TestServer } from "./server.ts";
+
+/** Creates the database on the server, and a service whose connection names it. Resolves when the service runs. */
+export async function externalServiceOn(
+  served: Served,
+  server: TestServer,
+  database: string,
+  { name, password }: { readonly name: string; readonly password: string } = serverUser,
+): Promise<BenchService> {
+  await server.client.command(`CREATE DATABASE ${database}`);
+  const connection = { urls: [server.url], username: name, password, database };
+  return await runningService(served, { runtime: "external", connection });
+}
