@@ -26,9 +26,8 @@ export type StoredConfirmation = {
   readonly counts: Readonly<Record<string, number>>;
 };
 
-export type LedgerWrite = {
-  readonly pipeId: string;
-} /** Its value is false, and nothing is written, while the pipe is held. Refused once the signal has aborted. */ & (
+/** The value of a `begin` is false, and nothing is written, while the pipe is held. An aborted signal refuses it. */
+export type LedgerWrite = { readonly pipeId: string } & (
   | { readonly kind: "begin"; readonly intent: StoredIntent; readonly signal?: AbortSignal | undefined }
   | { readonly kind: "confirm"; readonly done: StoredConfirmation }
   | {
