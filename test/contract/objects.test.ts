@@ -1,47 +1,11 @@
+import { MemoryObjects } from "../../harness/objects/memory-store.ts";
 import { keptMarks, testContext } from "../../harness/sources/source-context.ts";
 import { type At, type ContractCase, describeSource, type World } from "../../harness/sources/source-contract.ts";
 import { ClickHouseError } from "../../src/clickhouse/client.ts";
 import { type ObjectDurable, objectShapes } from "../../src/sources/object-storage/durable.ts";
 import type { ObjectStorageConfig } from "../../src/sources/object-storage/kind.ts";
 import { ObjectSource } from "../../src/sources/object-storage/source.ts";
-import type { ObjectFile, ObjectStore } from "../../src/sources/object-storage/stores/store.ts";
 import type { SourceContext } from "../../src/sources/source.ts";
-
-/** Objects in memory. The parameter `keys` holds what the engine would read. */
-class MemoryStore implements ObjectStore {
-  readonly #objects: ReadonlyMap<string, string>;
-
-  constructor(objects: ReadonlyMap<string, string>) {
-    this.#objects = objects;
-  }
-
-  async list(prefix: string, after: string | undefined) {
-    const keys = [...this.#objects.keys()].filter((key) => key.startsWith(prefix) && key > (after ?? "")).sort();
-    const page = keys.slice(0, 5).map((key): ObjectFile => {
-      const content = this.#objects.get(key) as string;
-      return { key, etag: `"${content.length}"`, size: content.length };
-    });
-    return { files: page, more: keys.length > 5, last: page.at(-1)?.key };
-  }
-
-  pathOf(key: string): string {
-    return `bucket/${key}`;
-  }
-
-  async reader(keys: readonly string[]) {
-    return { head: "memory(", params: { keys: JSON.stringify(keys) } };
-  }
-
-  head(): never {
-    throw new Error("nothing here is decompressed");
-  }
-
-  download(): never {
-    throw new Error("nothing here is decompressed");
-  }
-
-  close(): void {}
-}
 
 const objects = new Map<string, string>(
   Array.from({ length: 17 }, (_, i) => [`in/${String(i).padStart(2, "0")}.json`, `row ${i}a\nrow ${i}b`] as const),
@@ -50,6 +14,8 @@ objects.set("in/05.json", "unreadable");
 objects.set("in/{x}.json", "odd key");
 objects.set("in/no-format.bin", "x");
 objects.set("elsewhere/1.json", "not wanted");
+
+const memoryStore = () => new MemoryObjects(objects, { perPage: 5, etagOf: ({ length }) => `"${length}"` });
 
 const config: ObjectStorageConfig = { url: "http://host/bucket/in/*" };
 
@@ -70,7 +36,7 @@ function contextOf(world: World, at: At): SourceContext<ObjectDurable> {
 }
 
 const open = async (world: World, at: At) =>
-  new ObjectSource({ config, context: contextOf(world, at), store: new MemoryStore(objects), pattern: "in/*" });
+  new ObjectSource({ config, context: contextOf(world, at), store: memoryStore(), pattern: "in/*" });
 
 const rowsBelow = (prefix: string) =>
   [...objects]

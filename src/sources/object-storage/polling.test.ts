@@ -1,45 +1,12 @@
 /** Polls of a continuous pipe: what they find, and what they ask for when there is nothing to find. */
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { MemoryObjects } from "../../../harness/objects/memory-store.ts";
 import { keptMarks, testContext } from "../../../harness/sources/source-context.ts";
 import type { Json } from "../../lib/json.ts";
 import { type ObjectDurable, objectShapes } from "./durable.ts";
 import { ObjectSource } from "./source.ts";
-import type { ObjectFile, ObjectStore } from "./stores/store.ts";
 
 const keysPerPage = 4;
-
-/** Objects in memory, and the keys after which they were listed. */
-class MemoryStore implements ObjectStore {
-  readonly objects = new Map<string, string>();
-  readonly lists: (string | undefined)[] = [];
-
-  async list(prefix: string, after: string | undefined) {
-    this.lists.push(after);
-    const keys = [...this.objects.keys()].filter((key) => key.startsWith(prefix) && key > (after ?? "")).sort();
-    const files = keys
-      .slice(0, keysPerPage)
-      .map((key): ObjectFile => ({ key, etag: this.objects.get(key) as string, size: 1 }));
-    return { files, more: keys.length > keysPerPage, last: files.at(-1)?.key };
-  }
-
-  pathOf(key: string): string {
-    return key;
-  }
-
-  async reader(keys: readonly string[]) {
-    return { head: "memory(", params: { keys: JSON.stringify(keys) } };
-  }
-
-  head(): never {
-    throw new Error("nothing here is decompressed");
-  }
-
-  download(): never {
-    throw new Error("nothing here is decompressed");
-  }
-
-  close(): void {}
-}
 
 const running: { stop: AbortController; ended: Promise<void> }[] = [];
 afterEach(async () => {
@@ -51,8 +18,8 @@ afterEach(async () => {
 
 /** A pipe over these objects that makes every batch durable at once. */
 function poll(...keys: string[]) {
-  const store = new MemoryStore();
-  for (const key of keys) store.objects.set(key, "v1");
+  const objects = new Map(keys.map((key) => [key, "v1"]));
+  const store = new MemoryObjects(objects, { perPage: keysPerPage, etagOf: (content) => content });
   const seen = { loaded: [] as string[], refused: [] as string[], marks: 0, reports: 0 };
   const kept = keptMarks<ObjectDurable>(objectShapes, new Map<string, Json>());
   const marks: typeof kept.marks = (wanted) => {
@@ -89,7 +56,7 @@ function poll(...keys: string[]) {
   };
   const loads = async (...expected: string[]) =>
     await vi.waitFor(() => expect(seen.loaded.toSorted()).toEqual(expected.toSorted()), 60_000);
-  return { store, seen, polls, loads };
+  return { objects, store, seen, polls, loads };
 }
 
 describe("objects on one page", () => {
@@ -105,14 +72,14 @@ describe("objects on one page", () => {
   });
 
   test("new, late and replaced objects are found", async () => {
-    const { store, seen, polls, loads } = poll("in/b.json");
+    const { objects, seen, polls, loads } = poll("in/b.json");
     await loads("in/b.json");
     await polls(3);
-    store.objects.set("in/c.json", "v1");
+    objects.set("in/c.json", "v1");
     await loads("in/b.json", "in/c.json");
-    store.objects.set("in/a.json", "v1");
+    objects.set("in/a.json", "v1");
     await loads("in/a.json", "in/b.json", "in/c.json");
-    store.objects.set("in/b.json", "v2");
+    objects.set("in/b.json", "v2");
     await vi.waitFor(() => expect(seen.refused).toEqual(["in/b.json"]), 60_000);
     await polls(4);
     expect(seen.refused).toEqual(["in/b.json"]);
@@ -120,9 +87,9 @@ describe("objects on one page", () => {
   });
 
   test("a pipe without an object finds the first one", async () => {
-    const { store, polls, loads } = poll();
+    const { objects, polls, loads } = poll();
     await polls(3);
-    store.objects.set("in/a.json", "v1");
+    objects.set("in/a.json", "v1");
     await loads("in/a.json");
   });
 });
@@ -131,28 +98,28 @@ describe("more objects than a page shows", () => {
   const old = Array.from({ length: 2 * keysPerPage + 1 }, (_, i) => `in/m${i}.json`);
 
   test("a poll lists behind the last key, and one page of the old keys", async () => {
-    const { store, polls, loads } = poll(...old);
+    const { objects, store, polls, loads } = poll(...old);
     await loads(...old);
     await polls(4);
     const before = store.lists.length;
     await polls(8);
     const tail = store.lists.slice(before).filter((after) => after === old.at(-1)).length;
     expect(tail).toBeGreaterThanOrEqual(3);
-    store.objects.set("in/a.json", "v1");
-    store.objects.set("in/z.json", "v1");
+    objects.set("in/a.json", "v1");
+    objects.set("in/z.json", "v1");
     await loads(...old, "in/a.json", "in/z.json");
   });
 
   test("a listing that grows beyond its page, or shrinks to it, misses nothing", async () => {
-    const { store, polls, loads } = poll("in/m0.json");
+    const { objects, store, polls, loads } = poll("in/m0.json");
     await loads("in/m0.json");
     await polls(3);
-    for (const key of old) store.objects.set(key, "v1");
+    for (const key of old) objects.set(key, "v1");
     await loads(...old);
-    for (const key of old.slice(1)) store.objects.delete(key);
+    for (const key of old.slice(1)) objects.delete(key);
     await polls(12);
-    store.objects.set("in/a.json", "v1");
-    store.objects.set("in/z.json", "v1");
+    objects.set("in/a.json", "v1");
+    objects.set("in/z.json", "v1");
     await loads(...old, "in/a.json", "in/z.json");
     await polls(8);
     const before = store.lists.length;
