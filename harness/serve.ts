@@ -119,6 +119,17 @@ export async function until<T>(what: string, condition: () => Promise<T>, limitM
   }
 }
 
+/** Polls until `read` returns this text; throws after the limit, with what was read last. */
+export async function untilText(what: string, wanted: string, read: () => Promise<string>): Promise<void> {
+  let seen = "";
+  await until(what, async () => {
+    seen = await read();
+    return seen === wanted;
+  }).catch((error: Error) => {
+    throw new Error(`${error.message}; last seen: ${seen}, expected ${wanted}`);
+  });
+}
+
 export type BenchService = {
   readonly id: string;
   readonly params: { organizationId: string; serviceId: string };

@@ -12,7 +12,7 @@ import { accessKey as kinesisKey, startKinesalite, type TestKinesis } from "../.
 import { freePort } from "../../../harness/network/free-port.ts";
 import { startTestStore, type TestStore } from "../../../harness/objects/object-store.ts";
 import { postgresMissing, TestPostgres } from "../../../harness/postgres/postgres.ts";
-import { type Served, serve, until } from "../../../harness/serve.ts";
+import { type Served, serve, until, untilText } from "../../../harness/serve.ts";
 
 const missing = kfakeMissing() ?? postgresMissing(18);
 const ctlMissing = missing ?? clickhousectlMissing();
@@ -126,17 +126,13 @@ async function untilPipe(path: string, states: readonly string[]) {
 async function untilCount(service: { endpoints: { host: string; port: number }[] }, counts: Record<string, number>) {
   const [endpoint] = service.endpoints;
   for (const [table, wanted] of Object.entries(counts)) {
-    let seen = "";
-    await until(`${wanted} rows in ${table}`, async () => {
+    await untilText(`${wanted} rows in ${table}`, String(wanted), async () => {
       const response = await fetch(`http://${endpoint?.host}:${endpoint?.port}/`, {
         method: "POST",
         headers: { "x-clickhouse-user": "default", "x-clickhouse-key": "Accept-Me-1" },
         body: `SELECT uniqExact(id) FROM ${table}`,
       });
-      seen = (await response.text()).trim();
-      return seen === String(wanted);
-    }).catch((error: Error) => {
-      throw new Error(`${error.message}; last seen: ${seen}`);
+      return (await response.text()).trim();
     });
   }
 }

@@ -7,7 +7,15 @@ import { serverUser, type TestServer } from "../../../harness/clickhouse/server.
 import { startShards } from "../../../harness/clickhouse/shards.ts";
 import { startFauxqs, type TestStore } from "../../../harness/objects/pipe-stores.ts";
 import { createPipe, pipeBody, rows } from "../../../harness/pipes.ts";
-import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
+import {
+  type BenchService,
+  query,
+  runningService,
+  type Served,
+  serve,
+  until,
+  untilText,
+} from "../../../harness/serve.ts";
 import { identifier, literal } from "../../../src/clickhouse/sql.ts";
 import type { TableForm } from "../../../src/clickhouse/table-form.ts";
 import { distributedStatement } from "../../../src/services/moves/shards.ts";
@@ -121,13 +129,7 @@ test("every row is on one shard once, before and after, and the pipe continues",
   for (let file = 8; file < 10; file += 1) await put(file);
   const total = 10 * size;
   const exact = `${total}\t${total}\t${(total * (total - 1)) / 2}`;
-  let seen = "";
-  await until("every row is there", async () => {
-    seen = await look("SELECT count(), uniqExact(id), sum(id) FROM objects");
-    return seen === exact;
-  }).catch((error: Error) => {
-    throw new Error(`${error.message}; last seen: ${seen}, expected ${exact}`);
-  });
+  await untilText("every row is there", exact, () => look("SELECT count(), uniqExact(id), sum(id) FROM objects"));
   for (const { client } of shards) {
     expect(Number(await client.text("SELECT count() FROM objects_local"))).toBeGreaterThan(total / 4);
   }

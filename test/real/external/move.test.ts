@@ -3,7 +3,15 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { serverUser, TestServer } from "../../../harness/clickhouse/server.ts";
 import { startFauxqs, type TestStore } from "../../../harness/objects/pipe-stores.ts";
 import { createPipe, pipeBody, rows } from "../../../harness/pipes.ts";
-import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
+import {
+  type BenchService,
+  query,
+  runningService,
+  type Served,
+  serve,
+  until,
+  untilText,
+} from "../../../harness/serve.ts";
 
 let peers: AsyncDisposableStack;
 let server: TestServer;
@@ -96,13 +104,7 @@ test("a move takes tables, views and pipes along, and every row is there once", 
   await load;
   const total = (sent * (sent - 1)) / 2;
   const exact = `${sent}\t${sent}\t${total}`;
-  let seen = "";
-  await until("every row is there", async () => {
-    seen = await look("SELECT count(), uniqExact(id), sum(id) FROM objects");
-    return seen === exact;
-  }).catch((error: Error) => {
-    throw new Error(`${error.message}; last seen: ${seen}, expected ${exact}`);
-  });
+  await untilText("every row is there", exact, () => look("SELECT count(), uniqExact(id), sum(id) FROM objects"));
   expect(await there("SELECT count(), uniqExact(id), sum(id) FROM objects")).toBe(exact);
   expect(await there("SELECT count() = uniqExact(id) FROM copy")).toBe("1");
   expect(await there("SELECT id FROM newest")).toBe(String(sent - 1));

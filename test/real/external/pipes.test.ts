@@ -10,7 +10,7 @@ import { startFauxqs, type TestStore } from "../../../harness/objects/pipe-store
 import { createPipe, details, pipeBody, rows, untilState } from "../../../harness/pipes.ts";
 import { cdcPipe, untilEqual } from "../../../harness/postgres/pipes.ts";
 import { postgresMissing, TestPostgres } from "../../../harness/postgres/postgres.ts";
-import { type BenchService, query, type Served, serve, until } from "../../../harness/serve.ts";
+import { type BenchService, query, type Served, serve, until, untilText } from "../../../harness/serve.ts";
 import { neededGrants } from "../../../src/services/external/inspection.ts";
 
 /** With the rights of docs/external.md, and no others. */
@@ -54,13 +54,7 @@ async function killUnder(table: string): Promise<void> {
 /** Every row of 0 to `count - 1` once, in the table and behind its view. */
 async function untilExact(table: string, count: number): Promise<void> {
   const exact = `${count}\t${count}\t${(count * (count - 1)) / 2}`;
-  let seen = "";
-  await until(`${table} has ${exact}`, async () => {
-    seen = await look(`SELECT count(), uniqExact(id), sum(id) FROM ${table}`);
-    return seen === exact;
-  }).catch((error: Error) => {
-    throw new Error(`${error.message}; last seen: ${seen}`);
-  });
+  await untilText(`all rows in ${table}`, exact, () => look(`SELECT count(), uniqExact(id), sum(id) FROM ${table}`));
   expect(await look(`SELECT count(), uniqExact(id), sum(id) FROM ${table}_copy`)).toBe(exact);
 }
 

@@ -7,7 +7,15 @@ import { createPipe, details, pipeBody, rows } from "../../../harness/pipes.ts";
 import { sharedEnvironment } from "../../../harness/planes/shared-database.ts";
 import { LeaseHistory } from "../../../harness/postgres/lease-history.ts";
 import { postgresMissing, TestPostgres } from "../../../harness/postgres/postgres.ts";
-import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
+import {
+  type BenchService,
+  query,
+  runningService,
+  type Served,
+  serve,
+  until,
+  untilText,
+} from "../../../harness/serve.ts";
 import { databaseUrl } from "../../../harness/stores.ts";
 import { nodeIdOf } from "../../../src/store/node-id.ts";
 
@@ -63,13 +71,8 @@ describe.skipIf(missing !== undefined)(`servers that share their metadata${missi
     const expected = `${files * 100}\t${files * 100}`;
     for (const table of ["a", "b"]) {
       const sql = `SELECT count(), uniqExact(id) FROM app.${table} FORMAT TSV`;
-      let seen = "";
-      await until(`${expected} in ${table}`, async () => {
-        seen = (await clickhouse.client.text(sql).catch((error: Error) => error.message)).trim();
-        return seen === expected;
-      }).catch((error: Error) => {
-        throw new Error(`${error.message}; seen: ${seen}`);
-      });
+      const read = async () => (await clickhouse.client.text(sql).catch((error: Error) => error.message)).trim();
+      await untilText(`all rows in ${table}`, expected, read);
     }
   }
 

@@ -15,6 +15,7 @@ import {
   serve,
   serveWorker,
   until,
+  untilText,
   type WorkerServed,
 } from "../../../harness/serve.ts";
 import { databaseUrl } from "../../../harness/stores.ts";
@@ -74,12 +75,11 @@ describe.skipIf(missing !== undefined)(`workers apart from the server${missing ?
   }
   /** Every row of each pipe, once. */
   async function untilAll(): Promise<void> {
+    const expected = `${files * 100}\t${files * 100}`;
     for (const table of tables) {
-      await until(`all rows in ${table}`, async () => {
-        const sql = `SELECT count(), uniqExact(id) FROM app.${table} FORMAT TSV`;
-        const seen = (await clickhouse.client.text(sql).catch(() => "")).trim();
-        return seen === `${files * 100}\t${files * 100}`;
-      });
+      const sql = `SELECT count(), uniqExact(id) FROM app.${table} FORMAT TSV`;
+      const read = async () => (await clickhouse.client.text(sql).catch((error: Error) => error.message)).trim();
+      await untilText(`all rows in ${table}`, expected, read);
     }
   }
 
