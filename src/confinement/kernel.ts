@@ -1,5 +1,5 @@
 /** System calls for which Node has no function. Linux on x64 and arm64. Used in a process with one thread of ours. */
-import { arrayType, nativeLibrary } from "../lib/native-library.ts";
+import { callC } from "../lib/native-library.ts";
 
 /** Numbers of system calls, by architecture: include/uapi/asm-generic/unistd.h and arch/x86/entry/syscalls. */
 const numbers = {
@@ -30,28 +30,12 @@ export function architecture(): Architecture | undefined {
   return process.arch === "x64" || process.arch === "arm64" ? process.arch : undefined;
 }
 
-/** Calls a function of the C library that returns a long. */
-function call(name: string, args: readonly (number | Buffer)[]): { value: number; errno: number; reason: string } {
-  const { DataType, load } = nativeLibrary();
-  const types = args.map((arg) => (typeof arg === "number" ? DataType.I64 : arrayType(DataType.U8Array, arg.length)));
-  const answer = load({
-    library: "c",
-    funcName: name,
-    retType: DataType.I64,
-    paramsType: types as never,
-    paramsValue: args as (number | Buffer)[],
-    errno: true,
-    freeResultMemory: false,
-  }) as unknown as { value: number; errnoCode: number; errnoMessage: string };
-  return { value: answer.value, errno: answer.errnoCode, reason: answer.errnoMessage };
-}
-
 /** Calls the kernel; a Buffer is passed as its address. Throws KernelError. */
 export function kernelCall(name: CallName, ...args: readonly (number | Buffer)[]): number {
   const arch = architecture();
   if (arch === undefined) throw new KernelError(name, 0, "not known on this system");
   const number = name in common ? common[name as keyof typeof common] : numbers[arch][name as keyof typeof numbers.x64];
-  const { value, errno, reason } = call("syscall", [number, ...args, ...Array<number>(6 - args.length).fill(0)]);
+  const { value, errno, reason } = callC("syscall", [number, ...args, ...Array<number>(6 - args.length).fill(0)]);
   if (value === -1) throw new KernelError(name, errno, reason);
   return value;
 }
@@ -63,6 +47,6 @@ export function placed(bytes: Buffer): number {
   const readWrite = 3;
   const privateAnonymous = 0x22;
   const address = kernelCall("mmap", 0, bytes.length, readWrite, privateAnonymous, -1, 0);
-  call("memcpy", [address, bytes, bytes.length]);
+  callC("memcpy", [address, bytes, bytes.length]);
   return address;
 }
