@@ -9,6 +9,7 @@ import { listenForGateway } from "../endpoint/handoff/gateway-listener.ts";
 import type { FromHost, ToHost } from "../endpoint/handoff/messages.ts";
 import { HandoffReceiver } from "../endpoint/handoff/receiver.ts";
 import { Upstream } from "../endpoint/proxy/upstream.ts";
+import { Splicer } from "../endpoint/splice/splicer.ts";
 import { hasUserFunctions } from "../engine/chdb/configuration.ts";
 import { connectServer } from "../engine/chdb/connect.ts";
 import { watchDisk } from "../engine/chdb/disk-used.ts";
@@ -60,6 +61,7 @@ export async function serveClients(thread: ServerThread, options: ServingOptions
   const access = new AccessChanges((message) => process.send?.(message, undefined, {}, () => {}));
   const queries = new QueryService({
     upstream: new Upstream(port),
+    splicer: new Splicer(),
     key,
     users,
     judge: statementJudge(guard),

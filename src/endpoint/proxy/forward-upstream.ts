@@ -4,12 +4,15 @@
  */
 import type { ServerResponse } from "node:http";
 import { clickHouseException } from "../../clickhouse/exception.ts";
+import type { Splicer } from "../splice/splicer.ts";
 import type { AnswerHead } from "./answer-reader.ts";
 import type { Upstream } from "./upstream.ts";
 import type { UpstreamHandler, UpstreamRequest } from "./upstream-connection.ts";
 
-export type UpstreamForward = UpstreamRequest & {
+export type UpstreamForward = Omit<UpstreamRequest, "splicing"> & {
   readonly upstream: Upstream;
+  /** Moves large bodies. */
+  readonly splicer?: Splicer | undefined;
   /** Cancels the request when it aborts. */
   readonly signal?: AbortSignal;
 };
@@ -29,12 +32,13 @@ const hopHeaders = new Set(["connection", "keep-alive", "transfer-encoding", "da
  * signal's reason, or with an exception to send.
  */
 export async function forwardUpstream(
-  { upstream, signal, ...request }: UpstreamForward,
+  { upstream, signal, splicer, ...request }: UpstreamForward,
   response: ServerResponse,
 ): Promise<void> {
   signal?.throwIfAborted();
   const { promise, ...settle } = Promise.withResolvers<void>();
-  const sent = upstream.send(request, new Relay(response, signal, settle));
+  const splicing = splicer && { splicer, takeConnection: () => closesAfter(response) };
+  const sent = upstream.send({ ...request, splicing }, new Relay(response, signal, settle));
   const abort = () => sent.abort(signal?.reason ?? new Error("the client went away"));
   response.on("close", abort);
   signal?.addEventListener("abort", abort, { once: true });
@@ -45,6 +49,13 @@ export async function forwardUpstream(
     response.off("close", abort);
     signal?.removeEventListener("abort", abort);
   }
+}
+
+/** Has the connection close after the response. Returns false when the response has begun or is gone. */
+function closesAfter(response: ServerResponse): boolean {
+  if (response.headersSent || response.destroyed) return false;
+  response.setHeader("Connection", "close");
+  return true;
 }
 
 type Settle = { resolve(): void; reject(error: Error): void };

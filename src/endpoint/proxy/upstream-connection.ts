@@ -2,6 +2,7 @@
 import { connect, type Socket } from "node:net";
 import type { Readable } from "node:stream";
 import { type AnswerHead, AnswerReader, MalformedAnswer } from "./answer-reader.ts";
+import { BodyUpload, type Splicing, writeChunk } from "./body-upload.ts";
 import { acquireBuffer, BufferLease } from "./read-buffers.ts";
 
 export type UpstreamRequest = {
@@ -11,6 +12,8 @@ export type UpstreamRequest = {
   readonly headers: Readonly<Record<string, string>>;
   /** The bytes that are known already, followed by the rest as it arrives. */
   readonly body: { readonly first: readonly Buffer[]; readonly rest: Readable | undefined };
+  /** Lets the kernel move a large rest. */
+  readonly splicing?: Splicing | undefined;
 };
 
 export type UpstreamHandler = {
@@ -26,8 +29,7 @@ export type UpstreamHandler = {
 type Exchange = {
   readonly reader: AnswerReader;
   readonly handler: UpstreamHandler;
-  readonly rest: Readable | undefined;
-  bodySent: boolean;
+  readonly upload: BodyUpload | undefined;
 };
 
 /** Maximum number of reads not yet sent to the client; then reading pauses. */
@@ -59,7 +61,7 @@ export class UpstreamConnection {
     this.#socket.once("connect", () => {
       this.#connected = true;
     });
-    this.#socket.on("drain", () => this.#exchange?.rest?.resume());
+    this.#socket.on("drain", () => this.#exchange?.upload?.resume());
     this.#socket.on("timeout", () => this.destroy());
     this.#socket.once("error", (error) => {
       failure = error;
@@ -74,23 +76,22 @@ export class UpstreamConnection {
    * Begins an exchange; none may be in progress. Returns a function that cancels it while it lasts. Throws when a value
    * cannot be part of a request's head.
    */
-  send({ method, path, headers, body }: UpstreamRequest, handler: UpstreamHandler): (error: Error) => void {
+  send({ method, path, headers, body, splicing }: UpstreamRequest, handler: UpstreamHandler): (error: Error) => void {
     const { first, rest } = body;
-    const chunked = rest !== undefined && headers["content-length"] === undefined;
+    const length = headers["content-length"];
+    const chunked = rest !== undefined && length === undefined;
     const head = headOf(method, path, headers, chunked, rest === undefined ? sizeOf(first) : undefined);
-    const exchange = { reader: this.#reader(method, handler), handler, rest, bodySent: rest === undefined };
+    const upload = rest === undefined ? undefined : this.#upload(rest, length, first, splicing);
+    const exchange: Exchange = { reader: this.#reader(method, handler), handler, upload };
     this.#exchange = exchange;
     this.#socket.setTimeout(0);
     this.#socket.cork();
     this.#socket.write(head, "latin1");
-    for (const chunk of first) this.#write(chunk, chunked);
+    for (const chunk of first) chunked ? writeChunk(this.#socket, chunk) : this.#socket.write(chunk);
     this.#socket.uncork();
-    if (rest !== undefined) {
-      const upload = () => this.#upload(rest, chunked);
-      // Before the connection is established nothing is read from the body, so that the request can be sent again.
-      if (this.#connected) upload();
-      else this.#socket.once("connect", upload);
-    }
+    // Before the connection is established nothing is read from the body, so that the request can be sent again.
+    if (this.#connected) upload?.begin();
+    else if (upload !== undefined) this.#socket.once("connect", () => this.#exchange === exchange && upload.begin());
     return (error) => {
       if (this.#exchange === exchange) this.destroy(error);
     };
@@ -100,36 +101,14 @@ export class UpstreamConnection {
     this.#socket.destroy(error);
   }
 
-  #upload(rest: Readable, chunked: boolean): void {
-    const exchange = this.#exchange;
-    if (exchange === undefined) return;
-    const isCurrent = () => this.#exchange === exchange;
-    // What arrives after the end of the response is read and discarded.
-    rest.on("data", (chunk: Buffer) => {
-      if (isCurrent() && !this.#write(chunk, chunked)) rest.pause();
-    });
-    const finish = () => {
-      exchange.bodySent = true;
-      if (isCurrent() && chunked) this.#socket.write("0\r\n\r\n");
-    };
-    if (rest.readableEnded) finish();
-    else rest.once("end", finish);
-    rest.once("close", () => {
-      if (isCurrent() && !exchange.bodySent) this.destroy(new Error("the body ended early"));
-    });
-    // The reader of its beginning may have paused it.
-    rest.resume();
-  }
-
-  #write(chunk: Buffer, chunked: boolean): boolean {
-    if (!chunked) return this.#socket.write(chunk);
-    if (chunk.length === 0) return true;
-    this.#socket.cork();
-    this.#socket.write(`${chunk.length.toString(16)}\r\n`, "latin1");
-    this.#socket.write(chunk);
-    const more = this.#socket.write("\r\n");
-    this.#socket.uncork();
-    return more;
+  #upload(
+    rest: Readable,
+    length: string | undefined,
+    first: readonly Buffer[],
+    splicing: Splicing | undefined,
+  ): BodyUpload {
+    const bytes = length === undefined ? undefined : Number(length) - sizeOf(first);
+    return new BodyUpload({ to: this.#socket, rest, bytes, splicing, onBroken: (error) => this.destroy(error) });
   }
 
   #reader(method: string, handler: UpstreamHandler): AnswerReader {
@@ -137,11 +116,12 @@ export class UpstreamConnection {
       onHead: (head) => handler.onHead(head),
       onData: (slice) => handler.onData(slice, this.#lease.hold()),
       onEnd: (reusable) => {
-        const over = this.#exchange;
+        const upload = this.#exchange?.upload;
         this.#exchange = undefined;
-        over?.rest?.resume();
-        handler.onEnd();
-        if (!reusable || over?.bodySent !== true) return this.destroy();
+        const discarded = upload?.end();
+        if (discarded === undefined) handler.onEnd();
+        else void discarded.then(() => handler.onEnd());
+        if (!reusable || upload?.isComplete === false) return this.destroy();
         this.#socket.setTimeout(idleMs);
         this.#onIdle(this);
       },
@@ -181,7 +161,7 @@ export class UpstreamConnection {
     const broken = this.#exchange;
     this.#exchange = undefined;
     if (broken === undefined) return;
-    if (this.#connected) broken.rest?.resume();
+    if (this.#connected) void broken.upload?.end();
     // Without a length and without chunks, the end of the connection is the end of the response.
     if (!broken.reader.close()) broken.handler.onError(error, !this.#connected);
   }

@@ -11,6 +11,7 @@ import { passedHeadersOf } from "../../endpoint/handoff/passed-headers.ts";
 import type { QueryServer, ServeOptions } from "../../endpoint/handoff/query-server.ts";
 import { forwardUpstream } from "../../endpoint/proxy/forward-upstream.ts";
 import type { Upstream } from "../../endpoint/proxy/upstream.ts";
+import type { Splicer } from "../../endpoint/splice/splicer.ts";
 import { type EngineUser, engineUserOf } from "../chdb/users.ts";
 import type { DiskQuota } from "../disk-quota.ts";
 import { type IncomingQuery, readIncomingQuery } from "./incoming-query.ts";
@@ -54,6 +55,7 @@ export type Judge = {
 export type QueryServiceOptions = {
   /** The engine's HTTP interface. */
   readonly upstream: Upstream;
+  readonly splicer: Splicer;
   readonly key: string;
   /** The users that the engine was started with. */
   readonly users: readonly EngineUser[];
@@ -117,7 +119,7 @@ export class QueryService implements QueryServer {
     valuesMayCompute: boolean,
     signal: AbortSignal,
   ): Promise<void> {
-    const { upstream, key, users, kill } = this.#options;
+    const { upstream, splicer, key, users, kill } = this.#options;
     const user = engineUserOf(users, principal);
     const parameters = this.#onward(forwarded.parameters, principal, user, valuesMayCompute);
     // Otherwise a dropped table keeps its disk for minutes, so that it can be undropped.
@@ -141,7 +143,7 @@ export class QueryService implements QueryServer {
     const { first, rest } = forwarded;
     try {
       await forwardUpstream(
-        { upstream, method: message.method ?? "GET", path, headers, body: { first, rest }, signal },
+        { upstream, splicer, method: message.method ?? "GET", path, headers, body: { first, rest }, signal },
         response,
       );
     } catch (error) {

@@ -130,6 +130,31 @@ describe("statements", () => {
     },
   );
 
+  describe("a large insert", () => {
+    const rows = 4_000_000;
+    const numbers = Buffer.from(BigUint64Array.from({ length: rows }, (_, row) => BigInt(row)).buffer);
+    beforeAll(async () => await stage.ok("CREATE TABLE large (n UInt64) ENGINE = MergeTree ORDER BY n"));
+    afterAll(async () => await stage.ok("DROP TABLE large SYNC"));
+
+    test("arrives whole, and is moved by the kernel once a thread for that runs", async () => {
+      let moved = false;
+      for (let round = 0; round < 20 && !moved; round += 1) {
+        await stage.ok("TRUNCATE TABLE large");
+        const answer = await stage.query(numbers, { query: "INSERT INTO large FORMAT RowBinary" });
+        expect(answer.text).toBe("");
+        expect(await stage.ok("SELECT count(), sum(n) FROM large")).toBe(`${rows}\t${(rows * (rows - 1)) / 2}`);
+        moved = answer.headers.get("connection") === "close";
+      }
+      expect(moved).toBe(process.platform === "linux");
+    });
+
+    test("that the engine refuses at its beginning is answered with the reason", async () => {
+      const answer = await stage.query(numbers, { query: "INSERT INTO large FORMAT JSONEachRow" });
+      expect(answer.text).toContain("Cannot parse input");
+      expect(answer.status).toBe(400);
+    });
+  });
+
   test("a form carries the statement, its parameters and external tables", async () => {
     const form = new FormData();
     form.set("query", "SELECT {x:Int8}");

@@ -1,0 +1,51 @@
+/** What Node does not offer of a socket: its descriptor, and whether Node reads it at the moment. */
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import { setImmediate } from "node:timers/promises";
+
+type Handle = { readonly fd?: number; readonly reading?: boolean };
+
+/** Attempts to stop: Node's HTTP server resumes a socket a moment after its buffer was emptied. */
+const maxAttempts = 5;
+
+/** The descriptor of an open connection without TLS. */
+export function descriptorOf(socket: Socket): number | undefined {
+  if (socket.destroyed || "encrypted" in socket) return undefined;
+  const { fd = -1 } = handleOf(socket);
+  return fd >= 0 ? fd : undefined;
+}
+
+/**
+ * Stops Node from reading a request's connection, and hands what it has read of the body to `onData`. Resolves with a
+ * function that tells whether nothing was read since. Resolves with undefined when the body has ended or Node does not
+ * stop: then the body must be read as usual.
+ */
+export async function stopReading(
+  message: IncomingMessage,
+  onData: (chunk: Buffer) => void,
+): Promise<(() => boolean) | undefined> {
+  const { socket } = message;
+  message.pause();
+  for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+    for (let chunk = message.read(); chunk !== null; chunk = message.read()) onData(chunk as Buffer);
+    socket.pause();
+    const { bytesRead } = socket;
+    const isStopped = () =>
+      handleOf(socket).reading === false && message.readableLength === 0 && socket.bytesRead === bytesRead;
+    await setImmediate();
+    if (message.complete || message.destroyed || descriptorOf(socket) === undefined) return undefined;
+    if (isStopped()) return isStopped;
+  }
+  return undefined;
+}
+
+/** Has Node read a request's body again, after `stopReading`. */
+export function resumeReading(message: IncomingMessage): void {
+  // The message waits for bytes already, so that it would not resume the connection.
+  message.socket.resume();
+  message.resume();
+}
+
+function handleOf(socket: Socket): Handle {
+  return (socket as { _handle?: Handle | null })._handle ?? {};
+}
