@@ -197,7 +197,7 @@ export const settings = {
     .min(0)
     .optional()
     .describe(
-      "Pipes of external services that this process runs at most, where several processes share a Postgres database; 0 leaves them to the others, such as `millrace worker`; default: no limit",
+      "Pipes of external services and of services in Kubernetes that this process runs at most, where several processes share a Postgres database; 0 leaves them to the others, such as `millrace worker`; default: no limit",
     ),
   pipeWorkersShared: z
     .stringbool()

@@ -68,7 +68,9 @@ async function startServer(options: NodeOptions, origins: SettingOrigins): Promi
 function addWorker(program: Command, version: string, end: SetCode): void {
   const worker = program
     .command("worker")
-    .description("Runs pipes of external services, beside servers on the same Postgres database or without them");
+    .description(
+      "Runs pipes of external services and of services in Kubernetes, beside servers on the same Postgres database or without them",
+    );
   addSettings(worker).action(async (flags: Record<string, string>) => {
     const config = readConfig(flags);
     if (config === undefined) return end(2);

@@ -1,6 +1,6 @@
 /**
- * The composition root of `millrace worker`: runs pipes of external services, writes their positions itself, and needs
- * no server. It has no API and no endpoints.
+ * The composition root of `millrace worker`: runs pipes of services that every process reaches, writes their positions
+ * itself, and needs no server. It has no API and no endpoints.
  */
 import { resolve } from "node:path";
 import { AppError } from "../lib/errors.ts";

@@ -169,7 +169,8 @@ function runtimesOf(
   return new RuntimesByKind({
     embedded: embeddedRuntime(options, disks),
     external: new ExternalRuntime(externalOptions(options)),
-    kubernetes: kubernetes ?? new NoKubernetes(),
+    kubernetes:
+      kubernetes ?? new NoKubernetes({ passwords: options.stores.connectionPasswords, logger: options.logger }),
   });
 }
 

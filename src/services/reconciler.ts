@@ -89,7 +89,7 @@ export class ServicesReconciler {
     if (row.desiredState !== "running" || !reachable.has(row.state)) {
       if (engine !== undefined) this.#tasks.run(id, () => this.#part(id, engine));
     } else if (engine === undefined) {
-      if (this.#tasks.mayStart(id)) this.#tasks.run(id, () => this.#connect(row));
+      if (this.#tasks.mayStart(id) && hasServer(row)) this.#tasks.run(id, () => this.#connect(row));
     } else {
       this.#tasks.runs(id);
       await tellOfUse(row, this.#options);
@@ -212,7 +212,8 @@ export class ServicesReconciler {
       const engine = await this.#options.runtime.start(row, transition);
       this.#engines.set(row.id, engine);
       this.#tasks.started(row.id);
-      await this.#options.services.setEngineFacts(row.id, { databaseVersion: engine.version });
+      const { version: databaseVersion, managedConnection } = engine;
+      await this.#options.services.setEngineFacts(row.id, { databaseVersion, managedConnection });
       await this.#setState(row, "running", null);
       engine.ended.then((how) => this.#ended(row, engine, how));
       this.#options.access.publish(row.id, engine);
@@ -367,6 +368,11 @@ export class ServicesReconciler {
     );
     this.#options.access.notify();
   }
+}
+
+/** Pods are there when the process that starts them says so; an external server has nothing to do with its state. */
+function hasServer({ runtime, state }: Service): boolean {
+  return runtime === "external" || state === "running" || state === "degraded";
 }
 
 /** Another attempt would read the same damaged backup. */

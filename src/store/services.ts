@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto";
 import type { AccessListEntry } from "../api/ip-access.ts";
 import type { ServiceState } from "../api/services.ts";
+import { versioned } from "../sources/durable.ts";
 import { columnShapes, readJson, withVersion } from "./column-shapes.ts";
 import { columnsOf } from "./columns.ts";
 import type { Database, Queries } from "./database.ts";
@@ -31,6 +32,7 @@ type ServiceRow = {
   readonly runtime: RuntimeKind;
   readonly connection: string | null;
   readonly connection_password: string | null;
+  readonly managed_connection: string | null;
   readonly min_replica_memory_gb: number;
   readonly max_replica_memory_gb: number;
   readonly num_replicas: number;
@@ -68,6 +70,8 @@ export type Service = {
   readonly connection: ServiceConnection | null;
   /** Sealed: see `ConnectionPasswords`. */
   readonly connectionPassword: string | null;
+  /** How the hosts of a service in Kubernetes are reached; null until one has answered. */
+  readonly managedConnection: ServiceConnection | null;
   readonly minReplicaMemoryGb: number;
   readonly maxReplicaMemoryGb: number;
   readonly numReplicas: number;
@@ -120,6 +124,12 @@ export type NewService = {
   readonly external?: NewServer;
   /** Rows that must exist from the service's first moment, in the same transaction. */
   readonly alongside?: (tx: Queries, serviceId: string) => Promise<void>;
+};
+
+export type EngineFacts = {
+  readonly databaseVersion: string;
+  /** Of a service in Kubernetes. */
+  readonly managedConnection?: ServiceConnection | undefined;
 };
 
 /** Undefined: unchanged. */
@@ -259,10 +269,12 @@ export class ServiceStore {
   }
 
   /** Called by the services reconciler only, with the facts of a started engine. */
-  async setEngineFacts(id: string, facts: { databaseVersion: string }): Promise<void> {
+  async setEngineFacts(id: string, { databaseVersion, managedConnection }: EngineFacts): Promise<void> {
+    const connection = managedConnection === undefined ? null : JSON.stringify(versioned(managedConnection));
     await this.#db.transaction(async (tx) => {
       await this.#leases.require(tx, "service", id);
-      await tx.run("UPDATE services SET database_version = ? WHERE id = ?", facts.databaseVersion, id);
+      const change = "UPDATE services SET database_version = ?, managed_connection = ? WHERE id = ?";
+      await tx.run(change, databaseVersion, connection, id);
     });
   }
 
@@ -361,6 +373,7 @@ function toService(row: ServiceRow): Service {
     runtime: row.runtime,
     connection: connectionOf(row.connection),
     connectionPassword: row.connection_password,
+    managedConnection: connectionOf(row.managed_connection),
     minReplicaMemoryGb: row.min_replica_memory_gb,
     maxReplicaMemoryGb: row.max_replica_memory_gb,
     numReplicas: row.num_replicas,

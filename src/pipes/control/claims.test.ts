@@ -9,6 +9,7 @@ import { TaskTable } from "../../lib/task-table.ts";
 import { SharedLeases } from "../../store/leases.ts";
 import { NodeLease } from "../../store/nodes.ts";
 import type { Stores } from "../../store/open.ts";
+import type { RuntimeKind } from "../../store/services.ts";
 import { fairShare, PipeClaims } from "./claims.ts";
 
 let dir: string;
@@ -46,7 +47,7 @@ async function joining(id: string, slots?: number) {
   return { leases, ended, pass };
 }
 
-async function pipesIn(runtime: "external" | "kubernetes", count: number): Promise<string> {
+async function pipesIn(runtime: RuntimeKind, count: number): Promise<string> {
   const serviceId = await newService(stores);
   const change = "UPDATE services SET runtime = ?, node_id = NULL WHERE id = ?";
   await stores.db.run(change, runtime, serviceId);
@@ -54,27 +55,31 @@ async function pipesIn(runtime: "external" | "kubernetes", count: number): Promi
   return serviceId;
 }
 
-test("a process that joins gets its share of the pipes of external services, each after it was ended elsewhere", async () => {
-  await pipesIn("external", 6);
-  const one = await joining("a");
-  expect(await one.pass()).toHaveLength(6);
-  const other = await joining("b", 2);
-  expect(await other.pass()).toEqual([]);
-  const kept = await one.pass();
-  expect(kept).toHaveLength(4);
-  const taken = await other.pass();
-  expect(taken.toSorted()).toEqual(one.ended.toSorted());
-  expect(new Set([...kept, ...taken]).size).toBe(6);
-  // Nothing moves to and fro.
-  expect(await one.pass()).toEqual(kept);
-  expect(await other.pass()).toEqual(taken);
-  await one.leases.leave();
-  await one.leases.releaseAll();
-  expect(await other.pass(), "its slots are taken").toEqual(taken);
-});
+const common = ["external", "kubernetes"] as const;
+test.each(common)(
+  "a process that joins gets its share of the pipes, each after it was ended elsewhere: %s",
+  async (runtime) => {
+    await pipesIn(runtime, 6);
+    const one = await joining("a");
+    expect(await one.pass()).toHaveLength(6);
+    const other = await joining("b", 2);
+    expect(await other.pass()).toEqual([]);
+    const kept = await one.pass();
+    expect(kept).toHaveLength(4);
+    const taken = await other.pass();
+    expect(taken.toSorted()).toEqual(one.ended.toSorted());
+    expect(new Set([...kept, ...taken]).size).toBe(6);
+    // Nothing moves to and fro.
+    expect(await one.pass()).toEqual(kept);
+    expect(await other.pass()).toEqual(taken);
+    await one.leases.leave();
+    await one.leases.releaseAll();
+    expect(await other.pass(), "its slots are taken").toEqual(taken);
+  },
+);
 
 test("the pipes of an engine are where its service is", async () => {
-  const serviceId = await pipesIn("kubernetes", 3);
+  const serviceId = await pipesIn("embedded", 3);
   const [one, other] = [await joining("a"), await joining("b")];
   await one.leases.claim("service", [serviceId]);
   expect(await other.pass()).toEqual([]);

@@ -1,6 +1,7 @@
 /**
- * Which pipes this process runs: those of the engines that are its own, and its share of the pipes of external
- * services. Processes agree on the shares without talking to each other: each computes them from the same rows.
+ * Which pipes this process runs: those of the engines that are its own, and its share of the pipes of all other
+ * services, whose servers every process reaches. Processes agree on the shares without talking to each other: each
+ * computes them from the same rows.
  */
 import type { Logger } from "../../lib/logger.ts";
 import type { TaskTable } from "../../lib/task-table.ts";
@@ -95,9 +96,9 @@ export class PipeClaims {
   }
 }
 
-/** True of a service that only servers can reach: its pipes are where it is, and not in workers. */
+/** True of a service that only one server can reach: its pipes are where it is, and not in workers. */
 function isOfEngine(service: Service | undefined): boolean {
-  return service !== undefined && service.runtime !== "external";
+  return service?.runtime === "embedded";
 }
 
 /**

@@ -7,22 +7,24 @@ import { randomBytes } from "node:crypto";
 import { abortable, sleep } from "../../lib/abort.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { managedPolicy } from "../../outgoing/policy.ts";
 import { sha256Hex } from "../../store/secrets.ts";
 import type { ConnectionPasswords } from "../../store/service-connections.ts";
 import type { Service, ServiceStore } from "../../store/services.ts";
-import { addressesOf, type ExternalAddress } from "../external/addresses.ts";
 import { connectEngine } from "../external/engine.ts";
 import type { KubernetesApi } from "../kubernetes/api.ts";
+import {
+  connectToStoredHosts,
+  managedAddresses,
+  managedConnection,
+  type StoredHostsOptions,
+} from "../kubernetes/connection.ts";
 import { withoutHashes } from "../kubernetes/failure.ts";
 import { hostChanges } from "../kubernetes/host-changes.ts";
 import {
-  clusterName,
   type InstallationSettings,
   installationDigest,
   installationName,
   installationOf,
-  ownUser,
   type Wanted,
 } from "../kubernetes/installation.ts";
 import type { Installation } from "../kubernetes/objects.ts";
@@ -68,15 +70,8 @@ export class KubernetesRuntime implements ServiceRuntime {
     }
   }
 
-  /** Writes nothing. */
-  async connect(service: Service): Promise<RunningEngine> {
-    const password = this.#options.passwords.open(service);
-    const wanted = await this.#installation(service, password, "no");
-    const hosts = (await this.#options.api.read(wanted.metadata.name))?.status?.fqdns ?? [];
-    const engine = hosts.length === 0 ? undefined : await this.#tryToConnect(hosts, password, wanted);
-    if (engine === undefined) throw new AppError("CONNECTION_UNREACHABLE", "The service has no hosts yet.");
-    if (engine instanceof AppError) throw engine;
-    return engine;
+  connect(service: Service): Promise<RunningEngine> {
+    return connectToStoredHosts(service, this.#options);
   }
 
   /** Resolves when the operator has ended the pods. */
@@ -168,19 +163,15 @@ export class KubernetesRuntime implements ServiceRuntime {
     const haveHostsChanged = hostChanges(hosts, () => this.#options.api.read(started.metadata.name));
     const isCurrent = async (now: Service) =>
       installationDigest(await this.#installation(now, password, "no")) === content && !haveHostsChanged();
+    const connection = managedConnection(hosts, this.#options.settings);
     try {
-      return await connectEngine(this.#addresses(hosts, password), { isCurrent, logger: this.#options.logger });
+      const { logger } = this.#options;
+      const engine = await connectEngine(managedAddresses(connection, password), { isCurrent, logger });
+      return { ...engine, managedConnection: connection };
     } catch (error) {
       if (error instanceof AppError && error.code === "CONNECTION_UNREACHABLE") return error;
       throw error;
     }
-  }
-
-  /** Tables are made on the cluster if it has Keeper: then they are replicated from the beginning. */
-  #addresses(hosts: readonly string[], password: string): ExternalAddress[] {
-    const cluster = this.#options.settings.keeper.length === 0 ? {} : { cluster: clusterName };
-    const connection = { urls: hosts.map((host) => `http://${host}`), username: ownUser, ...cluster };
-    return addressesOf(connection, password, managedPolicy).map((address) => ({ ...address, isManaged: true }));
   }
 
   async #whyNot(found: Installation, failure: AppError | undefined): Promise<string> {
@@ -192,8 +183,18 @@ export class KubernetesRuntime implements ServiceRuntime {
   }
 }
 
-/** Of an installation that runs no services in Kubernetes. Services that were made there are told so. */
+/** Of a process without access to a cluster: it connects to what others run there, and can start nothing. */
 export class NoKubernetes implements ServiceRuntime {
+  readonly #options: StoredHostsOptions;
+
+  constructor(options: StoredHostsOptions) {
+    this.#options = options;
+  }
+
+  connect(service: Service): Promise<RunningEngine> {
+    return connectToStoredHosts(service, this.#options);
+  }
+
   async start(): Promise<RunningEngine> {
     const message = "The server was started without --kubernetes-namespace, which the service needs.";
     throw new AppError("KUBERNETES_REFUSED", message);

@@ -1,14 +1,31 @@
-/** Two servers that share their metadata and a cluster: one writes the installation, both use its hosts. */
+/**
+ * Servers that share their metadata and a cluster: one writes the installation, all use its hosts. Workers run its
+ * pipes without access to the cluster.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { kubernetesMissing } from "../../../harness/kubernetes/binaries.ts";
 import { TestCluster, testNamespace } from "../../../harness/kubernetes/cluster.ts";
 import { FakeOperator } from "../../../harness/kubernetes/operator.ts";
+import { startFauxqs, type TestStore } from "../../../harness/objects/pipe-stores.ts";
+import { createPipe, pipeBody, rows } from "../../../harness/pipes.ts";
 import { sharedEnvironment } from "../../../harness/planes/shared-database.ts";
+import { LeaseHistory } from "../../../harness/postgres/lease-history.ts";
 import { postgresMissing, TestPostgres } from "../../../harness/postgres/postgres.ts";
-import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
+import {
+  type BenchService,
+  query,
+  runningService,
+  type Served,
+  serve,
+  serveWorker,
+  until,
+  untilText,
+  type WorkerServed,
+} from "../../../harness/serve.ts";
 import { databaseUrl } from "../../../harness/stores.ts";
 import { installationName } from "../../../src/services/kubernetes/installation.ts";
 import type { Installation } from "../../../src/services/kubernetes/objects.ts";
+import { nodeIdOf } from "../../../src/store/node-id.ts";
 
 const missing = kubernetesMissing() ?? postgresMissing(18);
 
@@ -18,22 +35,34 @@ describe.skipIf(missing !== undefined)("servers that share a cluster", () => {
   let one: Served;
   let other: Served;
   let service: BenchService;
+  let store: TestStore;
+  let history: LeaseHistory;
+  const workers: WorkerServed[] = [];
 
   beforeAll(async () => {
-    const [postgres, started] = await Promise.all([TestPostgres.start({ version: 18 }), TestCluster.start()]);
-    cluster = peers.use(started);
+    const [postgres, started, objects] = await Promise.all([
+      TestPostgres.start({ version: 18 }),
+      TestCluster.start(),
+      startFauxqs(),
+    ]);
+    [cluster, store] = [peers.use(started), peers.use(objects)];
     peers.use(new FakeOperator(cluster));
+    const database = await databaseUrl(peers.use(postgres), "shared");
+    history = await LeaseHistory.on(database);
+    const shared = sharedEnvironment(database);
     const env = {
-      ...sharedEnvironment(await databaseUrl(peers.use(postgres), "shared")),
+      ...{ ...shared, MILLRACE_SLOTS: "0", MILLRACE_IDLE_MINUTE_MS: "500" },
       MILLRACE_KUBERNETES_NAMESPACE: testNamespace,
       MILLRACE_KUBERNETES_CONFIG: cluster.configFile("admin"),
     };
     one = await serve({ env });
     other = await serve({ env });
+    workers.push(await serveWorker({ env: shared }), await serveWorker({ env: shared }));
     service = await runningService(one, { runtime: "kubernetes" });
     await query(service, "CREATE TABLE t (a UInt64) ENGINE = MergeTree ORDER BY a");
   });
   afterAll(async () => {
+    for (const worker of workers) await worker[Symbol.asyncDispose]();
     await one?.[Symbol.asyncDispose]();
     await other?.[Symbol.asyncDispose]();
     await peers.disposeAsync();
@@ -55,6 +84,38 @@ describe.skipIf(missing !== undefined)("servers that share a cluster", () => {
     await untilTableIsSeenBy(one);
     await untilTableIsSeenBy(other);
     expect((await installation()).metadata.generation).toBe(generation);
+  });
+
+  test("a pipe runs in workers that know nothing of the cluster, and one wakes the service for it", async () => {
+    const { params } = service;
+    let files = 0;
+    const load = async (count: number) => {
+      for (const end = files + count; files < end; files += 1) {
+        await store.put(`in/${String(files).padStart(3, "0")}.json`, rows(files * 100, (files + 1) * 100));
+      }
+    };
+    const read = () =>
+      query(service, "SELECT count(), uniqExact(id) FROM orders").catch((error: Error) => error.message);
+    const untilAll = () => untilText("all rows, once", `${files * 100}\t${files * 100}`, read);
+    const state = async () => (await other.api.getService({ params })).state;
+    await load(40);
+    const settings = { object_storage_max_file_count: 1, object_storage_polling_interval_ms: 100 };
+    const source = { isContinuous: true };
+    await createPipe(one, service, pipeBody(store, "in/*.json", "orders", { source, body: { settings } }));
+    await until("a part is loaded", async () => /^[1-9]\d*\t/.test(await read()));
+    const [lease] = await history.present("pipe");
+    const nodes = workers.map(({ dataDir }) => nodeIdOf(dataDir));
+    expect(nodes).toContain(lease?.holder);
+    workers[nodes.indexOf(lease?.holder ?? "")]?.process.kill("SIGKILL");
+    await load(10);
+    await untilAll();
+    expect(await history.sharedFences()).toEqual([]);
+    await one.api.updateServiceScaling({ params, body: { idleScaling: true, idleTimeoutMinutes: 5 } });
+    await until("it is idle", async () => (await state()) === "idle");
+    await load(1);
+    await until("the worker has woken it", async () => (await state()) === "running");
+    await one.api.updateServiceScaling({ params, body: { idleScaling: false } });
+    await untilAll();
   });
 
   test("the one that is left goes on without writing, and then stops the pods", async () => {

@@ -77,7 +77,7 @@ metadata:
   {{- end }}
 spec:
   serviceAccountName: {{ include "millrace.serviceAccount" . }}
-  automountServiceAccountToken: {{ .Values.clickhouse.enabled }}
+  automountServiceAccountToken: {{ and .Values.clickhouse.enabled (not $isWorker) }}
   # The addresses of the Service named millrace would be MILLRACE_PORT and the like.
   enableServiceLinks: false
   terminationGracePeriodSeconds: {{ .Values.terminationGracePeriodSeconds }}

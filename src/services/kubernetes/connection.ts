@@ -1,0 +1,46 @@
+/**
+ * The connection to the hosts of a service in Kubernetes. The process that writes the service's object stores it, and
+ * the others connect with it: they need no access to the cluster.
+ */
+import { isDeepStrictEqual } from "node:util";
+import { AppError } from "../../lib/errors.ts";
+import type { Logger } from "../../lib/logger.ts";
+import { managedPolicy } from "../../outgoing/policy.ts";
+import type { ConnectionPasswords, ServiceConnection } from "../../store/service-connections.ts";
+import type { Service } from "../../store/services.ts";
+import { addressesOf, type ExternalAddress } from "../external/addresses.ts";
+import { connectEngine } from "../external/engine.ts";
+import type { RunningEngine } from "../runtime.ts";
+import { clusterName, type InstallationSettings, ownUser } from "./installation.ts";
+
+/** Tables are made on the cluster if it has Keeper: then they are replicated from the beginning. */
+export function managedConnection(
+  hosts: readonly string[],
+  { keeper }: Pick<InstallationSettings, "keeper">,
+): ServiceConnection {
+  const cluster = keeper.length === 0 ? {} : { cluster: clusterName };
+  return { urls: hosts.map((host) => `http://${host}`), username: ownUser, ...cluster };
+}
+
+export function managedAddresses(connection: ServiceConnection, password: string): ExternalAddress[] {
+  return addressesOf(connection, password, managedPolicy).map((address) => ({ ...address, isManaged: true }));
+}
+
+export type StoredHostsOptions = {
+  readonly passwords: ConnectionPasswords;
+  readonly logger: Logger;
+};
+
+/** Connects to the first of the stored hosts that answers. Throws CONNECTION_UNREACHABLE. */
+export async function connectToStoredHosts(
+  service: Service,
+  { passwords, logger }: StoredHostsOptions,
+): Promise<RunningEngine> {
+  const { managedConnection: stored, connectionPassword } = service;
+  if (stored === null) throw new AppError("CONNECTION_UNREACHABLE", "The service has no hosts yet.");
+  return await connectEngine(managedAddresses(stored, passwords.open(service)), {
+    isCurrent: async (now) =>
+      now.connectionPassword === connectionPassword && isDeepStrictEqual(now.managedConnection, stored),
+    logger,
+  });
+}
