@@ -142,13 +142,13 @@ export const settings = {
     .min(1)
     .optional()
     .describe(
-      "Access key id for the backup bucket that the servers of external services receive with each backup and restore; default: they use their own named collection. See docs/external.md",
+      "Access key id for the backup bucket that the servers of external services, and those of services in Kubernetes, receive with each backup and restore; default: external servers use their own named collection. See docs/external.md",
     ),
   externalBackupSecretAccessKey: z
     .string()
     .min(1)
     .optional()
-    .describe("Secret access key for the backup bucket that the servers of external services receive"),
+    .describe("Secret access key for the backup bucket that these servers receive"),
   backupIamRoleArn: z.string().default("").describe("Role that the credential chain assumes, shown in backup records"),
   backupIamRoleSessionName: z.string().default("").describe("Session name of that role, shown in backup records"),
   backupEncryptionKey: z

@@ -13,6 +13,7 @@ const lookMs = 50;
 
 export class FakeOperator implements AsyncDisposable {
   readonly #cluster: TestCluster;
+  readonly #hasBackups: boolean;
   /** Hosts by installation; the folder of a stopped one stays, as its volume would. */
   readonly #hosts = new Map<string, TestServer[]>();
   /** What was last done, by installation. */
@@ -23,8 +24,10 @@ export class FakeOperator implements AsyncDisposable {
   #isClosed = false;
   readonly #running: Promise<void>;
 
-  constructor(cluster: TestCluster) {
+  /** `hasBackups`: the servers can write backups to S3. */
+  constructor(cluster: TestCluster, { hasBackups = false } = {}) {
     this.#cluster = cluster;
+    this.#hasBackups = hasBackups;
     this.#running = this.#run();
   }
 
@@ -92,7 +95,8 @@ export class FakeOperator implements AsyncDisposable {
     if (isStopped) for (const host of hosts) await host.kill();
     else {
       for (const host of hosts) if (host.pid === 0) await host.restart(users);
-      while (hosts.length < replicas) hosts.push(await TestServer.start({ users: [operatorUser, ...users] }));
+      const options = { users: [operatorUser, ...users], hasBackups: this.#hasBackups };
+      while (hosts.length < replicas) hosts.push(await TestServer.start(options));
     }
     return hosts;
   }

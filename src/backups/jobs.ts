@@ -22,7 +22,13 @@ import { assertRestorable } from "./restorable.ts";
 import { removePart, restorePart, restoreService } from "./restore.ts";
 import { chooseBase, type PlannedFacts } from "./schedule.ts";
 import { makeServerBackup } from "./server/make.ts";
-import { planServerBackup, planServerRestore, type ServerLocation } from "./server/requirements.ts";
+import {
+  planServerBackup,
+  planServerRestore,
+  requireLocation,
+  requireRestorableAt,
+  type ServerLocation,
+} from "./server/requirements.ts";
 import { restorePartAtServer } from "./server/restore.ts";
 import type { BackupTarget } from "./storage/location.ts";
 
@@ -64,8 +70,8 @@ export class BackupJobs {
   async backup(row: Backup, service: Service, signal: AbortSignal): Promise<void> {
     const { backups, backupLocation, logger } = this.#deps;
     backupLocation.clearStaging(service.id);
-    const isExternal = service.runtime === "external";
-    const base = isExternal ? undefined : await this.#base(service.id, signal);
+    const isByServer = service.runtime !== "embedded";
+    const base = isByServer ? undefined : await this.#base(service.id, signal);
     const type = base === undefined ? "full" : "incremental";
     const startedAt = new Date().toISOString();
     const facts = {
@@ -93,24 +99,31 @@ export class BackupJobs {
     } finally {
       backupLocation.clearStaging(service.id);
     }
-    // The files of an external service have been read for their manifest.
-    await this.check({ ...begun, status: "done" }, "manifest", signal, isExternal);
+    // Files that a distant server has written have been read for their manifest.
+    await this.check({ ...begun, status: "done" }, "manifest", signal, isByServer);
   }
 
-  /** Throws an AppError unless the server of this external service can make backups now. */
-  async requireServerBackup(serviceId: string, address: ClickHouseAddress, signal: AbortSignal): Promise<void> {
+  /** Throws an AppError unless this server can make backups now. Without an address, only the location is judged. */
+  async requireServerBackup(
+    serviceId: string,
+    address: ClickHouseAddress | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (address === undefined) return requireLocation(this.#serverLocation());
     const wanted = await this.#deps.pipes.databasesOf(serviceId);
     await planServerBackup(address, this.#serverLocation(), wanted, signal);
   }
 
-  /** Throws an AppError unless this server can restore a part of the backup now. */
+  /** The same for the restore of a part of the backup. */
   async requireServerRestore(
-    address: ClickHouseAddress,
+    address: ClickHouseAddress | undefined,
     backup: Backup,
     targetDatabase: string,
     signal: AbortSignal,
   ): Promise<void> {
-    await planServerRestore(address, backup, this.#deps.backupLocation.serverKeys, targetDatabase, signal);
+    const keys = this.#deps.backupLocation.serverKeys;
+    if (address === undefined) requireRestorableAt(backup);
+    else await planServerRestore(address, backup, keys, targetDatabase, signal);
   }
 
   /**
@@ -251,7 +264,7 @@ export class BackupJobs {
       engine: (aborted: AbortSignal) => engine(service.id, aborted),
       onStored,
     };
-    if (service.runtime === "external") {
+    if (service.runtime !== "embedded") {
       return await makeServerBackup({ ...deps, to: this.#serverLocation() }, row, service, signal);
     }
     return await makeBackup(deps, row, service, base, signal);

@@ -144,11 +144,13 @@ export class BackupsReconciler {
   }
 
   async #isDue(service: Service, rows: readonly Backup[]): Promise<boolean> {
-    if (service.databaseVersion === "" || service.runtime === "kubernetes") return false;
+    if (service.databaseVersion === "") return false;
+    // Its pods would have to be started for it.
+    if (service.runtime === "kubernetes" && service.desiredState === "stopped") return false;
     const configuration = await this.#options.backups.configuration(service.id);
     // The load is on a server that is not ours: it is backed up on request, or on a schedule that was set.
     const isSet = configuration.periodHours !== null || configuration.startTime !== null;
-    if (service.runtime === "external" && !isSet) return false;
+    if (service.runtime !== "embedded" && !isSet) return false;
     return nextDueAt(rows, configuration, service.createdAt, this.#clock()) <= Date.now();
   }
 
@@ -168,8 +170,8 @@ export class BackupsReconciler {
   }
 
   /**
-   * Old results are renewed: for the newest backup by a trial restore, for the others by reading their files. What an
-   * external server has may not fit on this machine, and is restored as a trial on request only.
+   * Old results are renewed: for the newest backup by a trial restore, for the others by reading their files. What a
+   * distant server has may not fit on this machine, and is restored as a trial on request only.
    */
   #nextCheck(
     rows: readonly Backup[],
@@ -182,7 +184,8 @@ export class BackupsReconciler {
     const done = rows.filter((row) => row.status === "done" && row.verification !== "failed");
     const newest = done.at(-1);
     // Once per period and service, for whichever backup: otherwise each new backup would start its own trial restore.
-    if (newest !== undefined && service?.runtime !== "external" && done.every((row) => stale(row.deepVerifiedAt))) {
+    const isDistant = service !== undefined && service.runtime !== "embedded";
+    if (newest !== undefined && !isDistant && done.every((row) => stale(row.deepVerifiedAt))) {
       return () => jobs.check(newest, "deep", signal);
     }
     const unread = done.find((row) => stale(row.verifiedAt));

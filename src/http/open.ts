@@ -304,9 +304,9 @@ function backupDeps({ config, stores, services: engines, backups: room }: HttpOp
       return room.jobs.planRestore(wanted, backup, address, waiting);
     },
     requireServerBackup: async (service, waiting) =>
-      room.jobs.requireServerBackup(service.id, await engines.externalAddress(service), waiting),
+      room.jobs.requireServerBackup(service.id, await engines.serverAddress(service), waiting),
     requireServerRestore: async (service, backup, database, waiting) =>
-      room.jobs.requireServerRestore(await engines.externalAddress(service), backup, database, waiting),
+      room.jobs.requireServerRestore(await engines.serverAddress(service), backup, database, waiting),
     retention: (serviceId) => room.reconciler.retention(serviceId),
     rescan: (scope, waiting) => rescan({ backupLocation: room.backupLocation, backups }, scope, waiting),
     poke: () => room.loop.poke(),

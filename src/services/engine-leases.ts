@@ -6,7 +6,10 @@ import type { ServiceAccess } from "./access.ts";
 import { type NodeFinder, requireHere } from "./elsewhere.ts";
 import type { LeasingRuntime } from "./runtimes/leasing.ts";
 
-/** Wakes an idle service and counts as its activity; a stopped service's engine is borrowed and serves no client. */
+/**
+ * Wakes an idle service and counts as its activity; a stopped service's engine is borrowed and serves no client. The
+ * pods of a stopped service are not started: that may take as long as the cluster wants.
+ */
 export function engineLeases(
   services: ServiceStore,
   access: ServiceAccess,
@@ -16,7 +19,7 @@ export function engineLeases(
   return async (serviceId, signal) => {
     const row = await services.find(serviceId);
     if (row !== undefined) await requireHere(row, nodes);
-    if (row?.desiredState === "stopped" && row.state === "stopped") {
+    if (row?.desiredState === "stopped" && row.state === "stopped" && row.runtime !== "kubernetes") {
       const lent = await runtime.lease(row);
       if (lent !== undefined) return lent;
     }

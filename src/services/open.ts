@@ -79,8 +79,11 @@ export type Services = {
   readonly kubernetes: KubernetesRuntime | undefined;
   /** Tries the connection of an external service: see `inspectConnection`. */
   inspectConnection(connection: ServiceConnection, password: string, signal: AbortSignal): Promise<void>;
-  /** The server of an external service, after it has answered. Throws CONNECTION_UNREACHABLE. */
-  externalAddress(service: Service): Promise<ClickHouseAddress>;
+  /**
+   * The server of a service that has none here. That of an external service has answered, and otherwise this throws
+   * CONNECTION_UNREACHABLE; pods that do not run are not started, and there is none.
+   */
+  serverAddress(service: Service): Promise<ClickHouseAddress | undefined>;
   /** Stops every engine. */
   close(): Promise<void>;
 };
@@ -145,7 +148,10 @@ export function openServices(options: ServicesOptions): Services {
     acquireAny,
     inspectConnection: (connection, password, signal) =>
       inspectConnection(connection, password, options.policy, signal),
-    externalAddress: async (service) => (await addressOfServer(service, externalOptions(options))).address,
+    serverAddress: async (service) => {
+      if (service.runtime !== "external") return access.engines().get(service.id)?.address;
+      return (await addressOfServer(service, externalOptions(options))).address;
+    },
     close: async () => {
       await moves.close();
       await reconciler.close();

@@ -37,7 +37,7 @@ export const manifestSchema = z.object({
     idleScaling: z.boolean(),
     idleTimeoutMinutes: z.int(),
   }),
-  /** Made by the server of an external service. */
+  /** Made by a server that is no process of ours. */
   isExternal: z.literal(true).optional(),
   /** Definitions of SQL functions, which the engine's own backup omits. */
   functions: z.array(z.string()),
@@ -74,7 +74,7 @@ export function manifestOf(
     startedAt: row.startedAt,
     finishedAt: new Date().toISOString(),
     engineVersion: service.databaseVersion,
-    ...(service.runtime === "external" ? { isExternal: true as const } : {}),
+    ...(service.runtime !== "embedded" ? { isExternal: true as const } : {}),
     service: {
       id: service.id,
       name: service.name,

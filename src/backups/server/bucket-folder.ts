@@ -1,4 +1,4 @@
-/** Folders of the backup bucket, as the server of an external service reaches them. */
+/** Folders of the backup bucket, as the server of an external service, or one in Kubernetes, reaches them. */
 import { literal } from "../../clickhouse/sql.ts";
 import type { BackupLocation } from "../../store/backups.ts";
 import type { EngineFolder } from "../engine-backup.ts";

@@ -1,5 +1,5 @@
 /**
- * Makes a backup of an external service: its server writes the files into the bucket, Millrace reads them back, adds
+ * Makes a backup of an external service or one in Kubernetes: its server writes the files into the bucket, Millrace reads them back, adds
  * the pipes with their positions, and stores the manifest last. The result has the form of any other backup.
  */
 import { createHash } from "node:crypto";

@@ -1,4 +1,4 @@
-/** What the server of an external service needs to make and restore backups. Each refusal says what to do about it. */
+/** What a server that is no process of ours needs to make and restore backups. Each refusal says what to do about it. */
 import { type ClickHouseAddress, ClickHouseClient } from "../../clickhouse/client.ts";
 import { identifier, literal, ownDatabases } from "../../clickhouse/sql.ts";
 import { detectTopology, replicasOf, shardsOf } from "../../clickhouse/topology.ts";
@@ -68,16 +68,11 @@ export async function planServerRestore(
   targetDatabase: string,
   signal: AbortSignal,
 ): Promise<{ readonly bucket: Bucket; readonly access: ServerAccess }> {
-  const from = { location: backup.location, encrypted: backup.encrypted, keys };
-  const bucket = bucketOf(from);
-  if (backup.baseId !== null) {
-    const message = `Backup ${backup.id} is incremental, and refers to files of its base where the engine made it. Restore a full backup, or restore this one into an embedded service and move that (service move).`;
-    throw new AppError("BAD_REQUEST", message);
-  }
+  const bucket = requireRestorableAt(backup);
   const client = new ClickHouseClient(oneHost(address));
   try {
     await refuseCluster(client, address);
-    const access = await accessOf(client, address, from, bucket, signal);
+    const access = await accessOf(client, address, { keys }, bucket, signal);
     await requireGrants(client, address, [restoreGrant(targetDatabase)]);
     return { bucket, access };
   } finally {
@@ -85,22 +80,35 @@ export async function planServerRestore(
   }
 }
 
-function bucketOf({ location, encrypted }: ServerLocation): Bucket {
+/** Throws an AppError for a location that no distant server can write to. */
+export function requireLocation(to: Omit<ServerLocation, "keys">): void {
+  bucketOf(to);
+}
+
+/** The bucket of a backup that distant servers can read. Throws an AppError for another one. */
+export function requireRestorableAt(backup: Pick<Backup, "id" | "location" | "encrypted" | "baseId">): Bucket {
+  const bucket = bucketOf(backup);
+  if (backup.baseId === null) return bucket;
+  const message = `Backup ${backup.id} is incremental, and refers to files of its base where the engine made it. Restore a full backup, or restore this one into an embedded service and move that (service move).`;
+  throw new AppError("BAD_REQUEST", message);
+}
+
+function bucketOf({ location, encrypted }: Omit<ServerLocation, "keys">): Bucket {
   if (location.kind !== "s3") {
-    const message = `The server of an external service writes and reads backups itself, and does not reach ${location.root} on this machine. Start Millrace with --backup-bucket.`;
+    const message = `The service's server writes and reads backups itself, and does not reach ${location.root} on this machine. Start Millrace with --backup-bucket.`;
     throw new AppError("BAD_REQUEST", message);
   }
   if (!encrypted) return location;
   const message =
-    "The server of an external service cannot write or read backups that Millrace encrypts. Start Millrace without --backup-encryption-key and have the bucket encrypt its objects, or use the server's own BACKUP.";
+    "The service's server cannot write or read backups that Millrace encrypts. Start Millrace without --backup-encryption-key and have the bucket encrypt its objects, or use the server's own BACKUP.";
   throw new AppError("BAD_REQUEST", message);
 }
 
 /** A named collection first: its keys are the server's own. */
 async function accessOf(
   client: ClickHouseClient,
-  { user = "default" }: ClickHouseAddress,
-  { keys }: ServerLocation,
+  { user = "default", isManaged }: ClickHouseAddress,
+  { keys }: Pick<ServerLocation, "keys">,
   bucket: Bucket,
   signal: AbortSignal,
 ): Promise<ServerAccess> {
@@ -110,6 +118,11 @@ async function accessOf(
     if (await isGranted(client, `NAMED COLLECTION ON ${collectionName}`)) return { kind: "collection" };
   }
   if (keys !== undefined) return { kind: "keys", keys };
+  if (isManaged) {
+    const message =
+      "The pods have no keys for the backup bucket. Start Millrace with --external-backup-access-key-id and --external-backup-secret-access-key.";
+    throw new AppError("BAD_REQUEST", message);
+  }
   const create = `CREATE NAMED COLLECTION ${collectionName} AS url = ${literal(bucketUrl(bucket))}, access_key_id = '...', secret_access_key = '...'`;
   const grant = `GRANT SHOW NAMED COLLECTIONS, NAMED COLLECTION ON ${collectionName} TO ${identifier(user)}`;
   const message = `The server has no keys for the backup bucket. Run there: ${create}; ${grant}. Or start Millrace with --external-backup-access-key-id and --external-backup-secret-access-key.`;

@@ -1,4 +1,4 @@
-/** Restores one database or table of a backup into the server of an external service, which reads the bucket itself. */
+/** Restores one database or table of a backup into a server that is no process of ours, which reads the bucket. */
 import { ClickHouseClient } from "../../clickhouse/client.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { Backup } from "../../store/backups.ts";

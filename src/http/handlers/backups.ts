@@ -40,7 +40,7 @@ export type BackupDeps = {
     serviceId: string | undefined,
     signal: AbortSignal,
   ) => Promise<RestorePlan>;
-  /** Throws an AppError unless the server of this external service can make backups, or restore a part of this one. */
+  /** Throws an AppError unless the server of this service can make backups, or restore a part of this one. */
   readonly requireServerBackup: (service: Service, signal: AbortSignal) => Promise<void>;
   readonly requireServerRestore: (
     service: Service,
@@ -78,6 +78,7 @@ function recordHandlers(
       if (service.state === "provisioning" || (await restores.findUnfinishedFor(service.id)) !== undefined) {
         throw new AppError("CONFLICT", "The service is still being provisioned; there is nothing to back up yet.");
       }
+      refuseStopped(service);
       await requireBackup(deps, service, signal);
       const id = await backups.request({ ...newBackupOf(service, deps.plannedFacts()), trigger: "request" });
       if (id === undefined) throw new AppError("CONFLICT", "A backup of this service is already in progress.");
@@ -173,22 +174,20 @@ async function targetOf(
   signal: AbortSignal,
 ): Promise<Service> {
   const target = await liveService(deps, { ...params, serviceId: body.targetServiceId ?? params.serviceId });
-  refuseKubernetes(target);
-  if (target.runtime === "external") await deps.requireServerRestore(target, backup, body.targetDatabase, signal);
+  refuseStopped(target);
+  if (target.runtime !== "embedded") await deps.requireServerRestore(target, backup, body.targetDatabase, signal);
   return target;
 }
 
 /** Throws for a service whose server cannot make the backup, with the reason. */
 async function requireBackup(deps: BackupDeps, service: Service, signal: AbortSignal): Promise<void> {
-  refuseKubernetes(service);
-  if (service.runtime === "external") await deps.requireServerBackup(service, signal);
+  if (service.runtime !== "embedded") await deps.requireServerBackup(service, signal);
 }
 
-function refuseKubernetes({ runtime }: Service): void {
-  if (runtime !== "kubernetes") return;
-  const message =
-    "Backups and restores of services in Kubernetes are not available; use the server's own: BACKUP DATABASE ... TO S3(...).";
-  throw new AppError("BAD_REQUEST", message);
+/** Pods are not started for a backup or a restore of a service that somebody has stopped. */
+function refuseStopped({ runtime, desiredState }: Service): void {
+  if (runtime !== "kubernetes" || desiredState !== "stopped") return;
+  throw new AppError("CONFLICT", "The service is stopped, and its pods make and restore backups: start it first.");
 }
 
 function scheduleHandlers(
