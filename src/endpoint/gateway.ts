@@ -20,6 +20,8 @@ export type GatewayOptions = {
   /** Called for logins and refusals on connections that are served here. */
   readonly onEvent?: (serviceId: string, event: AccessEvent) => void;
   readonly tls?: { readonly key: string | Buffer; readonly cert: string | Buffer };
+  /** How long responses in progress may take when a listener is closed; default 2 s. */
+  readonly closeGraceMs?: number;
 };
 
 type Listener = {
@@ -28,11 +30,11 @@ type Listener = {
   service: GatewayService;
   /** The engine that has users and access list, and the pending update of them. */
   admitted: { readonly to: HandoffSender; readonly done: Promise<void> } | undefined;
-  /** Closes the connections that the listener serves itself; responses in progress get that long. */
+  /** Frees the port, and closes the connections of this process; responses in progress get that long. */
   readonly close: (graceMs: number) => Promise<void>;
 };
 
-const closeGraceMs = 2_000;
+const defaultCloseGraceMs = 2_000;
 /** A larger high-water mark than the default 64 KiB: otherwise every chunk waits until the previous one is sent. */
 const bufferedBytes = 1_048_576;
 
@@ -119,6 +121,8 @@ export class Gateway {
     const server = createServer({ pauseOnConnect: true, allowHalfOpen: true, noDelay: true });
     const close = async (graceMs: number) => {
       closed = true;
+      // Its callback is not awaited: Node never calls it after the end of a process that was sent a connection.
+      server.close();
       await connections.close(graceMs);
     };
     const listener: Listener = { server, gatekeeper, service, admitted: undefined, close };
@@ -146,9 +150,17 @@ export class Gateway {
       (message, response) => void gatekeeper.serve(message, response),
     );
     const close = async (graceMs: number) => {
-      server.closeIdleConnections();
-      const timer = setTimeout(() => server.closeAllConnections(), graceMs);
-      server.once("close", () => clearTimeout(timer));
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(() => {
+          server.closeAllConnections();
+          resolve();
+        }, graceMs);
+        server.close(() => {
+          clearTimeout(timer);
+          resolve();
+        });
+        server.closeIdleConnections();
+      });
     };
     return { server, gatekeeper, service, admitted: undefined, close };
   }
@@ -186,15 +198,10 @@ export class Gateway {
   }
 
   /** Accepts no new connections; responses in progress get a moment. */
-  async #close({ server, admitted, close }: Listener): Promise<void> {
-    const closed = new Promise<void>((resolve) => {
-      server.close(() => resolve());
-      // It waits for the engine host to return shared connections, and a host may hang.
-      setTimeout(resolve, 2 * closeGraceMs).unref();
-    });
-    const draining = close(closeGraceMs);
-    await admitted?.to.drain({ graceMs: closeGraceMs }).catch(() => {});
+  async #close({ admitted, close }: Listener): Promise<void> {
+    const graceMs = this.#options.closeGraceMs ?? defaultCloseGraceMs;
+    const draining = close(graceMs);
+    await admitted?.to.drain({ graceMs }).catch(() => {});
     await draining;
-    await closed;
   }
 }

@@ -9,6 +9,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { Stage, sha256, stageService } from "../../../harness/engine/stage.ts";
 import { OneConnection } from "../../../harness/network/one-connection.ts";
 import { until } from "../../../harness/serve.ts";
+import { Gateway } from "../../../src/endpoint/gateway.ts";
+import { createLogger } from "../../../src/lib/logger.ts";
 
 let stage: Stage;
 let client: OneConnection;
@@ -235,5 +237,21 @@ describe("processes and file descriptors", () => {
     expect(await other.send("SELECT 2")).toMatchObject({ status: 200, text: "2", localPort });
     expect(await client.send("SELECT 3")).toMatchObject({ status: 200, text: "3" });
     other.close();
+  });
+
+  test("kill -9 of the host: a gateway that gets its connections back closes without waiting for anything", async () => {
+    const { host } = stage;
+    const logger = createLogger("fatal");
+    const acquire = () => Promise.reject(new Error("no request passes the gateway here"));
+    const handoff = () => (host.handoff.open ? host.handoff : undefined);
+    const gateway = new Gateway({ logger, backend: { acquire, handoff }, closeGraceMs: 1_000_000 });
+    await gateway.sync([stageService]);
+    const other = new OneConnection(gateway.portOf("s") as number, login);
+    expect(await other.send("SELECT 1")).toMatchObject({ status: 200, text: "1" });
+    process.kill(host.pid, "SIGKILL");
+    await host.exited;
+    await gateway.close();
+    other.close();
+    await stage.restart();
   });
 });
