@@ -3,7 +3,8 @@ import { randomUUID } from "node:crypto";
 import type { AlertDefinition, AlertError, alertStates } from "../api/alerts.ts";
 import type { Database } from "./database.ts";
 import { type Limit, requireRoom } from "./limits.ts";
-import { type ExpectedVersions, requireChanged, versionCondition } from "./versions.ts";
+import { deleteVersioned, updateVersioned, type VersionedRecord } from "./versioned-rows.ts";
+import type { ExpectedVersions } from "./versions.ts";
 
 /** Of an evaluation: DISABLED is none. */
 export type AlertState = Exclude<(typeof alertStates)[number], "DISABLED">;
@@ -65,7 +66,7 @@ export class AlertStore {
         `INSERT INTO alerts (id, organization_id, document_id, webhook_id, definition, is_enabled, state, state_message,
            state_changed_at, notified_state, errors, version, created_at, updated_at)
          VALUES (?, ?, ?, ?, ?, ?, 'INSUFFICIENT_DATA', 'It was not evaluated yet.', ?, 'OK', '[]', 1, ?, ?)`,
-        ...[id, organizationId, ...wantedColumns(definition), now, now, now],
+        ...[id, organizationId, ...Object.values(wantedColumns(definition)), now, now, now],
       );
     });
     return (await this.find(organizationId, id)) as Alert;
@@ -103,31 +104,30 @@ export class AlertStore {
     definition: AlertDefinition,
     expected?: ExpectedVersions,
   ): Promise<Alert | undefined> {
-    const condition = versionCondition("version", expected);
-    const changed = await this.#db.run(
-      `UPDATE alerts SET document_id = ?, webhook_id = ?, definition = ?, is_enabled = ?, updated_at = ?,
-         version = version + 1 WHERE organization_id = ? AND id = ?${condition.sql}`,
-      ...[...wantedColumns(definition), new Date().toISOString(), organizationId, id, ...condition.values],
-    );
-    await requireChanged(changed, "alert", expected, () => this.find(organizationId, id));
+    const columns = { ...wantedColumns(definition), updated_at: new Date().toISOString() };
+    await updateVersioned(this.#db, alertRow(organizationId, id), columns, expected);
     return await this.find(organizationId, id);
   }
 
   /** Returns whether there was such an alert. Throws PRECONDITION_FAILED. */
   async delete(organizationId: string, id: string, expected?: ExpectedVersions): Promise<boolean> {
-    const condition = versionCondition("version", expected);
-    const deleting = `DELETE FROM alerts WHERE organization_id = ? AND id = ?${condition.sql}`;
-    const changed = await this.#db.run(deleting, organizationId, id, ...condition.values);
-    await requireChanged(changed, "alert", expected, () => this.find(organizationId, id));
-    return changed > 0;
+    return await deleteVersioned(this.#db, alertRow(organizationId, id), expected);
   }
 }
 
-/** document_id, webhook_id, definition and is_enabled. */
-function wantedColumns(definition: AlertDefinition): [string, string, string, number] {
+function alertRow(organizationId: string, id: string): VersionedRecord {
+  return { table: "alerts", what: "alert", key: { organization_id: organizationId, id } };
+}
+
+/** In the order in which `create` inserts them. */
+function wantedColumns(definition: AlertDefinition) {
   const { source, savedSearchId = "", dashboardId = "", channel, enabled } = definition;
-  const document = source === "tile" ? dashboardId : savedSearchId;
-  return [document, channel.webhookId, JSON.stringify(definition), enabled ? 1 : 0];
+  return {
+    document_id: source === "tile" ? dashboardId : savedSearchId,
+    webhook_id: channel.webhookId,
+    definition: JSON.stringify(definition),
+    is_enabled: enabled ? 1 : 0,
+  };
 }
 
 function toAlert(row: AlertRow): Alert {

@@ -1,8 +1,10 @@
 /** Sources of charts. */
 import { randomUUID } from "node:crypto";
+import { columnsOf } from "./columns.ts";
 import type { Database } from "./database.ts";
 import { type Limit, requireRoom } from "./limits.ts";
-import { type ExpectedVersions, requireChanged, versionCondition } from "./versions.ts";
+import { deleteVersioned, updateVersioned, type VersionedRecord } from "./versioned-rows.ts";
+import type { ExpectedVersions } from "./versions.ts";
 
 type ChartSourceRow = {
   readonly id: string;
@@ -78,25 +80,20 @@ export class ChartSourceStore {
     content: ChartSourceContent,
     expected?: ExpectedVersions,
   ): Promise<ChartSource | undefined> {
-    const condition = versionCondition("version", expected);
-    const changed = await this.#db.run(
-      `UPDATE chart_sources SET service_id = ?, name = ?, kind = ?, definition = ?, version = version + 1, updated_at = ?
-       WHERE organization_id = ? AND id = ?${condition.sql}`,
-      ...[content.serviceId, content.name, content.kind, JSON.stringify(content.definition), new Date().toISOString()],
-      ...[organizationId, id, ...condition.values],
-    );
-    await requireChanged(changed, "source", expected, () => this.find(organizationId, id));
+    const { serviceId, name, kind, definition } = content;
+    const columns = columnsOf({ serviceId, name, kind, definition, updatedAt: new Date().toISOString() });
+    await updateVersioned(this.#db, sourceRow(organizationId, id), columns, expected);
     return await this.find(organizationId, id);
   }
 
   /** Returns whether such a source existed. Throws PRECONDITION_FAILED. */
   async delete(organizationId: string, id: string, expected?: ExpectedVersions): Promise<boolean> {
-    const condition = versionCondition("version", expected);
-    const deleting = `DELETE FROM chart_sources WHERE organization_id = ? AND id = ?${condition.sql}`;
-    const changed = await this.#db.run(deleting, organizationId, id, ...condition.values);
-    await requireChanged(changed, "source", expected, () => this.find(organizationId, id));
-    return changed > 0;
+    return await deleteVersioned(this.#db, sourceRow(organizationId, id), expected);
   }
+}
+
+function sourceRow(organizationId: string, id: string): VersionedRecord {
+  return { table: "chart_sources", what: "source", key: { organization_id: organizationId, id } };
 }
 
 function toSource(row: ChartSourceRow): ChartSource {

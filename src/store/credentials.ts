@@ -10,7 +10,8 @@ import { columnsOf } from "./columns.ts";
 import type { Database, Queries } from "./database.ts";
 import { type Limit, requireRoom } from "./limits.ts";
 import { newSecret, sha256Hex } from "./secrets.ts";
-import { type ExpectedVersions, requireChanged, versionCondition } from "./versions.ts";
+import { deleteVersioned, updateVersioned, type VersionedRecord } from "./versioned-rows.ts";
+import type { ExpectedVersions } from "./versions.ts";
 
 export type CredentialState = "enabled" | "disabled";
 
@@ -216,28 +217,19 @@ export class CredentialStore {
   async #change(table: CredentialTable, id: string, change: CredentialChange, expected: ExpectedVersions) {
     const { name, role, state, expireAt, ipAccessList } = change;
     const columns = columnsOf({ name, role, state, expireAt, ipAccessList });
-    const condition = versionCondition("version", expected);
-    const sets = [...Object.keys(columns).map((column) => `${column} = ?`), "version = version + 1"].join(", ");
-    const changed = await this.#db.run(
-      `UPDATE ${table} SET ${sets} WHERE id = ?${condition.sql}`,
-      ...[...Object.values(columns), id, ...condition.values],
-    );
-    await this.#requireChanged(changed, table, id, expected);
+    await updateVersioned(this.#db, credentialRow(table, id), columns, expected);
   }
 
   async #delete(table: CredentialTable, id: string, expected: ExpectedVersions): Promise<void> {
-    const condition = versionCondition("version", expected);
-    const deleting = `DELETE FROM ${table} WHERE id = ?${condition.sql}`;
-    await this.#requireChanged(await this.#db.run(deleting, id, ...condition.values), table, id, expected);
-  }
-
-  async #requireChanged(changed: number, table: CredentialTable, id: string, expected: ExpectedVersions) {
-    const what = table === "api_keys" ? "key" : "access token";
-    await requireChanged(changed, what, expected, () => this.#db.get(`SELECT version FROM ${table} WHERE id = ?`, id));
+    await deleteVersioned(this.#db, credentialRow(table, id), expected);
   }
 }
 
 type CredentialTable = "api_keys" | "access_tokens";
+
+function credentialRow(table: CredentialTable, id: string): VersionedRecord {
+  return { table, what: table === "api_keys" ? "key" : "access token", key: { id } };
+}
 
 async function requireCredentialRoom(
   tx: Queries,

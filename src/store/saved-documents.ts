@@ -1,9 +1,11 @@
 /** Saved searches and dashboards of the observability API: whole documents, beside what the console keeps. */
 import { randomUUID } from "node:crypto";
 import type { JsonObject } from "../lib/json.ts";
+import { columnsOf } from "./columns.ts";
 import type { Database } from "./database.ts";
 import { type Limit, requireRoomForObject } from "./limits.ts";
-import { type ExpectedVersions, requireChanged, versionCondition } from "./versions.ts";
+import { deleteVersioned, updateVersioned, type VersionedRecord } from "./versioned-rows.ts";
+import type { ExpectedVersions } from "./versions.ts";
 
 export type SavedDocumentKind = "savedSearch" | "tiledDashboard";
 
@@ -86,24 +88,22 @@ export class SavedDocumentStore {
     by: string,
     expected?: ExpectedVersions,
   ): Promise<SavedDocument | undefined> {
-    const condition = versionCondition("version", expected);
-    const changed = await this.#db.run(
-      `UPDATE saved_objects SET name = ?, content = ?, updated_by = ?, updated_at = ?, version = version + 1
-       WHERE ${owned} AND id = ?${condition.sql}`,
-      ...[String(content.name), JSON.stringify(content), by, new Date().toISOString()],
-      ...[organizationId, this.#kind, id, ...condition.values],
-    );
-    await requireChanged(changed, "document", expected, () => this.find(organizationId, id));
+    const columns = columnsOf({
+      ...{ name: String(content.name), content },
+      ...{ updatedBy: by, updatedAt: new Date().toISOString() },
+    });
+    await updateVersioned(this.#db, this.#row(organizationId, id), columns, expected);
     return await this.find(organizationId, id);
   }
 
   /** Returns whether there was such a document. Throws PRECONDITION_FAILED. */
   async delete(organizationId: string, id: string, expected?: ExpectedVersions): Promise<boolean> {
-    const condition = versionCondition("version", expected);
-    const deleting = `DELETE FROM saved_objects WHERE ${owned} AND id = ?${condition.sql}`;
-    const changed = await this.#db.run(deleting, organizationId, this.#kind, id, ...condition.values);
-    await requireChanged(changed, "document", expected, () => this.find(organizationId, id));
-    return changed > 0;
+    return await deleteVersioned(this.#db, this.#row(organizationId, id), expected);
+  }
+
+  #row(organizationId: string, id: string): VersionedRecord {
+    const key = { organization_id: organizationId, kind: this.#kind, id };
+    return { table: "saved_objects", what: "document", key };
   }
 }
 

@@ -8,14 +8,15 @@ import type { ServiceState } from "../api/services.ts";
 import { versioned } from "../sources/durable.ts";
 import { columnShapes, readJson, withVersion } from "./column-shapes.ts";
 import { columnsOf } from "./columns.ts";
-import type { Database, Queries } from "./database.ts";
+import type { Database, Queries, SqlValue } from "./database.ts";
 import { keptList } from "./kept-list.ts";
 import { allLeases, type Leases } from "./leases.ts";
 import { type Limit, type OrganizationLimits, requireRoom, reservedBy } from "./limits.ts";
 import { connectionOf, connectionValues, type NewServer, type ServiceConnection } from "./service-connections.ts";
 import { writeServiceState } from "./service-states.ts";
 import { readServiceUsers, type ServiceUser } from "./service-users.ts";
-import { type ExpectedVersions, requireChanged, versionCondition } from "./versions.ts";
+import { updateVersioned } from "./versioned-rows.ts";
+import type { ExpectedVersions } from "./versions.ts";
 
 export type DesiredServiceState = "running" | "stopped" | "deleted";
 
@@ -220,13 +221,7 @@ export class ServiceStore {
 
   /** Called by handlers and the gateway only. Throws PRECONDITION_FAILED. */
   async setDesired(id: string, desired: DesiredServiceState, expected?: ExpectedVersions): Promise<void> {
-    const condition = versionCondition("version", expected);
-    const changed = await this.#db.run(
-      `UPDATE services SET desired_state = ?, wake_requested = 0, version = version + 1, updated_at = ?
-       WHERE id = ?${condition.sql}`,
-      ...[desired, new Date().toISOString(), id, ...condition.values],
-    );
-    await requireChanged(changed, "service", expected, () => versionOf(this.#db, id));
+    await changeRow(this.#db, id, { desired_state: desired, wake_requested: 0 }, expected);
   }
 
   /** Requests to wake an idle service; the reconciler clears the request when it has done so. */
@@ -236,14 +231,14 @@ export class ServiceStore {
 
   /** Throws PRECONDITION_FAILED. */
   async change(id: string, change: ServiceChange, expected?: ExpectedVersions): Promise<void> {
-    await changeRow(this.#db, id, change, expected);
+    await changeRow(this.#db, id, columnsOfChange(change), expected);
   }
 
   /** Like `change`, for a change that may reserve more memory. Throws LIMIT_REACHED. */
   async scale(service: Service, change: ServiceChange, memoryGb: Limit, expected?: ExpectedVersions): Promise<void> {
     await this.#db.transaction(async (tx) => {
       const before = (await reservedBy(tx, service.organizationId)).memoryGb;
-      await changeRow(tx, service.id, change, expected);
+      await changeRow(tx, service.id, columnsOfChange(change), expected);
       const adding = (await reservedBy(tx, service.organizationId)).memoryGb - before;
       // Less memory is always accepted, also when the limit was lowered below the current sum.
       if (adding > 0) requireRoom(memoryGb, "GB of memory of the organization's services", before, adding);
@@ -346,20 +341,13 @@ export class ServiceStore {
 
 type Count = { readonly n: number };
 
-async function changeRow(db: Queries, id: string, change: ServiceChange, expected: ExpectedVersions): Promise<void> {
-  const columns = columnsOf(withVersion(change, "connection"));
-  const condition = versionCondition("version", expected);
-  const given = Object.keys(columns).map((column) => `${column} = ?`);
-  const sets = [...given, "version = version + 1", "updated_at = ?"].join(", ");
-  const changed = await db.run(
-    `UPDATE services SET ${sets} WHERE id = ?${condition.sql}`,
-    ...[...Object.values(columns), new Date().toISOString(), id, ...condition.values],
-  );
-  await requireChanged(changed, "service", expected, () => versionOf(db, id));
+async function changeRow(db: Queries, id: string, columns: Record<string, SqlValue>, expected: ExpectedVersions) {
+  const all = { ...columns, updated_at: new Date().toISOString() };
+  await updateVersioned(db, { table: "services", what: "service", key: { id } }, all, expected);
 }
 
-async function versionOf(db: Queries, id: string): Promise<{ readonly version: number } | undefined> {
-  return await db.get("SELECT version FROM services WHERE id = ?", id);
+function columnsOfChange(change: ServiceChange): Record<string, SqlValue> {
+  return columnsOf(withVersion(change, "connection"));
 }
 
 function toService(row: ServiceRow): Service {

@@ -4,7 +4,8 @@ import { AppError } from "../lib/errors.ts";
 import type { Database } from "./database.ts";
 import { type Limit, requireRoom } from "./limits.ts";
 import type { Sealer } from "./secrets.ts";
-import { type ExpectedVersions, requireChanged, versionCondition } from "./versions.ts";
+import { deleteVersioned, updateVersioned, type VersionedRecord } from "./versioned-rows.ts";
+import type { ExpectedVersions } from "./versions.ts";
 
 export type WebhookService = "slack" | "incidentio" | "generic";
 
@@ -114,11 +115,10 @@ export class WebhookStore {
     expected?: ExpectedVersions,
   ): Promise<Webhook | undefined> {
     const { name, service, description, body } = content;
-    const condition = versionCondition("version", expected);
-    const changed = await this.#db.transaction(async (tx) => {
+    await this.#db.transaction(async (tx) => {
       const one = "SELECT * FROM webhooks WHERE organization_id = ? AND id = ?";
       const row = await tx.get<WebhookRow>(one, organizationId, id);
-      if (row === undefined) return 0;
+      if (row === undefined) return;
       const other = "SELECT id FROM webhooks WHERE organization_id = ? AND service = ? AND name = ? AND id <> ?";
       if ((await tx.get(other, organizationId, service, name, id)) !== undefined) throw nameInUse();
       const former = this.#sealer.tryOpen<WebhookSecrets>(row.secrets, contextOf(id));
@@ -127,38 +127,36 @@ export class WebhookStore {
         headers: content.secrets.headers ?? former?.headers,
         queryParams: content.secrets.queryParams ?? former?.queryParams,
       };
-      return await tx.run(
-        `UPDATE webhooks SET name = ?, service = ?, description = ?, body = ?, secrets = ?, updated_at = ?,
-           version = version + 1 WHERE organization_id = ? AND id = ?${condition.sql}`,
-        ...[name, service, description, body, this.#sealer.seal(secrets, contextOf(id)), new Date().toISOString()],
-        ...[organizationId, id, ...condition.values],
-      );
+      const columns = {
+        ...{ name, service, description, body, secrets: this.#sealer.seal(secrets, contextOf(id)) },
+        updated_at: new Date().toISOString(),
+      };
+      await updateVersioned(tx, webhookRow(organizationId, id), columns, expected);
     });
-    await requireChanged(changed, "webhook", expected, () => this.find(organizationId, id));
     return await this.find(organizationId, id);
   }
 
   /** Returns whether there was such a webhook. Throws PRECONDITION_FAILED, and CONFLICT while an alert uses it. */
   async delete(organizationId: string, id: string, expected?: ExpectedVersions): Promise<boolean> {
-    const condition = versionCondition("version", expected);
-    const changed = await this.#db.transaction(async (tx) => {
+    return await this.#db.transaction(async (tx) => {
       const using = "SELECT count(*) AS n FROM alerts WHERE organization_id = ? AND webhook_id = ?";
       const users = Number((await tx.get<{ n: number }>(using, organizationId, id))?.n ?? 0);
       if (users > 0) {
         const alerts = users === 1 ? "An alert uses" : `${users} alerts use`;
         throw new AppError("CONFLICT", `${alerts} the webhook; give them another one, or delete them first.`);
       }
-      const deleting = `DELETE FROM webhooks WHERE organization_id = ? AND id = ?${condition.sql}`;
-      return await tx.run(deleting, organizationId, id, ...condition.values);
+      return await deleteVersioned(tx, webhookRow(organizationId, id), expected);
     });
-    await requireChanged(changed, "webhook", expected, () => this.find(organizationId, id));
-    return changed > 0;
   }
 
   async #row(organizationId: string, id: string): Promise<WebhookRow | undefined> {
     const one = "SELECT * FROM webhooks WHERE organization_id = ? AND id = ?";
     return await this.#db.get<WebhookRow>(one, organizationId, id);
   }
+}
+
+function webhookRow(organizationId: string, id: string): VersionedRecord {
+  return { table: "webhooks", what: "webhook", key: { organization_id: organizationId, id } };
 }
 
 function toWebhook(row: WebhookRow): Webhook {

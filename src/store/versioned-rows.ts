@@ -1,0 +1,42 @@
+/** Rows with a `version` that every requested change raises, and changes that apply only to the versions expected. */
+import type { Queries, SqlValue } from "./database.ts";
+import { type ExpectedVersions, requireVersion, versionCondition } from "./versions.ts";
+
+export type VersionedRecord = {
+  readonly table: "access_tokens" | "alerts" | "api_keys" | "chart_sources" | "saved_objects" | "services" | "webhooks";
+  /** The noun of the row in errors. */
+  readonly what: string;
+  /** Columns with the values that identify the row. */
+  readonly key: Readonly<Record<string, string>>;
+};
+
+/** Sets the columns and raises the version. Returns whether there was such a row. Throws PRECONDITION_FAILED. */
+export async function updateVersioned(
+  db: Queries,
+  row: VersionedRecord,
+  columns: Readonly<Record<string, SqlValue>>,
+  expected: ExpectedVersions,
+): Promise<boolean> {
+  const sets = [...Object.keys(columns).map((column) => `${column} = ?`), "version = version + 1"].join(", ");
+  return await write(db, row, { sql: `UPDATE ${row.table} SET ${sets}`, values: Object.values(columns) }, expected);
+}
+
+/** Returns whether there was such a row. Throws PRECONDITION_FAILED. */
+export async function deleteVersioned(db: Queries, row: VersionedRecord, expected: ExpectedVersions): Promise<boolean> {
+  return await write(db, row, { sql: `DELETE FROM ${row.table}`, values: [] }, expected);
+}
+
+type Statement = { readonly sql: string; readonly values: readonly SqlValue[] };
+
+async function write(db: Queries, row: VersionedRecord, { sql, values }: Statement, expected: ExpectedVersions) {
+  const where = Object.keys(row.key)
+    .map((column) => `${column} = ?`)
+    .join(" AND ");
+  const key = Object.values(row.key);
+  const condition = versionCondition("version", expected);
+  const changed = await db.run(`${sql} WHERE ${where}${condition.sql}`, ...values, ...key, ...condition.values);
+  if (changed > 0 || expected === undefined) return changed > 0;
+  const present = await db.get<{ version: number }>(`SELECT version FROM ${row.table} WHERE ${where}`, ...key);
+  if (present !== undefined) requireVersion(row.what, present.version, expected);
+  return false;
+}
