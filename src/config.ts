@@ -7,6 +7,7 @@ import { parseHosts } from "./lib/host-list.ts";
 import { parsePortRange } from "./lib/port-range.ts";
 import { parseReach } from "./outgoing/policy.ts";
 import type { OrganizationLimits } from "./store/limits.ts";
+import { problemOfUrl } from "./store/postgres-url.ts";
 
 const positive = z.coerce.number().int().positive();
 
@@ -22,12 +23,13 @@ export const settings = {
   dataDir: z.string().min(1).default("data").describe("Directory for metadata, databases and credentials"),
   database: z
     .string()
-    .refine((text) => URL.canParse(text) && /^postgres(ql)?:$/.test(new URL(text).protocol), {
-      error: "must look like postgres://user:password@host:5432/database, with special characters as %XX",
+    .superRefine((text, context) => {
+      const message = problemOfUrl(text);
+      if (message !== undefined) context.addIssue({ code: "custom", message });
     })
     .optional()
     .describe(
-      "Postgres database for the metadata, as postgres://user:password@host:5432/database. Set it in the environment, because flags are visible in `ps`; default: SQLite in dataDir. See docs/metadata-on-postgres.md",
+      "Postgres database for the metadata, as postgres://user:password@host:5432/database; several hosts, as host1:5432,host2:5432, are a primary and its standbys. Set it in the environment, because flags are visible in `ps`; default: SQLite in dataDir. See docs/metadata-on-postgres.md",
     ),
   allowAsyncReplication: z
     .stringbool()

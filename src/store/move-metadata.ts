@@ -10,6 +10,7 @@ import { adoptServices, nodeIdOf, requireNoneElsewhere } from "./node-id.ts";
 import { NodeLease } from "./nodes.ts";
 import { keyOf } from "./open.ts";
 import { openPostgres } from "./postgres-database.ts";
+import { placeOf, problemOfUrl } from "./postgres-url.ts";
 import { Sealer } from "./secrets.ts";
 
 export type MoveMetadataOptions = {
@@ -32,7 +33,7 @@ export async function moveMetadata(options: MoveMetadataOptions): Promise<void> 
   const url = isHome ? database : to;
   if (url === undefined)
     throw new Error("--to sqlite moves the metadata from Postgres: name the database with --database");
-  if (!URL.canParse(url) || !/^postgres(ql)?:$/.test(new URL(url).protocol)) {
+  if (problemOfUrl(url) !== undefined) {
     throw new Error("--to must be sqlite, or a URL such as postgres://user:password@host:5432/database");
   }
   if (!isHome && !existsSync(file)) throw new Error(`${dataDir} is no data directory: it has no millrace.db`);
@@ -51,8 +52,7 @@ export async function moveMetadata(options: MoveMetadataOptions): Promise<void> 
   opened.defer(() => lease.release().catch(() => {}));
   if (isHome) await requireNoneElsewhere(postgres, nodeId);
   else await adoptServices(sqlite, nodeId);
-  const { host, pathname } = new URL(url);
-  const place = isHome ? `SQLite in ${dataDir}` : `postgres://${host}${pathname}`;
+  const place = isHome ? `SQLite in ${dataDir}` : placeOf(url);
   await moveStore({ from, to: target, place, dryRun, tell });
   if (isHome || dryRun) return;
   await requireSameKey(postgres, sealer);

@@ -13,7 +13,9 @@ import { type Database, openDatabase, type Queries, type RowsOf, type SqlValue }
 import type { MigrationOptions } from "./migrate.ts";
 import { numbered } from "./postgres-dialect.ts";
 import { requireDurable } from "./postgres-durability.ts";
+import { PostgresHosts } from "./postgres-hosts.ts";
 import { migratePostgres } from "./postgres-migrate.ts";
+import { placeOf } from "./postgres-url.ts";
 
 /** Connections of one process: one writes, the others read. */
 const mostConnections = 6;
@@ -42,8 +44,9 @@ export type PostgresOptions = MigrationOptions & {
 
 /** Opens and migrates the database. Throws an error that names server and reason, and no password. */
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Database> {
+  const hosts = new PostgresHosts(url);
   const pool = new pg.Pool({
-    connectionString: url,
+    ...hosts.poolOptions,
     max: mostConnections,
     // Statements that are not awaited one by one are sent together.
     pipeline: true,
@@ -58,7 +61,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   });
   pool.on("error", (error) => options.onLost?.(error));
   try {
-    await inTransaction(pool, "READ COMMITTED", async (tx) => {
+    await inTransaction({ pool, hosts }, "READ COMMITTED", async (tx) => {
       await requireUsable(tx);
       if (options.allowsAsyncReplication !== true) await requireDurable(tx);
       await migratePostgres(tx, options);
@@ -67,10 +70,12 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     await pool.end();
     throw new Error(`the metadata database ${placeOf(url)} cannot be used: ${reasonOf(error)}`, { cause: error });
   }
-  return databaseOf(pool);
+  return databaseOf({ pool, hosts });
 }
 
-function databaseOf(pool: pg.Pool): Database {
+type Server = { readonly pool: pg.Pool; readonly hosts: PostgresHosts };
+
+function databaseOf(server: Server): Database {
   let tail: Promise<unknown> = Promise.resolve();
   let written = 0;
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
@@ -81,26 +86,26 @@ function databaseOf(pool: pg.Pool): Database {
     return result;
   };
   const others = () => Math.floor(performance.now() / 1_000);
-  const transaction: Database["transaction"] = (body, rows) => inTurn(() => serialised(pool, body, rows));
+  const transaction: Database["transaction"] = (body, rows) => inTurn(() => serialised(server, body, rows));
   return {
-    ...queriesOf(pool),
+    ...queriesOf((sql, params) => onConnection(server, (client) => client.query(sql, params))),
     revision: () => written + others(),
     othersRevision: others,
     nowMs: "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)",
     run: (sql, ...params) => transaction((tx) => tx.run(sql, ...params)),
     transaction,
     continueNumbers,
-    snapshotTo: (file) => inTransaction(pool, "REPEATABLE READ READ ONLY", (tx) => copyToFile(tx, file)),
-    close: () => pool.end(),
+    snapshotTo: (file) => inTransaction(server, "REPEATABLE READ READ ONLY", (tx) => copyToFile(tx, file)),
+    close: () => server.pool.end(),
   };
 }
 
 /** Repeats the transaction while it conflicts with those of other processes. */
-async function serialised<T>(pool: pg.Pool, body: (tx: Queries) => Promise<T>, rows: RowsOf = "anybody"): Promise<T> {
+async function serialised<T>(server: Server, body: (tx: Queries) => Promise<T>, rows: RowsOf = "anybody"): Promise<T> {
   const isolation = rows === "holder" ? "READ COMMITTED" : "SERIALIZABLE";
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await inTransaction(pool, isolation, body);
+      return await inTransaction(server, isolation, body);
     } catch (error) {
       if (!isConflict(error) || attempt === mostAttempts) throw error;
       await delay(Math.random() * 2 ** Math.min(attempt, 7));
@@ -109,28 +114,46 @@ async function serialised<T>(pool: pg.Pool, body: (tx: Queries) => Promise<T>, r
 }
 
 async function inTransaction<T>(
-  pool: pg.Pool,
+  server: Server,
   isolation: "SERIALIZABLE" | "READ COMMITTED" | "REPEATABLE READ READ ONLY",
   body: (tx: Queries) => Promise<T>,
 ): Promise<T> {
-  const client = await connected(pool);
-  // A connection that breaks between two statements: the next one fails.
-  const onError = () => {};
-  client.on("error", onError);
-  let isBroken = false;
-  try {
-    const tx = queriesOf(client);
+  return await onConnection(server, async (client, lose) => {
+    const tx = queriesOf((sql, params) => client.query(sql, params));
     await tx.run(`BEGIN ISOLATION LEVEL ${isolation}`);
     try {
       const result = await body(tx);
       await tx.run("COMMIT");
       return result;
     } catch (error) {
-      await tx.run("ROLLBACK").catch(() => {
-        isBroken = true;
-      });
+      await tx.run("ROLLBACK").catch(lose);
       throw error;
     }
+  });
+}
+
+async function connected({ pool, hosts }: Server): Promise<pg.PoolClient> {
+  try {
+    return await hosts.connect(pool);
+  } catch (error) {
+    throw publicError(error);
+  }
+}
+
+/** One connection for some work. It is not used again after it has failed, or is lost. */
+async function onConnection<T>(
+  server: Server,
+  work: (client: pg.PoolClient, lose: () => void) => Promise<T>,
+): Promise<T> {
+  const client = await connected(server);
+  // A connection that breaks between two statements: the next one fails.
+  const onError = () => {};
+  client.on("error", onError);
+  let isBroken = false;
+  try {
+    return await work(client, () => {
+      isBroken = true;
+    });
   } catch (error) {
     isBroken ||= isUnavailable(error);
     throw error;
@@ -140,18 +163,12 @@ async function inTransaction<T>(
   }
 }
 
-async function connected(pool: pg.Pool): Promise<pg.PoolClient> {
-  try {
-    return await pool.connect();
-  } catch (error) {
-    throw publicError(error);
-  }
-}
+type Ask = (sql: string, params: SqlValue[]) => Promise<pg.QueryResult<pg.QueryResultRow>>;
 
-function queriesOf(on: pg.Pool | pg.PoolClient): Queries {
-  const ask = async (sql: string, params: SqlValue[]) => {
+function queriesOf(query: Ask): Queries {
+  const ask: Ask = async (sql, params) => {
     try {
-      return await on.query<pg.QueryResultRow>(numbered(sql), params.map(storable));
+      return await query(numbered(sql), params.map(storable));
     } catch (error) {
       throw publicError(error);
     }
@@ -230,12 +247,6 @@ async function requireUsable(tx: Queries): Promise<void> {
   if (found.version < 140_000) throw new Error("Postgres 14 or newer is needed");
   if (found.encoding !== "UTF8") throw new Error(`its encoding is ${found.encoding}: create a database with UTF8`);
   if (found.standby) throw new Error("the server is a standby: name the primary");
-}
-
-/** Without user and password. */
-function placeOf(url: string): string {
-  const { host, pathname } = new URL(url);
-  return `postgres://${host}${pathname}`;
 }
 
 function reasonOf(error: unknown): string {
