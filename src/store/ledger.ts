@@ -138,9 +138,16 @@ export class Ledger {
     }, "holder");
   }
 
-  /** In the order of confirmation within their lanes; with every batch whose begin was requested before. */
+  /**
+   * In the order of confirmation within their lanes; with every batch whose begin was requested before, also if the
+   * connection was lost before the answer.
+   */
   async intents(pipeId: string): Promise<StoredIntent[]> {
-    return await this.#db.transaction((tx) => readIntents(tx, pipeId), "holder");
+    return await this.#db.transaction(async (tx) => {
+      // A commit whose connection is lost may still wait for a standby: every write locks the lease until its end.
+      await tx.all("SELECT id FROM leases WHERE kind = 'pipe' AND id = ? FOR UPDATE", pipeId);
+      return await readIntents(tx, pipeId);
+    }, "holder");
   }
 
   async checkpoints(pipeId: string): Promise<Record<string, Json>> {

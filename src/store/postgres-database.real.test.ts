@@ -10,6 +10,7 @@ import { BackupStore } from "./backups.ts";
 import type { Database } from "./database.ts";
 import { SharedLeases } from "./leases.ts";
 import { Ledger } from "./ledger.ts";
+import { insertIntents } from "./ledger-writes.ts";
 import type { NodeRole } from "./nodes.ts";
 import { openStoresOf } from "./open.ts";
 import { OrganizationStore } from "./organizations.ts";
@@ -122,6 +123,33 @@ describe.skipIf(missing !== undefined)(`the metadata database on Postgres${missi
     await work;
     await Promise.all([one.close(), other.close()]);
   }, 120_000);
+
+  test("intents contain a batch whose begin has not ended, although its process has lost the connection", async () => {
+    const url = await databaseUrl(server, "lost commits");
+    const db = await openPostgres(url);
+    const stores = { organizations: new OrganizationStore(db), services: new ServiceStore(db) };
+    const pipeId = await newPipe({ ...stores, pipes: new PipeStore(db, new Sealer(Buffer.alloc(32))) });
+    const leases = new SharedLeases({ db, nodeId: "w" });
+    await leases.claim("pipe", [pipeId]);
+    const ledger = new Ledger(db, leases);
+    const begun = Promise.withResolvers<void>();
+    const mayEnd = Promise.withResolvers<void>();
+    const lost = await openPostgres(url);
+    const ending = lost.transaction(async (tx) => {
+      await leases.require(tx, "pipe", pipeId);
+      await insertIntents(tx, [{ pipeId, intent: { batchId: "b", lane: "l", intent: {} } }]);
+      begun.resolve();
+      await mayEnd.promise;
+    }, "holder");
+    await begun.promise;
+    const intents = ledger.intents(pipeId);
+    const waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+    await Promise.race([intents, vi.waitFor(async () => expect(await db.all(waiting)).toHaveLength(1), 60_000)]);
+    mayEnd.resolve();
+    await ending;
+    expect((await intents).map(({ batchId }) => batchId)).toEqual(["b"]);
+    await Promise.all([db.close(), lost.close()]);
+  });
 
   test("servers share a database, one on each data directory, and a tool waits until they are gone", async () => {
     const url = await databaseUrl(server, "servers");
