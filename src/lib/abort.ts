@@ -38,12 +38,15 @@ export function childOf(parent: AbortSignal): ChildAbort {
   };
 }
 
-/** Settles as the promise does, or rejects with the signal's reason as soon as it aborts. */
+/**
+ * Settles as the promise does, or rejects with the signal's reason as soon as it aborts. A later rejection of the
+ * promise is nobody's.
+ */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason);
-    if (signal.aborted) return onAbort();
-    signal.addEventListener("abort", onAbort);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort);
     promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
   });
 }
