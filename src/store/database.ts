@@ -30,8 +30,18 @@ export interface Database extends Queries {
   transaction<T>(body: (tx: Queries) => Promise<T>, rows?: RowsOf): Promise<T>;
   /** Raised by every write before its promise resolves: while it is unchanged, reads return the same. Starts at 0. */
   revision(): number;
-  /** Where other processes write, raised every second, and part of `revision`; otherwise always 0. */
+  /**
+   * Where other processes write, raised every second and when one of them has told of a change, and part of `revision`;
+   * otherwise always 0.
+   */
   othersRevision(): number;
+  /**
+   * Tells the other processes on the database, when the transaction is committed, that their loops have something to
+   * do. They may not hear it: loops look by themselves, too. Commits that tell wait for each other: not for batches.
+   */
+  tellOthers(tx: Queries): Promise<void>;
+  /** Calls the listener, from now until the end, when another process has told of a change: at most every 100 ms. */
+  onTold(listener: () => void): void;
   /** An SQL expression: the database's own time, in ms since 1970. */
   readonly nowMs: string;
   /** After rows with numbers of their own were added: the next rows of these tables get higher ones. */
@@ -39,6 +49,19 @@ export interface Database extends Queries {
   /** Writes a consistent copy into a new file. */
   snapshotTo(file: string): Promise<void>;
   close(): Promise<void>;
+}
+
+/** One write, of which the other processes are told if it has changed something; returns the number of changed rows. */
+export async function runAndTell(
+  db: Pick<Database, "transaction" | "tellOthers">,
+  sql: string,
+  ...params: SqlValue[]
+): Promise<number> {
+  return await db.transaction(async (tx) => {
+    const changed = await tx.run(sql, ...params);
+    if (changed > 0) await db.tellOthers(tx);
+    return changed;
+  });
 }
 
 /** The same database, whose `revision` counts what is written through it, and by other processes. */
@@ -91,6 +114,9 @@ export function openDatabase(file: string, migrations: MigrationOptions = {}): D
     get: async (sql, ...params) => reader.get(sql, params),
     revision: () => revision,
     othersRevision: () => 0,
+    // There are no others.
+    tellOthers: async () => {},
+    onTold: () => {},
     nowMs: "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
     run: (sql, ...params) => exclusively(async () => writer.run(sql, params)),
     transaction: (body) => exclusively(() => inTransaction(writer, body)),

@@ -3,17 +3,20 @@
  * read and then write what follows from it, like on SQLite: see `docs/decisions/0017-leases.md`. Writes of this process
  * are carried out one after the other, in the order in which they are asked for. Loaded only for `--database`.
  */
+import { randomUUID } from "node:crypto";
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { AppError } from "../lib/errors.ts";
+import { spaced } from "../lib/spaced.ts";
 import { copyTables, storedTables } from "./copy-tables.ts";
 import { type Database, openDatabase, type Queries, type RowsOf, type SqlValue } from "./database.ts";
 import type { MigrationOptions } from "./migrate.ts";
 import { numbered } from "./postgres-dialect.ts";
 import { requireDurable } from "./postgres-durability.ts";
 import { PostgresHosts } from "./postgres-hosts.ts";
+import { PostgresListener } from "./postgres-listener.ts";
 import { migratePostgres } from "./postgres-migrate.ts";
 import { placeOf } from "./postgres-url.ts";
 
@@ -25,6 +28,10 @@ const statementTimeoutMs = 60_000;
 /** The locks of a process that is suspended within a transaction must not stop the others. */
 const idleInTransactionMs = 10_000;
 const mostAttempts = 12;
+/** Of notifications: the database belongs to one installation. */
+const channel = "millrace";
+/** A burst of writes elsewhere must not keep the loops busy. */
+const toldEveryMs = 100;
 
 const int8 = 20;
 const numeric = 1700;
@@ -45,15 +52,14 @@ export type PostgresOptions = MigrationOptions & {
 /** Opens and migrates the database. Throws an error that names server and reason, and no password. */
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Database> {
   const hosts = new PostgresHosts(url);
+  const login = { connectionTimeoutMillis: connectTimeoutMs, application_name: "millrace", keepAlive: true };
   const pool = new pg.Pool({
     ...hosts.poolOptions,
+    ...login,
     max: mostConnections,
     // Statements that are not awaited one by one are sent together.
     pipeline: true,
-    connectionTimeoutMillis: connectTimeoutMs,
     idleTimeoutMillis: 60_000,
-    application_name: "millrace",
-    keepAlive: true,
     statement_timeout: statementTimeoutMs,
     query_timeout: statementTimeoutMs + 5_000,
     idle_in_transaction_session_timeout: idleInTransactionMs,
@@ -70,12 +76,19 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     await pool.end();
     throw new Error(`the metadata database ${placeOf(url)} cannot be used: ${reasonOf(error)}`, { cause: error });
   }
-  return databaseOf({ pool, hosts });
+  const listener = new PostgresListener({
+    login: () => ({ ...login, connectionString: hosts.url }),
+    channel,
+    onLost: (error) => options.onLost?.(error),
+  });
+  return databaseOf({ pool, hosts }, listener);
 }
 
 type Server = { readonly pool: pg.Pool; readonly hosts: PostgresHosts };
 
-function databaseOf(server: Server): Database {
+function databaseOf(server: Server, listener: PostgresListener): Database {
+  // A process is not told what it has told itself.
+  const ownId = randomUUID();
   let tail: Promise<unknown> = Promise.resolve();
   let written = 0;
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
@@ -85,18 +98,32 @@ function databaseOf(server: Server): Database {
     tail = result.catch(() => {});
     return result;
   };
-  const others = () => Math.floor(performance.now() / 1_000);
+  let told = 0;
+  const others = () => Math.floor(performance.now() / 1_000) + told;
   const transaction: Database["transaction"] = (body, rows) => inTurn(() => serialised(server, body, rows));
   return {
     ...queriesOf((sql, params) => onConnection(server, (client) => client.query(sql, params))),
     revision: () => written + others(),
     othersRevision: others,
+    tellOthers: async (tx) => void (await tx.all("SELECT pg_notify(?, ?)", channel, ownId)),
+    onTold: (tell) => {
+      const soon = spaced(tell, toldEveryMs);
+      listener.listen((sender) => {
+        if (sender === ownId) return;
+        // Before the loops look: lists that are kept are read again.
+        told += 1;
+        soon();
+      });
+    },
     nowMs: "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)",
     run: (sql, ...params) => transaction((tx) => tx.run(sql, ...params)),
     transaction,
     continueNumbers,
     snapshotTo: (file) => inTransaction(server, "REPEATABLE READ READ ONLY", (tx) => copyToFile(tx, file)),
-    close: () => server.pool.end(),
+    close: async () => {
+      await listener.close();
+      await server.pool.end();
+    },
   };
 }
 

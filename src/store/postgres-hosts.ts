@@ -17,10 +17,15 @@ export class PostgresHosts {
     this.#urls = urlsOfHosts(url);
   }
 
+  /** The URL of the host that was the primary last. */
+  get url(): string {
+    return this.#urls[this.#at] ?? this.#urls[0];
+  }
+
   /** Options of a pool whose new connections lead to the primary, or fail. */
   get poolOptions(): pg.PoolConfig & { readonly verify?: Verify } {
     const connectsTo = (client: pg.Client, at: number) => this.#hosts.set(client, at);
-    const present = () => ({ at: this.#at, url: this.#urls[this.#at] ?? this.#urls[0] });
+    const present = () => ({ at: this.#at, url: this.url });
     class HostClient extends pg.Client {
       constructor(options?: pg.ClientConfig) {
         const { at, url } = present();
