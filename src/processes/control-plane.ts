@@ -134,12 +134,18 @@ async function run(options: AppOptions, rooms: Rooms, shutdown: ShutdownStack) {
     api: [port, ...(options.config.cloudPort === undefined ? [] : [options.config.cloudPort])],
   });
   shutdown.add("gateway", () => endpoint.close());
-  const running = loops.map((loop) => loop.run(options.signal));
+  const running = new Map(loops.map((loop) => [loop, loop.run(options.signal)]));
+  stores.db.onTold(() => {
+    for (const loop of [services.loop, endpoint.loop, pipes.loop]) loop.poke();
+  });
   shutdown.add("services", () => services.close());
-  shutdown.add("pipes", () => pipes.close());
-  shutdown.add("backups", () => backups.close());
-  shutdown.add("loops", () => Promise.all(running));
-  shutdown.add("http", () => http.close());
+  const ended = Promise.all(running.values());
+  // Other processes wait for the pipes, whatever requests and the other loops are busy with.
+  shutdown.addTogether({
+    http: () => http.close(),
+    backups: () => ended.then(() => backups.close()),
+    pipes: () => running.get(pipes.loop)?.then(() => pipes.close()),
+  });
   // Ready means that the endpoints of services listen too.
   await endpoint.loop.passed(readyTimeoutMs);
   const urls = { baseUrl, observabilityBaseUrl: baseUrl, cloudApiUrl: `${baseUrl}/cloud/v1` };

@@ -61,8 +61,14 @@ function run(options: NodeOptions, stores: LeasedStores, shutdown: ShutdownStack
     permits: outgoing.permits,
   });
   const loops = [leaseLoop(stores, options), services.loop, pipes.loop, pipes.watchLoop, pipes.vitalsLoop];
-  const running = loops.map((loop) => loop.run(signal));
+  const running = new Map(loops.map((loop) => [loop, loop.run(signal)]));
+  stores.db.onTold(() => {
+    for (const loop of [services.loop, pipes.loop]) loop.poke();
+  });
   shutdown.add("services", () => services.close());
-  shutdown.add("pipes", () => pipes.close());
-  shutdown.add("loops", () => Promise.all(running));
+  // Other processes wait for the pipes, whatever the other loops are busy with.
+  shutdown.addTogether({
+    loops: () => Promise.all(running.values()),
+    pipes: () => running.get(pipes.loop)?.then(() => pipes.close()),
+  });
 }

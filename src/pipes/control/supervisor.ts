@@ -129,13 +129,19 @@ export class PipesSupervisor {
   /** Stops every worker; states stay as they are, so that the next start, or another process, runs the same pipes. */
   async close(): Promise<void> {
     // Without an answer of the database, the others wait for the end of the leases.
-    await this.#leases.leave().catch(() => {});
-    await this.#tasks.close();
-    const ends = [...this.#runs.keys()].map(async (id) => {
-      await this.#end(id);
-      await this.#leases.release("pipe", [id]).catch(() => {});
-    });
-    await Promise.all(ends);
+    const left = this.#leases.leave().catch(() => {});
+    const acting = new Set(this.#tasks.acting());
+    const resting = [...this.#runs.keys()].filter((id) => !acting.has(id));
+    const acted = this.#tasks.close();
+    // Each pipe continues elsewhere as soon as it has ended here, whatever others are busy with.
+    await Promise.all([left, acted, ...resting.map((id) => this.#hand(id))]);
+    await Promise.all([...this.#runs.keys()].map((id) => this.#hand(id)));
+  }
+
+  /** To another process. */
+  async #hand(pipeId: string): Promise<void> {
+    await this.#end(pipeId);
+    await this.#leases.release("pipe", [pipeId]).catch(() => {});
   }
 
   hasWorkers(pipeId: string): boolean {
