@@ -34,6 +34,7 @@ export class CdcScalingStore {
         "UPDATE pipes SET generation = generation + 1, updated_at = ? WHERE service_id = ? AND source_kind = ?",
         ...[new Date().toISOString(), serviceId, sourceKind],
       );
+      await this.#db.tellOthers(tx);
     });
   }
 }

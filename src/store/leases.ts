@@ -5,7 +5,7 @@
  * itself stops earlier, by its own clock. See `docs/decisions/0017-leases.md`.
  */
 import { AppError } from "../lib/errors.ts";
-import type { Database, Queries } from "./database.ts";
+import { type Database, type Queries, runAndTell } from "./database.ts";
 import { type LiveNode, leaseMs, liveNodes } from "./nodes.ts";
 
 /** `singleton`: a task that one process of the installation carries out. */
@@ -88,6 +88,9 @@ export class SharedLeases implements Leases {
   /** As read last. */
   #peers: readonly LiveNode[] = [];
   readonly #held = new Map<string, number>();
+  /** Released together by the next transaction. */
+  #leaving: { readonly kind: LeaseKind; readonly id: string }[] = [];
+  #releasing: Promise<void> | undefined;
   readonly #listeners: (() => void)[] = [];
   /** By the own clock: not held any longer, unless renewed. */
   #until = 0;
@@ -175,18 +178,42 @@ export class SharedLeases implements Leases {
   async release(kind: LeaseKind, ids: readonly string[]): Promise<void> {
     const own = ids.filter((id) => this.#held.delete(keyOf(kind, id)));
     if (own.length === 0) return;
-    const among = own.map(() => "?").join(", ");
-    await this.#db.run(
-      `UPDATE leases SET expires_at = 0 WHERE holder = ? AND kind = ? AND id IN (${among})`,
-      ...[this.nodeId, kind, ...own],
-    );
+    this.#leaving.push(...own.map((id) => ({ kind, id })));
+    this.#releasing ??= this.#releaseTogether();
+    await this.#releasing;
+  }
+
+  /** What is released while the transaction waits for its turn joins it: a process that stops releases many at once. */
+  async #releaseTogether(): Promise<void> {
+    const leaving = this.#leaving;
+    const begin = () => {
+      if (this.#leaving !== leaving) return;
+      this.#leaving = [];
+      this.#releasing = undefined;
+    };
+    try {
+      await this.#db.transaction(async (tx) => {
+        begin();
+        for (const [kind, some] of Map.groupBy(leaving, (one) => one.kind)) {
+          const among = some.map(() => "?").join(", ");
+          await tx.run(
+            `UPDATE leases SET expires_at = 0 WHERE holder = ? AND kind = ? AND id IN (${among})`,
+            ...[this.nodeId, kind, ...some.map(({ id }) => id)],
+          );
+        }
+        await this.#db.tellOthers(tx);
+      });
+    } finally {
+      // Also when it could not begin: what is claimed again later must not be released then.
+      begin();
+    }
   }
 
   /** Everything that this process has. */
   async releaseAll(): Promise<void> {
     clearTimeout(this.#alarm);
     this.#held.clear();
-    await this.#db.run("UPDATE leases SET expires_at = 0 WHERE holder = ? AND expires_at > 0", this.nodeId);
+    await runAndTell(this.#db, "UPDATE leases SET expires_at = 0 WHERE holder = ? AND expires_at > 0", this.nodeId);
   }
 
   isElsewhere(nodeId: string | null): boolean {
@@ -194,7 +221,7 @@ export class SharedLeases implements Leases {
   }
 
   async leave(): Promise<void> {
-    await this.#db.run("UPDATE nodes SET slots = 0 WHERE id = ?", this.nodeId);
+    await runAndTell(this.#db, "UPDATE nodes SET slots = 0 WHERE id = ?", this.nodeId);
   }
 
   async peers(): Promise<LiveNode[]> {

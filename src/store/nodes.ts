@@ -62,7 +62,12 @@ export class NodeLease {
   static async claim(db: Database, options: ClaimOptions): Promise<NodeLease> {
     const deadline = performance.now() + (options.waitMs ?? leaseMs + 2_000);
     for (;;) {
-      const fence = await db.transaction((tx) => tryClaim(tx, db.nowMs, options));
+      const fence = await db.transaction(async (tx) => {
+        const claimed = await tryClaim(tx, db.nowMs, options);
+        // They leave it its share.
+        if (claimed !== undefined) await db.tellOthers(tx);
+        return claimed;
+      });
       if (fence !== undefined) return new NodeLease(db, options, fence);
       if (performance.now() > deadline) throw new Error(inTheWay[options.role]);
       await delay(lookMs);

@@ -143,6 +143,7 @@ export class PipeStore {
       await requireRoomForPipe(tx, pipe.serviceId, limit);
       accept(await listIn(tx, pipe.serviceId));
       await this.#insert(tx, id, pipe);
+      await this.#db.tellOthers(tx);
     });
     return id;
   }
@@ -226,11 +227,13 @@ export class PipeStore {
     expected?: ExpectedVersions,
     accept?: (others: readonly Pipe[]) => void,
   ): Promise<void> {
-    if (accept === undefined) return await this.#change(this.#db, id, change, expected);
     await this.#db.transaction(async (tx) => {
-      const row = await tx.get<PipeRow>("SELECT * FROM pipes WHERE id = ?", id);
-      if (row !== undefined) accept((await listIn(tx, row.service_id)).filter((other) => other.id !== id));
+      if (accept !== undefined) {
+        const row = await tx.get<PipeRow>("SELECT * FROM pipes WHERE id = ?", id);
+        if (row !== undefined) accept((await listIn(tx, row.service_id)).filter((other) => other.id !== id));
+      }
       await this.#change(tx, id, change, expected);
+      await this.#db.tellOthers(tx);
     });
   }
 
@@ -281,6 +284,8 @@ export class PipeStore {
       await this.#leases.require(tx, "pipe", id);
       await tx.run("DELETE FROM pipes WHERE id = ?", id);
       await tx.run("DELETE FROM leases WHERE kind = 'pipe' AND id = ?", id);
+      // The process that removes the service waits for it.
+      await this.#db.tellOthers(tx);
     });
   }
 

@@ -8,7 +8,7 @@ import type { ServiceState } from "../api/services.ts";
 import { versioned } from "../sources/durable.ts";
 import { columnShapes, readJson, withVersion } from "./column-shapes.ts";
 import { columnsOf } from "./columns.ts";
-import type { Database, Queries, SqlValue } from "./database.ts";
+import { type Database, type Queries, runAndTell, type SqlValue } from "./database.ts";
 import { keptList } from "./kept-list.ts";
 import { allLeases, type Leases } from "./leases.ts";
 import { type Limit, type OrganizationLimits, requireRoom, reservedBy } from "./limits.ts";
@@ -193,6 +193,7 @@ export class ServiceStore {
         now,
       );
       await service.alongside?.(tx, id);
+      await this.#db.tellOthers(tx);
     });
     return id;
   }
@@ -221,17 +222,23 @@ export class ServiceStore {
 
   /** Called by handlers and the gateway only. Throws PRECONDITION_FAILED. */
   async setDesired(id: string, desired: DesiredServiceState, expected?: ExpectedVersions): Promise<void> {
-    await changeRow(this.#db, id, { desired_state: desired, wake_requested: 0 }, expected);
+    await this.#db.transaction(async (tx) => {
+      await changeRow(tx, id, { desired_state: desired, wake_requested: 0 }, expected);
+      await this.#db.tellOthers(tx);
+    });
   }
 
   /** Requests to wake an idle service; the reconciler clears the request when it has done so. */
   async requestWake(id: string): Promise<void> {
-    await this.#db.run("UPDATE services SET wake_requested = 1 WHERE id = ? AND wake_requested = 0", id);
+    await runAndTell(this.#db, "UPDATE services SET wake_requested = 1 WHERE id = ? AND wake_requested = 0", id);
   }
 
   /** Throws PRECONDITION_FAILED. */
   async change(id: string, change: ServiceChange, expected?: ExpectedVersions): Promise<void> {
-    await changeRow(this.#db, id, columnsOfChange(change), expected);
+    await this.#db.transaction(async (tx) => {
+      await changeRow(tx, id, columnsOfChange(change), expected);
+      await this.#db.tellOthers(tx);
+    });
   }
 
   /** Like `change`, for a change that may reserve more memory. Throws LIMIT_REACHED. */
@@ -239,6 +246,7 @@ export class ServiceStore {
     await this.#db.transaction(async (tx) => {
       const before = (await reservedBy(tx, service.organizationId)).memoryGb;
       await changeRow(tx, service.id, columnsOfChange(change), expected);
+      await this.#db.tellOthers(tx);
       const adding = (await reservedBy(tx, service.organizationId)).memoryGb - before;
       // Less memory is always accepted, also when the limit was lowered below the current sum.
       if (adding > 0) requireRoom(memoryGb, "GB of memory of the organization's services", before, adding);
@@ -250,6 +258,8 @@ export class ServiceStore {
     await this.#db.transaction(async (tx) => {
       await this.#leases.require(tx, "service", id);
       await writeServiceState(tx, id, state, message);
+      // Its pipes may run in another process, and every server connects to an external one.
+      await this.#db.tellOthers(tx);
     });
   }
 
@@ -300,6 +310,7 @@ export class ServiceStore {
       await this.#leases.require(tx, "service", id);
       await tx.run("DELETE FROM services WHERE id = ?", id);
       await tx.run("DELETE FROM leases WHERE kind = 'service' AND id = ?", id);
+      await this.#db.tellOthers(tx);
     });
   }
 
@@ -322,12 +333,14 @@ export class ServiceStore {
       if (added === 0) return false;
       const counting = "SELECT count(*) AS n FROM service_users WHERE service_id = ?";
       requireRoom(limit, "users of the service", Number((await tx.get<Count>(counting, user.serviceId))?.n) - 1);
+      await this.#db.tellOthers(tx);
       return true;
     });
   }
 
   async setPassword(serviceId: string, name: string, passwordSha256: string): Promise<void> {
-    await this.#db.run(
+    await runAndTell(
+      this.#db,
       "UPDATE service_users SET password_sha256 = ? WHERE service_id = ? AND name = ?",
       ...[passwordSha256, serviceId, name],
     );
@@ -335,7 +348,8 @@ export class ServiceStore {
 
   /** Returns false when there was no such user. */
   async removeUser(serviceId: string, name: string): Promise<boolean> {
-    return (await this.#db.run("DELETE FROM service_users WHERE service_id = ? AND name = ?", serviceId, name)) === 1;
+    const gone = "DELETE FROM service_users WHERE service_id = ? AND name = ?";
+    return (await runAndTell(this.#db, gone, serviceId, name)) === 1;
   }
 }
 

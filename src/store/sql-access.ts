@@ -39,6 +39,7 @@ export class SqlAccessStore {
       requireRoomFor(limit, "roles of the service", before.roles, after.roles);
       const users = await writeUsers(tx, serviceId, before.users, after.users);
       const roles = await writeRoles(tx, serviceId, before.roles, after.roles);
+      if (users || roles) await this.#db.tellOthers(tx);
       return users || roles;
     });
   }
