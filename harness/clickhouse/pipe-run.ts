@@ -44,7 +44,7 @@ export class PipeRun implements AsyncDisposable {
     this.#job = {
       ...{ task: "load", pipeId, epoch: 0, sourceKind: kind.key, config, table, limits, outgoing },
       ...{ destination: pipe.destination, settings: pipe.settings, scaling: pipe.scaling },
-      ...{ organizationId: anyNetwork.organizationId, replica: { index: 0, count: 1, run: "0" } },
+      ...{ organizationId: anyNetwork.organizationId, replica: { index: 0, count: 1, run: "0" }, fence: 1 },
     };
   }
 

@@ -32,6 +32,7 @@ export function testContext<D extends Durable = Durable>(own: OwnContext<D> = {}
     memoryGb: 1,
     sourceIdleTimeoutMs: 30_000,
     replica: { index: 0, count: 1 },
+    holder: { fence: 1, require: async () => {} },
     ...own,
     ledger: {
       marks: async () => new Map(),

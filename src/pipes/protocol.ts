@@ -24,6 +24,8 @@ export type Job = {
   readonly scaling: Readonly<Record<string, number>>;
   /** This worker among those of the pipe. `run` is the same for all that were started together, and for no others. */
   readonly replica: { readonly index: number; readonly count: number; readonly run: string };
+  /** Grows with every process that runs the pipe. */
+  readonly fence: number;
   readonly limits: OutageLimits;
   readonly organizationId: string;
   /** Allowed outgoing connections at the job's start; an `outgoing` message replaces them. */

@@ -173,9 +173,18 @@ export type SourceContext<D extends Durable = Durable> = {
   readonly sourceIdleTimeoutMs: number;
   /** This worker's part of the work: replica `index` of `count`. */
   readonly replica: { readonly index: number; readonly count: number };
+  readonly holder: SourceHolder;
   readonly ledger: SourceLedger<D>;
   readonly progress: SourceProgress;
   readonly destination: DestinationAccess;
+};
+
+/** The process that runs the pipe. */
+export type SourceHolder = {
+  /** Grows with every process that runs the pipe. */
+  readonly fence: number;
+  /** Throws LEASE_LOST when another process runs the pipe. */
+  require(): Promise<void>;
 };
 
 /** What the source keeps besides the checkpoints of its batches. */

@@ -15,6 +15,8 @@ export interface Leases {
   readonly nodeId: string;
   /** False from the loss of the lease, or its end by the own clock, until it is claimed again. */
   holds(kind: LeaseKind, id: string): boolean;
+  /** Grows with every process that has the lease; 0: this one does not. */
+  fenceOf(kind: LeaseKind, id: string): number;
   /** Throws LEASE_LOST unless this process has the lease; none can take it until the transaction ends. */
   require(tx: Queries, kind: LeaseKind, id: string): Promise<void>;
   /** Those whose lease this process does not have; none can take one of the others until the transaction ends. */
@@ -39,11 +41,12 @@ export interface Leases {
   onLost(listener: () => void): void;
 }
 
-/** The leases of a process that has the database for itself: it holds everything. */
-export function allLeases(nodeId: string): Leases {
+/** The leases of a process that has the database for itself: it holds everything, with the fence of its node. */
+export function allLeases(nodeId: string, fence = 1): Leases {
   return {
     nodeId,
     holds: () => true,
+    fenceOf: () => fence,
     require: async () => {},
     lost: async () => new Set(),
     free: async (_kind, ids) => [...ids],
@@ -104,6 +107,10 @@ export class SharedLeases implements Leases {
 
   holds(kind: LeaseKind, id: string): boolean {
     return this.#held.has(keyOf(kind, id)) && this.#now() < this.#until;
+  }
+
+  fenceOf(kind: LeaseKind, id: string): number {
+    return this.#held.get(keyOf(kind, id)) ?? 0;
   }
 
   async require(tx: Queries, kind: LeaseKind, id: string): Promise<void> {

@@ -44,14 +44,15 @@ const mine = "id = ? AND fence = ?";
 
 export class NodeLease {
   readonly id: string;
+  /** Grows with every process on the data directory. */
+  readonly fence: number;
   readonly #db: Database;
-  readonly #fence: number;
   readonly #isExclusive: boolean;
 
   private constructor(db: Database, { id, isExclusive }: ClaimOptions, fence: number) {
     this.id = id;
     this.#db = db;
-    this.#fence = fence;
+    this.fence = fence;
     this.#isExclusive = isExclusive;
   }
 
@@ -77,7 +78,7 @@ export class NodeLease {
   /** Throws LEASE_LOST when another process has taken over the data directory; none can until the transaction ends. */
   async require(tx: Queries): Promise<void> {
     const one = `SELECT 1 AS held FROM nodes WHERE ${mine} FOR SHARE`;
-    if ((await tx.get(one, this.id, this.#fence)) === undefined) throw lost();
+    if ((await tx.get(one, this.id, this.fence)) === undefined) throw lost();
   }
 
   /** Call every `renewEveryMs`. Throws LEASE_LOST when another process has taken over: then this one must stop. */
@@ -85,17 +86,17 @@ export class NodeLease {
     // Nobody looks at its end, and a disk at rest stays at rest.
     if (this.#isExclusive) return;
     const until = `UPDATE nodes SET expires_at = ${this.#db.nowMs} + ${leaseMs} WHERE ${mine}`;
-    if ((await this.#db.run(until, this.id, this.#fence)) === 0) throw lost();
+    if ((await this.#db.run(until, this.id, this.fence)) === 0) throw lost();
   }
 
   /** Tells the others where this process can be reached. */
   async announce(address: string): Promise<void> {
-    await this.#db.run(`UPDATE nodes SET address = ? WHERE ${mine}`, address, this.id, this.#fence);
+    await this.#db.run(`UPDATE nodes SET address = ? WHERE ${mine}`, address, this.id, this.fence);
   }
 
   /** Nobody waits for this process any more. */
   async release(): Promise<void> {
-    await this.#db.run(`UPDATE nodes SET expires_at = 0 WHERE ${mine}`, this.id, this.#fence);
+    await this.#db.run(`UPDATE nodes SET expires_at = 0 WHERE ${mine}`, this.id, this.fence);
   }
 }
 

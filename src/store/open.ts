@@ -161,7 +161,7 @@ async function leasedStores(db: Database, options: StoresOptions, isExclusive: b
     const node = await NodeLease.claim(db, { id: nodeIdOf(dataDir), role, version, slots, isExclusive });
     const own = fenced(db, node);
     const shared = isExclusive || role === "tool" ? undefined : new SharedLeases({ db: own, nodeId: node.id });
-    const leases = shared ?? allLeases(node.id);
+    const leases = shared ?? allLeases(node.id, node.fence);
     await beginOn(own, node.id, isExclusive);
     const stores = storesOf(own, dataDir, key, leases);
     return {

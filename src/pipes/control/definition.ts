@@ -231,7 +231,7 @@ export function destinationOf(
 }
 
 /** The members of a job that the supervisor adds to the pipe. */
-export type JobParts = Pick<Job, "task" | "replica" | "limits" | "organizationId" | "outgoing">;
+export type JobParts = Pick<Job, "task" | "replica" | "fence" | "limits" | "organizationId" | "outgoing">;
 
 export function jobOf(pipe: Pipe, secrets: Record<string, unknown>, parts: JobParts): Job {
   const config = fullConfig(pipe, secrets);

@@ -92,6 +92,7 @@ export class ErrorWork {
     const job = jobOf(pipe, secrets, {
       task: "error-requests",
       replica,
+      fence: this.#leases.fenceOf("pipe", pipe.id),
       limits,
       organizationId,
       outgoing: policy.rules,

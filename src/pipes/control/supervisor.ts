@@ -240,6 +240,7 @@ export class PipesSupervisor {
         const job = jobOf({ ...pipe, scaling }, secrets, {
           task: "load",
           replica,
+          fence: this.#leases.fenceOf("pipe", pipe.id),
           limits,
           organizationId,
           outgoing: policy.rules,

@@ -175,6 +175,8 @@ function contextOf({ job, network, access, form, calls, events }: ContextParts):
     memoryGb: memoryGbOf(job.scaling),
     sourceIdleTimeoutMs: job.limits.sourceIdleTimeoutMs,
     replica: job.replica,
+    // Nothing is written, but the lease is compared.
+    holder: { fence: job.fence, require: () => calls.note({}, {}) },
     ledger: {
       marks: async (keys) => new Map(Object.entries(await calls.marks(keys))),
       note: (marks, counts) => calls.note(marks, notedCounts(counts)),

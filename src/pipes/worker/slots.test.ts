@@ -19,7 +19,7 @@ const failing = (how: string) => `
 const job = (pipeId: string): Job => ({
   ...{ task: "load", pipeId, epoch: 0, sourceKind: "objectStorage", config: { url: "http://127.0.0.1:1/b/*.json" } },
   table: { kind: "table", database: "default", table: "t", columns: [] },
-  ...{ destination: {}, settings: {}, scaling: {}, replica: { index: 0, count: 1, run: "r" } },
+  ...{ destination: {}, settings: {}, scaling: {}, replica: { index: 0, count: 1, run: "r" }, fence: 1 },
   limits: { sourceOutageMs: 60_000, sourceIdleTimeoutMs: 60_000, destinationOutageMs: 60_000, retryBaseMs: 10 },
   ...{ organizationId: "o", outgoing: { reach: ["any"], setting: "--x", ownPorts: [] } },
 });

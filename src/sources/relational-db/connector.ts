@@ -25,8 +25,10 @@ export const relationalDbConnector = defineConnector<RelationalDbConfig>({
   },
 
   async open(config: RelationalDbConfig, context: SourceContext<PostgresDurable>) {
-    const { network, sourceIdleTimeoutMs: idleTimeoutMs } = context;
-    return await RelationalSource.open({ config, network, idleTimeoutMs }, context);
+    const { network, sourceIdleTimeoutMs: idleTimeoutMs, pipeId, holder, progress } = context;
+    const warn = (message: string | undefined) => progress.warn("reader", message);
+    const reader = { pipeId, fence: holder.fence, requireHeld: () => holder.require(), warn };
+    return await RelationalSource.open({ config, network, idleTimeoutMs, reader }, context);
   },
 
   async cleanUp(config: RelationalDbConfig, { network, object }: CleanUpOptions, signal: AbortSignal): Promise<void> {

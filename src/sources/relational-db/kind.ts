@@ -64,6 +64,17 @@ const request = z.strictObject({
 
 export type RelationalDbConfig = z.output<typeof request>;
 
+/** The process that is to read the slot: see `server/slot-reader.ts`. */
+export type SlotReader = {
+  readonly pipeId: string;
+  /** Grows with every process that runs the pipe. */
+  readonly fence: number;
+  /** Throws LEASE_LOST when another process runs the pipe. */
+  readonly requireHeld: () => Promise<void>;
+  /** Why the slot is not free; undefined: it is. */
+  readonly warn: (message: string | undefined) => void;
+};
+
 /** A source with the way to it: what is needed to connect. */
 export type SourceServer = {
   readonly config: RelationalDbConfig;
@@ -71,6 +82,8 @@ export type SourceServer = {
   readonly network: NetworkContext;
   /** How long the source may say nothing, in ms. */
   readonly idleTimeoutMs?: number;
+  /** Of a pipe that runs. */
+  readonly reader?: SlotReader;
 };
 
 export const relationalDb = {

@@ -14,6 +14,8 @@ export type LoginOptions = {
   readonly replication?: boolean;
   /** Takes the rows of copies from the connection. */
   readonly frames?: CopyFrames;
+  /** `application_name`. */
+  readonly name?: string | undefined;
   /** The caller has an idle timeout of its own. */
   readonly unguarded?: boolean;
 };
@@ -68,7 +70,7 @@ export function clientOptions({ config, network }: SourceServer, options: LoginO
     // A function, because an empty text would be looked up elsewhere.
     password: () => password,
     ssl: config.disableTls === true ? false : tlsOptions(config),
-    application_name: "millrace",
+    application_name: options.name ?? "millrace",
     keepAlive: true,
     connectionTimeoutMillis: connectTimeoutMs,
     ...(options.replication === true ? { replication: "database" } : {}),

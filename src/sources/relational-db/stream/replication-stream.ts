@@ -10,12 +10,15 @@ import { postgresSourceError } from "../server/errors.ts";
 import type { SourceClient } from "../server/keepalive.ts";
 import { quoteName } from "../server/session.ts";
 import type { ReplicationNames } from "../server/slot.ts";
+import { endEarlierReader, readerName } from "../server/slot-reader.ts";
 
 /** Longest pause between two status updates to the source; each is answered at once. */
 const statusMs = 5_000;
 /** A reader that has just died keeps the slot for a moment. */
 const slotBusyAttempts = 60;
 const slotBusyPauseMs = 250;
+/** From one look at the slot's reader to the next. */
+const readerLookAttempts = 8;
 /** Between the epochs of Unix and of Postgres. */
 const epochMs = 946_684_800_000;
 
@@ -67,16 +70,23 @@ export class ReplicationStream {
     signal: AbortSignal,
   ): Promise<ReplicationStream> {
     for (let attempt = 1; ; attempt += 1) {
-      const client = await connect(server, { replication: true, unguarded: true });
+      const { reader } = server;
+      const client = await connect(server, { replication: true, unguarded: true, name: reader && readerName(reader) });
       const stream = new ReplicationStream(client, idleTimeoutMsOf(server), receiver);
       try {
         await stream.#start(names, begin);
+        reader?.warn(undefined);
         return stream;
       } catch (error) {
         await stream.close();
         const told = postgresSourceError(error);
         const busy = (told.cause as { code?: string } | undefined)?.code === "55006";
         if (!busy || attempt === slotBusyAttempts || signal.aborted) throw told;
+        if (reader !== undefined && attempt % readerLookAttempts === 1) {
+          const held = await endEarlierReader(server, names.slot, reader);
+          // A connection that has just been closed is there for a moment.
+          if (attempt > 1) reader.warn(held);
+        }
         await new Promise((resolve) => setTimeout(resolve, slotBusyPauseMs));
       }
     }
