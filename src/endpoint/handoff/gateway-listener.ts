@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
 import type { LineLogger } from "../../lib/deferred-logger.ts";
 import { createServer } from "../../lib/node-http.ts";
 import { answerFailure } from "../answer.ts";
-import type { DatabasePrincipal } from "../auth/gatekeeper.ts";
+import { principalOf } from "../proxy/principal-headers.ts";
 import type { ForwardAddress } from "../proxy/upstream.ts";
 import type { QueryServer } from "./query-server.ts";
 
@@ -57,11 +57,4 @@ async function serve(message: IncomingMessage, response: ServerResponse, queries
   } catch (error) {
     answerFailure(message, response, error, logger);
   }
-}
-
-function principalOf({ headers }: IncomingMessage): DatabasePrincipal {
-  const user = decodeURIComponent(String(headers["x-millrace-user"]));
-  const address = String(headers["x-millrace-address"] ?? "");
-  const restricted = headers["x-millrace-restricted"] !== "0";
-  return { user, readonly: headers["x-millrace-readonly"] === "0" ? 0 : 2, restricted, address };
 }

@@ -1,17 +1,16 @@
 /** Forwards one authenticated request to the engine host of its service, which judges it. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { credentialParameters } from "../auth/credentials.ts";
+import type { DatabasePrincipal } from "../auth/gatekeeper.ts";
 import { forwardUpstream as pass } from "./forward-upstream.ts";
+import { principalHeadersOf } from "./principal-headers.ts";
 import type { Upstream } from "./upstream.ts";
 
 export type ForwardTarget = {
-  /** The engine host's loopback port for such requests, and its key. */
   readonly upstream: Upstream;
-  readonly key: string;
-  readonly user: string;
-  readonly readonly: 0 | 2;
-  readonly restricted: boolean;
-  readonly address: string;
+  readonly principal: DatabasePrincipal;
+  /** Headers that the receiver of the request asks for. */
+  readonly ownHeaders: Readonly<Record<string, string>>;
 };
 
 /** Request headers that matter to the engine host. No others are forwarded, especially none of our own. */
@@ -53,12 +52,7 @@ function requestHeaders(message: IncomingMessage, to: ForwardTarget): Record<str
     const passed = passedHeaders.has(name) || (name.startsWith("x-clickhouse-") && !droppedHeaders.has(name));
     if (passed && value !== undefined) headers[name] = Array.isArray(value) ? value.join(", ") : value;
   }
-  headers["x-millrace-key"] = to.key;
-  headers["x-millrace-user"] = encodeURIComponent(to.user);
-  headers["x-millrace-readonly"] = String(to.readonly);
-  headers["x-millrace-restricted"] = to.restricted ? "1" : "0";
-  headers["x-millrace-address"] = to.address;
-  return headers;
+  return { ...headers, ...principalHeadersOf(to.principal), ...to.ownHeaders };
 }
 
 /** Path and query without the credentials. */

@@ -35,7 +35,12 @@ export function forwardToHost({ serviceId, backend, upstreams, handsOff }: HostF
       try {
         if (handsOff && backend.handoff(serviceId) !== undefined) response.setHeader("Connection", "close");
         const { port, key } = lease.forwardAddress;
-        return await forwardClientRequest(message, response, url, { upstream: upstreams.to(port), key, ...principal });
+        const ownHeaders = { "x-millrace-key": key };
+        return await forwardClientRequest(message, response, url, {
+          upstream: upstreams.to(port),
+          principal,
+          ownHeaders,
+        });
       } catch (error) {
         if (!(error instanceof NotReached)) throw error;
         if (attempt >= maxAttempts) throw clickHouseException("NETWORK_ERROR", "The service's engine does not answer.");
