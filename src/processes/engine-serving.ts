@@ -9,6 +9,7 @@ import { listenForGateway } from "../endpoint/handoff/gateway-listener.ts";
 import type { FromHost, ToHost } from "../endpoint/handoff/messages.ts";
 import { HandoffReceiver } from "../endpoint/handoff/receiver.ts";
 import { Upstream } from "../endpoint/proxy/upstream.ts";
+import { loopbackConnector } from "../endpoint/proxy/upstream-connection.ts";
 import { Splicer } from "../endpoint/splice/splicer.ts";
 import { hasUserFunctions } from "../engine/chdb/configuration.ts";
 import { connectServer } from "../engine/chdb/connect.ts";
@@ -60,7 +61,7 @@ export async function serveClients(thread: ServerThread, options: ServingOptions
   const disk = new DiskQuota(options.disk);
   const access = new AccessChanges((message) => process.send?.(message, undefined, {}, () => {}));
   const queries = new QueryService({
-    upstream: new Upstream(port),
+    upstream: new Upstream(loopbackConnector(port)),
     splicer: new Splicer(),
     key,
     users,

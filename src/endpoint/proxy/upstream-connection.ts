@@ -1,5 +1,5 @@
-/** One connection to a server on this machine: one request at a time, bytes unchanged, read without a copy. */
-import { connect, type Socket } from "node:net";
+/** One connection to a server: one request at a time, bytes unchanged, read without a copy. */
+import { connect, type OnReadOpts, type Socket } from "node:net";
 import type { Readable } from "node:stream";
 import { type AnswerHead, AnswerReader, MalformedAnswer } from "./answer-reader.ts";
 import { BodyUpload, type Splicing, writeChunk } from "./body-upload.ts";
@@ -26,6 +26,22 @@ export type UpstreamHandler = {
   onError(error: Error, notReached: boolean): void;
 };
 
+/** Opens connections to one server. */
+export type Connector = {
+  /** `onread` receives what arrives. */
+  open(onread: OnReadOpts): Socket;
+  /** The socket's event after which it sends; before it, nothing of a request has reached the server. */
+  readonly readyEvent: "connect" | "secureConnect";
+};
+
+/** Of a port of this machine. */
+export function loopbackConnector(port: number): Connector {
+  return {
+    open: (onread) => connect({ host: "127.0.0.1", port, noDelay: true, onread }),
+    readyEvent: "connect",
+  };
+}
+
 type Exchange = {
   readonly reader: AnswerReader;
   readonly handler: UpstreamHandler;
@@ -38,6 +54,7 @@ const idleMs = 25_000;
 
 export class UpstreamConnection {
   readonly #socket: Socket;
+  readonly #readyEvent: Connector["readyEvent"];
   readonly #onIdle: (connection: UpstreamConnection) => void;
   #exchange: Exchange | undefined;
   #connected = false;
@@ -46,19 +63,16 @@ export class UpstreamConnection {
 
   /** `onIdle` is called when an exchange has ended and the next may begin. */
   constructor(
-    port: number,
+    connector: Connector,
     listeners: { onIdle(connection: UpstreamConnection): void; onClose(connection: UpstreamConnection): void },
   ) {
     this.#onIdle = listeners.onIdle;
     this.#lease = this.#nextLease(0);
-    this.#socket = connect({
-      host: "127.0.0.1",
-      port,
-      noDelay: true,
-      onread: { buffer: () => this.#lease.buffer, callback: (bytes) => this.#onRead(bytes) },
-    });
+    const buffer = () => this.#lease.buffer;
+    this.#socket = connector.open({ buffer, callback: (bytes) => this.#onRead(bytes) });
     let failure: Error | undefined;
-    this.#socket.once("connect", () => {
+    this.#readyEvent = connector.readyEvent;
+    this.#socket.once(connector.readyEvent, () => {
       this.#connected = true;
     });
     this.#socket.on("drain", () => this.#exchange?.upload?.resume());
@@ -91,7 +105,9 @@ export class UpstreamConnection {
     this.#socket.uncork();
     // Before the connection is established nothing is read from the body, so that the request can be sent again.
     if (this.#connected) upload?.begin();
-    else if (upload !== undefined) this.#socket.once("connect", () => this.#exchange === exchange && upload.begin());
+    else if (upload !== undefined) {
+      this.#socket.once(this.#readyEvent, () => this.#exchange === exchange && upload.begin());
+    }
     return (error) => {
       if (this.#exchange === exchange) this.destroy(error);
     };

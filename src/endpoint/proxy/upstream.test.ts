@@ -4,6 +4,7 @@ import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { afterEach, expect, test } from "vitest";
 import { Upstream } from "./upstream.ts";
+import { loopbackConnector } from "./upstream-connection.ts";
 
 const cleanups: (() => void)[] = [];
 afterEach(() => {
@@ -18,7 +19,7 @@ async function pair(serve: (socket: Socket) => void): Promise<{ upstream: Upstre
     serve(socket);
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
-  const upstream = new Upstream((server.address() as AddressInfo).port);
+  const upstream = new Upstream(loopbackConnector((server.address() as AddressInfo).port));
   cleanups.push(() => {
     upstream.close();
     server.close();
@@ -71,7 +72,7 @@ test("a server that is not there is told apart from one that went away", async (
   expect(await exchange(upstream)).toMatchObject({ status: 0, notReached: false });
   const free = createServer().listen(0, "127.0.0.1");
   await once(free, "listening");
-  const nobody = new Upstream((free.address() as AddressInfo).port);
+  const nobody = new Upstream(loopbackConnector((free.address() as AddressInfo).port));
   free.close();
   await once(free, "close");
   const body = Readable.from([Buffer.from("b")]);

@@ -1,8 +1,14 @@
 /**
- * The HTTP client that forwards requests to a loopback port of this machine: it keeps connections open, reads no more
+ * The HTTP client that forwards requests to a port of this machine, or to another server: it keeps connections open, reads no more
  * of a response than it can pass on, and passes on the received part of a truncated response.
  */
-import { UpstreamConnection, type UpstreamHandler, type UpstreamRequest } from "./upstream-connection.ts";
+import {
+  type Connector,
+  loopbackConnector,
+  UpstreamConnection,
+  type UpstreamHandler,
+  type UpstreamRequest,
+} from "./upstream-connection.ts";
 
 /** The front of an engine host, for requests that the gateway forwards: a loopback port that requires a key. */
 export type ForwardAddress = { readonly port: number; readonly key: string };
@@ -11,12 +17,12 @@ export type ForwardAddress = { readonly port: number; readonly key: string };
 const maxIdle = 64;
 
 export class Upstream {
-  readonly #port: number;
+  readonly #connector: Connector;
   readonly #open = new Set<UpstreamConnection>();
   readonly #idle: UpstreamConnection[] = [];
 
-  constructor(port: number) {
-    this.#port = port;
+  constructor(connector: Connector) {
+    this.#connector = connector;
   }
 
   /**
@@ -34,7 +40,7 @@ export class Upstream {
   }
 
   #connect(): UpstreamConnection {
-    const connection = new UpstreamConnection(this.#port, {
+    const connection = new UpstreamConnection(this.#connector, {
       onIdle: (one) => (this.#idle.length < maxIdle ? this.#idle.push(one) : one.destroy()),
       onClose: (one) => {
         this.#open.delete(one);
@@ -47,15 +53,20 @@ export class Upstream {
   }
 }
 
-/** One client per port, created on first use. */
-export class Upstreams {
-  readonly #known = new Map<number, Upstream>();
+/** One client per server, created on first use. */
+export class UpstreamPool<Target> {
+  readonly #connectorTo: (target: Target) => Connector;
+  readonly #known = new Map<Target, Upstream>();
 
-  to(port: number): Upstream {
-    let upstream = this.#known.get(port);
+  constructor(connectorTo: (target: Target) => Connector) {
+    this.#connectorTo = connectorTo;
+  }
+
+  to(target: Target): Upstream {
+    let upstream = this.#known.get(target);
     if (upstream === undefined) {
-      upstream = new Upstream(port);
-      this.#known.set(port, upstream);
+      upstream = new Upstream(this.#connectorTo(target));
+      this.#known.set(target, upstream);
     }
     return upstream;
   }
@@ -63,5 +74,12 @@ export class Upstreams {
   close(): void {
     for (const upstream of this.#known.values()) upstream.close();
     this.#known.clear();
+  }
+}
+
+/** Clients of ports of this machine. */
+export class Upstreams extends UpstreamPool<number> {
+  constructor() {
+    super(loopbackConnector);
   }
 }

@@ -7,6 +7,7 @@ import { text } from "node:stream/consumers";
 import { afterEach, describe, expect, test } from "vitest";
 import { forwardUpstream } from "../proxy/forward-upstream.ts";
 import { Upstream } from "../proxy/upstream.ts";
+import { loopbackConnector } from "../proxy/upstream-connection.ts";
 import { Splicer } from "./splicer.ts";
 
 const isLinux = process.platform === "linux";
@@ -62,7 +63,7 @@ async function front(to: Receiver, given?: Splicer): Promise<Front> {
   const splicer = given ?? new Splicer();
   // The thread runs before the first body arrives.
   if (given === undefined) (await splicer.reserve())?.release();
-  const upstream = new Upstream(to.port);
+  const upstream = new Upstream(loopbackConnector(to.port));
   const seen: IncomingMessage[] = [];
   const server = createServer(async (message, response) => {
     seen.push(message);

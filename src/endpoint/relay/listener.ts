@@ -1,0 +1,78 @@
+/**
+ * Accepts requests for the services of this server from the gateways of the other servers. Those have authenticated the
+ * client and name it; the connections belong to holders of the installation's key.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { TLSSocket } from "node:tls";
+import type { LineLogger } from "../../lib/deferred-logger.ts";
+import { createServer } from "../../lib/node-http.ts";
+import { answerFailure } from "../answer.ts";
+import type { AuthenticatedHandler } from "../auth/gatekeeper.ts";
+import { principalOf } from "../proxy/principal-headers.ts";
+import { relayServer } from "./channel.ts";
+
+export const serviceHeader = "x-millrace-service";
+
+const maxHeaderBytes = 4 * 1_048_576;
+const closeGraceMs = 2_000;
+
+export type RelayListenerOptions = {
+  readonly key: Buffer;
+  readonly logger: LineLogger;
+  /** Handles requests for a service, or refuses them if its engine is not here. */
+  readonly handlerOf: (serviceId: string) => AuthenticatedHandler;
+};
+
+export class RelayListener {
+  readonly #options: RelayListenerOptions;
+  readonly #http = createServer({ maxHeaderSize: maxHeaderBytes, keepAliveTimeout: 0, requestTimeout: 0 });
+  readonly #server: ReturnType<typeof relayServer>;
+  readonly #open = new Set<TLSSocket>();
+
+  constructor(options: RelayListenerOptions) {
+    this.#options = options;
+    this.#server = relayServer(options.key);
+    this.#http.headersTimeout = 0;
+    this.#http.on("request", (message, response) => void this.#serve(message, response));
+    this.#server.on("secureConnection", (socket) => {
+      this.#open.add(socket);
+      socket.on("error", () => {});
+      socket.once("close", () => this.#open.delete(socket));
+      this.#http.emit("connection", socket);
+    });
+  }
+
+  /** Resolves with the port; 0 selects a free one. Rejects when it cannot be bound. */
+  async listen(host: string, port: number): Promise<number> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen({ host, port }, () => {
+        this.#server.off("error", reject);
+        resolve();
+      });
+    });
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Responses in progress get a moment. */
+  async close(): Promise<void> {
+    if (!this.#server.listening) return;
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#http.closeIdleConnections();
+    const timer = setTimeout(() => {
+      for (const socket of this.#open) socket.destroy();
+    }, closeGraceMs);
+    await closed;
+    clearTimeout(timer);
+  }
+
+  async #serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      const handler = this.#options.handlerOf(String(message.headers[serviceHeader]));
+      await handler(message, response, new URL(message.url ?? "/", "http://host"), principalOf(message));
+    } catch (error) {
+      answerFailure(message, response, error, this.#options.logger);
+    }
+  }
+}
