@@ -20,7 +20,7 @@ const rooms: readonly (readonly [layer: number, room: string, files: RegExp])[] 
   [7, "backups", /^src\/backups\//],
   [7, "charts", /^src\/charts\//],
   [6, "engine", /^src\/engine\//],
-  [5, "config", /^src\/config\.ts$/],
+  [5, "config", /^src\/config(\/|\.ts$)/],
   [5, "endpoint", /^src\/endpoint\//],
   [5, "sources/connectors", /^src\/sources\/connectors\.ts$/],
   [

@@ -3,8 +3,9 @@
  * from the descriptions here. The only reader of `process.env` besides the command line.
  */
 import { z } from "zod";
+import { gatewayProblem, gatewaySettings } from "./config/gateway.ts";
 import { parseHosts } from "./lib/host-list.ts";
-import { parsePortRange } from "./lib/port-range.ts";
+import { parsePorts } from "./lib/port-range.ts";
 import { parseReach } from "./outgoing/policy.ts";
 import type { OrganizationLimits } from "./store/limits.ts";
 import { problemOfUrl } from "./store/postgres-url.ts";
@@ -51,13 +52,14 @@ export const settings = {
   servicePorts: z
     .string()
     .superRefine((text, context) => {
-      const message = problemOf(() => parsePortRange(text));
+      const message = problemOf(() => parsePorts(text));
       if (message !== undefined) context.addIssue({ code: "custom", message });
     })
     .default("21000-21999")
     .describe(
-      "Port range for services that are created without `port`; should not overlap the ephemeral ports of the system",
+      "Port range for services that are created without `port`; should not overlap the ephemeral ports of the system. `none`: services have endpoints at the gateway only",
     ),
+  ...gatewaySettings,
   publicUrl: z
     .url({ protocol: /^https?$/ })
     .optional()
@@ -278,6 +280,10 @@ const schema = z
   .object(settings)
   .refine((value) => (value.tlsCert === undefined) === (value.tlsKey === undefined), {
     error: "tlsCert and tlsKey must be set together",
+  })
+  .superRefine((value, context) => {
+    const message = gatewayProblem(value);
+    if (message !== undefined) context.addIssue({ code: "custom", message });
   })
   .refine((value) => value.cloudPort === undefined || value.cloudPort !== value.port, {
     error: "cloudPort must differ from port",

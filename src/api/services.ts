@@ -93,6 +93,7 @@ const lastBackup = z.object({
 
 export const serviceDetails = serviceRecord
   .extend({
+    port: z.int().optional().describe("Port of its own; absent if it was created while services had none"),
     version,
     state: z.enum(serviceStates),
     stateMessage: z

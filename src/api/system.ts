@@ -82,7 +82,7 @@ const servicePorts = z
       .array(z.object({ serviceId: uuid, port: z.int(), problem: z.string() }))
       .describe("Services of the organization whose endpoint cannot be opened"),
   })
-  .describe("Ports of services' endpoints");
+  .describe("Ports of services' endpoints; `first` and `last` are 0 with --service-ports none");
 
 export const systemRecord = z
   .object({

@@ -1,15 +1,20 @@
-/** The listeners that the services in the store need. */
+/** The endpoints that the services in the store need: listeners on ports, and host names at the gateway. */
 import type { Leases } from "../store/leases.ts";
 import type { Service, ServiceStore } from "../store/services.ts";
+import type { EndpointAccess } from "./auth/gatekeeper.ts";
 import type { Gateway } from "./gateway.ts";
-import { listenProblem } from "./service-ports.ts";
+import type { Names } from "./names/open.ts";
+import { listenProblem, portOf } from "./service-ports.ts";
 
 type Wanted = {
   readonly services: ServiceStore;
   readonly leases: Pick<Leases, "isElsewhere" | "isShared">;
   readonly host: string;
+  /** False: services have host names only. */
+  readonly hasPorts: boolean;
   /** Receives the ports before they are opened. */
   readonly onPorts: (ports: readonly number[]) => void;
+  readonly names: Pick<Names, "sync"> | undefined;
 };
 
 /**
@@ -17,11 +22,18 @@ type Wanted = {
  */
 export async function openListeners(
   gateway: Gateway,
-  { services, leases, host, onPorts }: Wanted,
+  { services, leases, host, hasPorts, onPorts, names }: Wanted,
 ): Promise<ReadonlyMap<string, string>> {
-  const wanted = await wantedServices(services, leases);
-  const known = await gatewayServices(services, wanted, host);
+  const all = await services.listAll();
+  const accessOf = await accessReader(services);
+  const wanted = hasPorts ? all.filter((service) => hasListener(service, leases)) : [];
+  const known = wanted.map((row) => ({ ...accessOf(row), name: row.name, host, port: row.port }));
   onPorts(known.map(({ port }) => port));
+  names?.sync(
+    all
+      .filter(({ desiredState }) => desiredState !== "deleted")
+      .map((row) => ({ ...accessOf(row), elsewhere: elsewhereOf(row, leases) })),
+  );
   const failures = await gateway.sync(known);
   const rows = new Map(wanted.map((row) => [row.id, row]));
   // Another server on this machine may have the listener of a service without a node.
@@ -31,29 +43,29 @@ export async function openListeners(
   return new Map(problems.map(([id, error]) => [id, `Port ${rows.get(id)?.port} ${listenProblem(error)}.`]));
 }
 
-/** The services that can be reached from here. */
-async function wantedServices(services: ServiceStore, leases: Wanted["leases"]): Promise<Service[]> {
-  return (await services.listAll()).filter(({ desiredState, runtime, nodeId }) => {
-    if (leases.isElsewhere(nodeId)) return false;
-    // A stopped engine is ours, and its listener says so. With a server that goes on, the closed door is the stop.
-    return desiredState === "running" || (desiredState === "stopped" && runtime !== "external");
-  });
+/** True of the services that can be reached from here. */
+function hasListener({ desiredState, runtime, nodeId, port }: Service, leases: Wanted["leases"]): boolean {
+  if (portOf({ port }) === undefined) return false;
+  if (leases.isElsewhere(nodeId)) return false;
+  // A stopped engine is ours, and its listener says so. With a server that goes on, the closed door is the stop.
+  return desiredState === "running" || (desiredState === "stopped" && runtime !== "external");
 }
 
-/** What the gateway needs to keep a listener open for each of them. */
-async function gatewayServices(services: ServiceStore, wanted: readonly Service[], host: string) {
+function elsewhereOf({ nodeId }: Service, leases: Wanted["leases"]): string | undefined {
+  return nodeId !== null && leases.isElsewhere(nodeId) ? nodeId : undefined;
+}
+
+/** What an endpoint needs to know of the service's users and access list. */
+async function accessReader(services: ServiceStore): Promise<(service: Service) => EndpointAccess> {
   const users = Map.groupBy(await services.listAllUsers(), (user) => user.serviceId);
-  return wanted.map((service) => ({
-    id: service.id,
-    name: service.name,
-    host,
-    port: service.port,
-    ipAccessList: [...service.ipAccessList],
-    users: (users.get(service.id) ?? []).map((user) => ({
+  return ({ id, ipAccessList }) => ({
+    id,
+    ipAccessList: [...ipAccessList],
+    users: (users.get(id) ?? []).map((user) => ({
       name: user.name,
       passwordSha256Hex: user.passwordSha256,
       readonly: user.readonly,
       restricted: user.rights !== null,
     })),
-  }));
+  });
 }

@@ -1,18 +1,23 @@
-/** Opens the endpoints of services: their listeners, and the loop that opens and closes them. */
+/** Opens the endpoints of services: their listeners, the gateway, and the loop that keeps both up to date. */
 import { Loop } from "../lib/loop.ts";
 import type { Leases } from "../store/leases.ts";
 import type { ServiceStore } from "../store/services.ts";
 import { Gateway, type GatewayOptions } from "./gateway.ts";
 import { openListeners } from "./listeners.ts";
+import { type NamesOptions, openNames } from "./names/open.ts";
 
 export type EndpointOptions = GatewayOptions & {
   readonly services: ServiceStore;
   /** Servers have listeners for their own engines, and all of them for external services. */
-  readonly leases: Pick<Leases, "isElsewhere" | "isShared">;
+  readonly leases: Pick<Leases, "isElsewhere" | "isShared" | "peers">;
   /** The address that listeners bind to. */
   readonly host: string;
+  /** False: services have no listeners of their own. */
+  readonly hasPorts: boolean;
   /** Receives the ports before they are opened. */
   readonly onPorts: (ports: readonly number[]) => void;
+  /** The gateway, which has all endpoints by host name; undefined: there is none. */
+  readonly names?: NamesOptions | undefined;
 };
 
 export type Endpoint = {
@@ -21,20 +26,44 @@ export type Endpoint = {
   problemOf(serviceId: string): string | undefined;
   /** All reasons, by service. */
   problems(): ReadonlyMap<string, string>;
+  /**
+   * Opens the gateway, if there is one. Resolves with the address of its relay, if it has one. Rejects when a port is
+   * taken.
+   */
+  listen(): Promise<{ readonly relay: string | undefined }>;
   close(): Promise<void>;
 };
 
-export function openEndpoint({ services, leases, host, onPorts, ...options }: EndpointOptions): Endpoint {
+/** How long a request for an unknown name waits until the services have been read again. */
+const refreshTimeoutMs = 2_000;
+
+export function openEndpoint({
+  services,
+  leases,
+  host,
+  hasPorts,
+  onPorts,
+  names: named,
+  ...options
+}: EndpointOptions): Endpoint {
   const gateway = new Gateway(options);
+  const { backend, logger, onEvent = () => {} } = options;
+  const refresh = () => loop.passed(refreshTimeoutMs);
+  const names = named && openNames(named, { host, backend, logger, onEvent, refresh });
   let problems: ReadonlyMap<string, string> = new Map();
   const body = async () => {
-    problems = await openListeners(gateway, { services, leases, host, onPorts });
+    // The relays of the other servers may have moved.
+    if (named?.relay !== undefined) await leases.peers();
+    problems = await openListeners(gateway, { services, leases, host, hasPorts, onPorts, names });
   };
-  const loop = new Loop({ name: "gateway", everyMs: 2_000, logger: options.logger, body });
+  const loop: Loop = new Loop({ name: "gateway", everyMs: 2_000, logger, body });
   return {
     loop,
     problemOf: (serviceId) => problems.get(serviceId),
     problems: () => problems,
-    close: () => gateway.close(),
+    listen: async () => (await names?.listen()) ?? { relay: undefined },
+    close: async () => {
+      await Promise.all([gateway.close(), names?.close()]);
+    },
   };
 }

@@ -7,10 +7,19 @@ import type { PortRange } from "../lib/port-range.ts";
 export type ServicePortsOptions = {
   /** The address that endpoints listen on. */
   readonly host: string;
-  readonly range: PortRange;
+  /** Undefined: services have no ports of their own. */
+  readonly range: PortRange | undefined;
   /** Ports of all existing services, with their names. */
   readonly taken: () => Promise<ReadonlyMap<number, string>>;
 };
+
+/** Numbers below zero mark services that were created without a port: the store has one number per service. */
+const mostMarks = 2 ** 31 - 1;
+
+/** The port that the service has; undefined: none. */
+export function portOf({ port }: { readonly port: number }): number | undefined {
+  return port < 0 ? undefined : port;
+}
 
 export class ServicePorts {
   readonly #options: ServicePortsOptions;
@@ -21,10 +30,14 @@ export class ServicePorts {
     this.#options = options;
   }
 
-  /** A port of the range that no service has and nobody listens on now. Throws LIMIT_REACHED when there is none. */
+  /**
+   * A port of the range that no service has and nobody listens on now, or a mark where services have none. Throws
+   * LIMIT_REACHED when every port is taken.
+   */
   async pick(): Promise<number> {
     const { host, range, taken } = this.#options;
     const services = await taken();
+    if (range === undefined) return -randomInt(1, mostMarks);
     for (const port of services.keys()) this.#given.delete(port);
     const count = range.last - range.first + 1;
     // Servers that share a machine begin at different ports, so that they do not compete for the same one.
@@ -39,8 +52,12 @@ export class ServicePorts {
     throw new AppError("LIMIT_REACHED", `Every port of --service-ports ${range.first}-${range.last} is taken.`);
   }
 
-  /** Throws CONFLICT when the port belongs to another service or cannot be bound now. */
+  /** Throws CONFLICT when the port belongs to another service or cannot be bound now, BAD_REQUEST when none has one. */
   async require(port: number): Promise<void> {
+    if (this.#options.range === undefined) {
+      const message = "must be absent: the server runs with --service-ports none";
+      throw new AppError("BAD_REQUEST", `port ${message}.`, { issues: [{ path: "port", message }] });
+    }
     const service = (await this.#options.taken()).get(port);
     const problem = service === undefined ? await problemOfPort(this.#options.host, port) : `belongs to ${service}`;
     if (problem === undefined) return;

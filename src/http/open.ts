@@ -14,7 +14,7 @@ import { Upstreams } from "../endpoint/proxy/upstream.ts";
 import { ServicePorts } from "../endpoint/service-ports.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Loop } from "../lib/loop.ts";
-import { parsePortRange } from "../lib/port-range.ts";
+import { parsePorts } from "../lib/port-range.ts";
 import type { OutgoingPolicy } from "../outgoing/policy.ts";
 import { leftoverSamples, pipeSamples } from "../pipes/control/metrics.ts";
 import type { Pipes } from "../pipes/control/open.ts";
@@ -59,6 +59,7 @@ import { observabilityHandlers } from "./observability.ts";
 import { addPages, type PageOptions } from "./pages.ts";
 import { RateLimiter } from "./rate-limit.ts";
 import { createApiServer } from "./server.ts";
+import { atNode, publicEndpoint } from "./views/endpoints.ts";
 import type { EndpointFacts } from "./views/services.ts";
 
 export type HttpOptions = {
@@ -103,7 +104,7 @@ type Shared = {
 
 export async function openHttp(options: HttpOptions): Promise<Http> {
   const { config, stores, trail } = options;
-  const endpoint = publicEndpoint(options);
+  const endpoint = publicEndpoint(config, options.tls !== undefined);
   const reached = { port: config.port, baseUrl: "" };
   const identity = { ...stores, version: options.version, baseUrl: () => reached.baseUrl };
   const rateLimiter = new RateLimiter({ limit: config.rateLimit, windowSeconds: config.rateWindowSeconds });
@@ -155,23 +156,6 @@ export async function openHttp(options: HttpOptions): Promise<Http> {
       upstreams.close();
     },
   };
-}
-
-/** How clients reach this machine, perhaps through a proxy. */
-function publicEndpoint({ config, tls }: HttpOptions): EndpointFacts {
-  const url = config.publicUrl === undefined ? undefined : new URL(config.publicUrl);
-  const own = tls === undefined ? "http" : "https";
-  return {
-    protocol: url === undefined ? own : url.protocol === "https:" ? "https" : "http",
-    host: config.publicHost ?? url?.hostname.replace(/^\[|\]$/g, "") ?? config.host,
-  };
-}
-
-/** An embedded service is at the host of its server; undefined: not known to be another one than this. */
-function endpointOfNode(address: string | undefined): EndpointFacts | undefined {
-  if (address === undefined) return undefined;
-  const { protocol, hostname } = new URL(address);
-  return { protocol: protocol === "https:" ? "https" : "http", host: hostname.replace(/^\[|\]$/g, "") };
 }
 
 function namesOf({ publicUrl }: Config, { host }: EndpointFacts): string[] {
@@ -259,10 +243,10 @@ function serviceDeps(options: HttpOptions, shared: Shared): ServiceDeps {
   return {
     services: stores.services,
     facts: stores.serviceFacts,
-    endpointOf: ({ nodeId }) => endpointOfNode(stores.leases.addressOf(nodeId)) ?? shared.endpoint,
+    endpointOf: ({ nodeId }) => atNode(shared.endpoint, stores.leases.addressOf(nodeId)),
     ports: new ServicePorts({
       host: config.host,
-      range: parsePortRange(config.servicePorts),
+      range: parsePorts(config.servicePorts),
       taken: async () => new Map((await stores.services.listAll()).map((row) => [row.port, `service "${row.name}"`])),
     }),
     live: (row) => ({

@@ -10,3 +10,8 @@ export function parsePortRange(text: string): PortRange {
   }
   return range;
 }
+
+/** The same, or undefined for `none`. */
+export function parsePorts(text: string): PortRange | undefined {
+  return text === "none" ? undefined : parsePortRange(text);
+}

@@ -18,6 +18,7 @@ import { openServices } from "../services/open.ts";
 import { activityRetention } from "../store/activity-retention.ts";
 import { AuditTrail, auditEventOf } from "../store/audit-events.ts";
 import type { LeasedStores } from "../store/open.ts";
+import { gatewayOptions } from "./gateway-options.ts";
 import { checkedConfinement, leaseLoop, type NodeOptions, openMetadata, stopWhenAborted } from "./node.ts";
 
 export type AppOptions = NodeOptions & { readonly origins: SettingOrigins };
@@ -70,11 +71,13 @@ function openRooms(options: AppOptions, stores: LeasedStores, shutdown: Shutdown
   const { access, disks, acquireAny } = services;
   const endpoint = openEndpoint({
     ...{ services: stores.services, leases: stores.leases, host: config.host },
+    hasPorts: config.servicePorts !== "none",
     backend: access,
     logger,
     onEvent: (serviceId, event) => trail.note(auditEventOf(serviceId, event)),
     onPorts: (ports) => outgoing.listensOn({ services: ports }),
     ...(tls === undefined ? {} : { tls }),
+    names: gatewayOptions(config, stores, tls),
   });
   const pipes = openPipes({
     ...given,
@@ -130,9 +133,8 @@ async function run(options: AppOptions, rooms: Rooms, shutdown: ShutdownStack) {
   const issued = await ensureCredentials(credentialsFile, stores);
   // Before any loop starts: a port in use ends the start immediately.
   const { port, baseUrl } = await http.listen();
-  rooms.outgoing.listensOn({
-    api: [port, ...(options.config.cloudPort === undefined ? [] : [options.config.cloudPort])],
-  });
+  const { cloudPort, gatewayPort, relayPort } = options.config;
+  rooms.outgoing.listensOn({ api: [port, cloudPort, gatewayPort, relayPort].filter((one) => one !== undefined) });
   shutdown.add("gateway", () => endpoint.close());
   const running = new Map(loops.map((loop) => [loop, loop.run(options.signal)]));
   stores.db.onTold(() => {
@@ -148,9 +150,10 @@ async function run(options: AppOptions, rooms: Rooms, shutdown: ShutdownStack) {
   });
   // Ready means that the endpoints of services listen too.
   await endpoint.loop.passed(readyTimeoutMs);
+  const { relay } = await endpoint.listen();
   const urls = { baseUrl, observabilityBaseUrl: baseUrl, cloudApiUrl: `${baseUrl}/cloud/v1` };
   writeCredentials(credentialsFile, { ...issued, ...urls });
-  await stores.announce(baseUrl);
+  await stores.announce({ address: baseUrl, relay });
   options.logger.info({ baseUrl, dataDir }, "ready");
   return { baseUrl, credentialsFile };
 }

@@ -8,7 +8,7 @@ import { ServicePorts } from "../endpoint/service-ports.ts";
 import type { EngineUser } from "../engine/chdb/users.ts";
 import type { Logger } from "../lib/logger.ts";
 import { Loop } from "../lib/loop.ts";
-import { parsePortRange } from "../lib/port-range.ts";
+import { parsePorts } from "../lib/port-range.ts";
 import type { OutgoingPolicy } from "../outgoing/policy.ts";
 import type { EgressProxy } from "../outgoing/proxy.ts";
 import type { LeasedStores } from "../store/open.ts";
@@ -188,7 +188,7 @@ function openMoves(options: ServicesOptions, acquire: AcquireEngine, poke: () =>
   const { config, stores, logger } = options;
   const ports = new ServicePorts({
     host: config.host,
-    range: parsePortRange(config.servicePorts),
+    range: parsePorts(config.servicePorts),
     taken: async () => new Map((await stores.services.listAll()).map((row) => [row.port, `service "${row.name}"`])),
   });
   const moves: Moves = new Moves({

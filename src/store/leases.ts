@@ -33,6 +33,8 @@ export interface Leases {
   isElsewhere(nodeId: string | null): boolean;
   /** Where that process can be reached, as seen last; undefined: it is gone, or this one. */
   addressOf(nodeId: string | null): string | undefined;
+  /** The relay of that process for gateways, as `host:port`, as seen last; undefined: it has none, or is gone. */
+  relayOf(nodeId: string): string | undefined;
   /** From now on the others do not count on this process: it runs no pipes of theirs. */
   leave(): Promise<void>;
   /** The processes that share the database, this one included; empty when it has the database for itself. */
@@ -55,6 +57,7 @@ export function allLeases(nodeId: string, fence = 1): Leases {
     isShared: false,
     isElsewhere: () => false,
     addressOf: () => undefined,
+    relayOf: () => undefined,
     leave: async () => {},
     peers: async () => [],
     onLost: () => {},
@@ -240,6 +243,10 @@ export class SharedLeases implements Leases {
   addressOf(nodeId: string | null): string | undefined {
     if (!this.isElsewhere(nodeId)) return undefined;
     return this.#peers.find(({ id }) => id === nodeId)?.address;
+  }
+
+  relayOf(nodeId: string): string | undefined {
+    return this.#peers.find(({ id }) => id === nodeId)?.relay;
   }
 
   onLost(listener: () => void): void {

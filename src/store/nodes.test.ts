@@ -39,10 +39,10 @@ test("the next process of a data directory takes over at once, and the one befor
 test("processes on other data directories work side by side, and see each other until they release or expire", async () => {
   const one = await claim("a");
   await claim("b", "worker", false, 3);
-  await one.announce("http://one:8150");
+  await one.announce({ address: "http://one:8150", relay: "10.0.0.1:9000" });
   expect(await liveNodes(db)).toEqual([
-    { id: "a", role: "server", address: "http://one:8150", slots: Number.POSITIVE_INFINITY },
-    { id: "b", role: "worker", address: undefined, slots: 3 },
+    { id: "a", role: "server", address: "http://one:8150", relay: "10.0.0.1:9000", slots: Number.POSITIVE_INFINITY },
+    { id: "b", role: "worker", address: undefined, relay: undefined, slots: 3 },
   ]);
   await db.run("UPDATE nodes SET expires_at = 1 WHERE id = 'b'");
   await one.release();

@@ -30,7 +30,17 @@ export type LiveNode = {
   readonly role: NodeRole;
   /** Undefined: none, or not known yet. */
   readonly address: string | undefined;
+  /** Its relay as `host:port`; undefined: none, or not known yet. */
+  readonly relay: string | undefined;
   readonly slots: number;
+};
+
+/** Where a process can be reached. */
+export type NodeAddresses = {
+  /** URL of its API. */
+  readonly address: string;
+  /** Its relay for gateways, as `host:port`. */
+  readonly relay?: string | undefined;
 };
 
 export type ClaimOptions = NodeFacts & {
@@ -90,8 +100,9 @@ export class NodeLease {
   }
 
   /** Tells the others where this process can be reached. */
-  async announce(address: string): Promise<void> {
-    await this.#db.run(`UPDATE nodes SET address = ? WHERE ${mine}`, address, this.id, this.fence);
+  async announce({ address, relay }: NodeAddresses): Promise<void> {
+    const set = `UPDATE nodes SET address = ?, relay = ? WHERE ${mine}`;
+    await this.#db.run(set, address, relay ?? null, this.id, this.fence);
   }
 
   /** Nobody waits for this process any more. */
@@ -110,14 +121,23 @@ export function fenced(db: Database, node: NodeLease): Database {
   return { ...db, transaction, run: (sql, ...params) => transaction((tx) => tx.run(sql, ...params)) };
 }
 
+type NodeRow = {
+  readonly id: string;
+  readonly role: NodeRole;
+  readonly address: string | null;
+  readonly relay: string | null;
+  readonly slots: number | null;
+};
+
 /** The processes that were there lately, tools excepted, in the order of their ids. */
 export async function liveNodes(db: Database): Promise<LiveNode[]> {
-  const rows = await db.all<{ id: string; role: NodeRole; address: string | null; slots: number | null }>(
-    `SELECT id, role, address, slots FROM nodes WHERE role <> 'tool' AND expires_at > ${db.nowMs} ORDER BY id`,
+  const rows = await db.all<NodeRow>(
+    `SELECT id, role, address, relay, slots FROM nodes WHERE role <> 'tool' AND expires_at > ${db.nowMs} ORDER BY id`,
   );
-  return rows.map(({ address, slots, ...row }) => ({
+  return rows.map(({ address, relay, slots, ...row }) => ({
     ...row,
     address: address ?? undefined,
+    relay: relay ?? undefined,
     slots: slots ?? Number.POSITIVE_INFINITY,
   }));
 }
@@ -136,7 +156,8 @@ async function tryClaim(tx: Queries, nowMs: string, options: ClaimOptions): Prom
   await tx.run(
     `INSERT INTO nodes (id, role, version, slots, fence, started_at, expires_at)
      VALUES (?, ?, ?, ?, 1, ?, ${nowMs} + ${leaseMs})
-     ON CONFLICT (id) DO UPDATE SET role = excluded.role, address = NULL, version = excluded.version,
+     ON CONFLICT (id) DO UPDATE SET role = excluded.role, address = NULL, relay = NULL,
+       version = excluded.version,
        slots = excluded.slots, fence = nodes.fence + 1, started_at = excluded.started_at, expires_at = excluded.expires_at`,
     ...[id, role, version, slots ?? null, new Date().toISOString()],
   );

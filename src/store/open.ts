@@ -21,7 +21,7 @@ import { LeftoverStore } from "./leftovers.ts";
 import type { MigrationStep } from "./migrate.ts";
 import { requireNotMoved } from "./move-store.ts";
 import { adoptServices, nodeIdOf } from "./node-id.ts";
-import { fenced, NodeLease, type NodeRole, nodeAddress } from "./nodes.ts";
+import { fenced, type NodeAddresses, NodeLease, type NodeRole, nodeAddress } from "./nodes.ts";
 import { OrganizationStore } from "./organizations.ts";
 import { BatchStore } from "./pipe-batches.ts";
 import { PipeOverviews } from "./pipe-overviews.ts";
@@ -91,7 +91,7 @@ export type LeasedStores = Stores & {
   /** Call every `renewEveryMs`. Throws LEASE_LOST when another process uses the data directory: this one must stop. */
   renew(): Promise<void>;
   /** Tells the other processes where this one can be reached. */
-  announce(address: string): Promise<void>;
+  announce(addresses: NodeAddresses): Promise<void>;
   /** Where the process of another data directory can be reached; undefined: not known. */
   addressOf(nodeId: string): Promise<string | undefined>;
 };
@@ -171,7 +171,7 @@ async function leasedStores(db: Database, options: StoresOptions, isExclusive: b
         await node.renew();
         await shared?.renew();
       },
-      announce: (address) => node.announce(address),
+      announce: (addresses) => node.announce(addresses),
       addressOf: (nodeId) => nodeAddress(db, nodeId),
       close: async () => {
         // Without it, the others wait for the end of the leases.

@@ -211,7 +211,7 @@ async function serverOf(options: ApiOptions, parts: Parts): Promise<FastifyInsta
       operations: observabilityOperations,
       handlers: observabilityHandlers({
         ...{ stores, charts: chartsWithoutEngine(stores), limits: options.limits ?? limits },
-        endpoint: { protocol: "http", host: "127.0.0.1" },
+        endpoint: { protocol: "http", host: "127.0.0.1", hasPorts: true },
         webhookPolicy: anyNetwork.policy,
         pokeAlerts: () => {},
       }),
@@ -255,7 +255,7 @@ function handlersOf(options: ApiOptions, { dir, stores, disks, trail, vitals }: 
       services,
       serviceMoves: stores.serviceMoves,
       facts: stores.serviceFacts,
-      endpointOf: () => ({ protocol: "http", host: "127.0.0.1" }),
+      endpointOf: () => ({ protocol: "http", host: "127.0.0.1", hasPorts: true }),
       ports: { pick: async () => port++, require: async () => {} },
       live: (row) => ({
         lastActivityAt: options.lastActivityAt?.(),

@@ -62,12 +62,12 @@ function serviceDocument(service: ServiceObject): CurrentObject {
 /** What documents describe of a service. */
 export function serviceSpec(service: ServiceObject): CurrentObject["spec"] {
   const { minReplicaMemoryGb, maxReplicaMemoryGb, numReplicas, idleScaling, idleTimeoutMinutes } = service;
-  const { ipAccessList, diskGb, releaseChannel, endpoints, runtime, connection } = service;
+  const { ipAccessList, diskGb, releaseChannel, port, runtime, connection } = service;
   const size = { minReplicaMemoryGb, maxReplicaMemoryGb, numReplicas, idleScaling, idleTimeoutMinutes };
   return {
     ...(runtime === "external" ? { runtime, connection } : size),
     ...(runtime === "kubernetes" ? { runtime } : {}),
-    ...{ ipAccessList, diskGb, releaseChannel, port: endpoints[0]?.port },
+    ...{ ipAccessList, diskGb, releaseChannel, port },
     tags: service.tags.filter(({ key }) => !key.startsWith(labelPrefix)),
   };
 }

@@ -48,6 +48,7 @@ function portChecks({ servicePorts: { first, last, used, problems } }: System): 
       ),
     );
   }
+  if (last === 0) return [{ check: "ports", result: "ok", detail: "services have no ports of their own" }];
   const count = last - first + 1;
   const result = used < count * 0.9 ? "ok" : "warn";
   return [judged("ports", result, `${used} of ${count} in use (${first}-${last})`, "Widen --service-ports.")];

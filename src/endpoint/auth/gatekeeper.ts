@@ -4,6 +4,7 @@
  * are admitted.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { codesOf } from "../../clickhouse/error-codes.ts";
 import { ClickHouseException, clickHouseException } from "../../clickhouse/exception.ts";
 import type { LineLogger } from "../../lib/deferred-logger.ts";
@@ -13,7 +14,7 @@ import { accessCheck, plainAddress } from "./access-list.ts";
 import { authenticate, type DatabaseUser, readCredentials } from "./credentials.ts";
 import type { AccessEvent } from "./events.ts";
 import { FailedLogins } from "./failed-logins.ts";
-import { isLoggedIn, markLoggedIn } from "./logged-in.ts";
+import { markLoggedIn } from "./logged-in.ts";
 
 /** Users and access list. Plain data: it is sent between processes. */
 export type EndpointAccess = {
@@ -55,7 +56,7 @@ export type GatekeeperOptions = {
   readonly handler: AuthenticatedHandler;
   readonly logger: LineLogger;
   readonly failedLogins?: FailedLogins;
-  /** Called for the first login of a connection and for every refusal. Must be cheap. */
+  /** Called for the first login of a connection, for each one of another user than before, and for every refusal. Must be cheap. */
   readonly onEvent?: (event: AccessEvent) => void;
 };
 
@@ -66,6 +67,8 @@ export class Gatekeeper {
   readonly #logger: LineLogger;
   readonly #failedLogins: FailedLogins;
   readonly #onEvent: (event: AccessEvent) => void;
+  /** Proxies use one connection for several clients. */
+  readonly #lastUser = new WeakMap<Socket, string>();
 
   constructor(options: GatekeeperOptions) {
     this.#facts = options.facts;
@@ -120,8 +123,9 @@ export class Gatekeeper {
     const credentials = readCredentials(message, url.searchParams);
     const user = authenticate(this.#facts.users, credentials);
     if (user !== undefined) {
-      if (!isLoggedIn(message.socket)) {
-        markLoggedIn(message.socket);
+      markLoggedIn(message.socket);
+      if (this.#lastUser.get(message.socket) !== user.name) {
+        this.#lastUser.set(message.socket, user.name);
         this.#onEvent({ type: "login", user: user.name, address, detail: "" });
       }
       return user;

@@ -31,6 +31,8 @@ export type ClientConnectionsOptions = {
   readonly headBudget?: HeadBudget;
   readonly bodyProgress?: typeof bodyProgress;
   readonly maxStrangers?: number;
+  /** False: requests without a Host header are not refused before `onRequest`; default: true. */
+  readonly requireHostHeader?: boolean;
 };
 
 export class ClientConnections {
@@ -56,6 +58,7 @@ export class ClientConnections {
       headersTimeout: options.headersTimeoutMs ?? headersTimeoutMs,
       connectionsCheckingInterval: options.checkEveryMs ?? checkEveryMs,
       requestTimeout: 0,
+      requireHostHeader: options.requireHostHeader ?? true,
     });
     // An HTTP server checks connections for timeouts only after its `listening` event.
     this.#server.emit("listening");

@@ -5,7 +5,7 @@ import { AppError } from "../../lib/errors.ts";
 import type { Service, ServiceStore } from "../../store/services.ts";
 import type { Context } from "../context.ts";
 import { hostInUrl } from "../hosts.ts";
-import type { EndpointFacts } from "../views/services.ts";
+import { type EndpointFacts, ownEndpoints } from "../views/services.ts";
 
 export type ConnectionListDeps = {
   readonly services: Pick<ServiceStore, "findIn" | "listIn">;
@@ -19,7 +19,7 @@ export function connectionHandlers({
   const recordOf = (service: Service): ConnectionRecord => ({
     id: service.id,
     name: service.name,
-    host: `${endpoint.protocol}://${hostInUrl(endpoint.host)}:${service.port}`,
+    host: urlOf(service, endpoint),
     username: "default",
     createdAt: service.createdAt,
   });
@@ -49,4 +49,10 @@ export function connectionHandlers({
       throw refused("deleted");
     },
   };
+}
+
+/** Of the first endpoint. */
+function urlOf(service: Service, facts: EndpointFacts): string {
+  const [first] = ownEndpoints(service, facts);
+  return first === undefined ? "" : `${first.protocol}://${hostInUrl(first.host)}:${first.port}`;
 }

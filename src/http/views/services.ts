@@ -3,6 +3,8 @@ import { cpus, totalmem } from "node:os";
 import type { z } from "zod";
 import type { ServiceState, serviceDetails, serviceRecord } from "../../api/services.ts";
 import { packagedVersion } from "../../clickhouse/version.ts";
+import { hostNameOf } from "../../endpoint/names/host-name.ts";
+import { portOf } from "../../endpoint/service-ports.ts";
 import { serverOf } from "../../store/service-connections.ts";
 import type { LastBackup, ServiceFacts } from "../../store/service-facts.ts";
 import type { Service } from "../../store/services.ts";
@@ -20,7 +22,22 @@ export type LiveFacts = {
   readonly memoryNote: string | undefined;
 };
 
-export type EndpointFacts = { readonly protocol: "http" | "https"; readonly host: string };
+/** Where the endpoints of a service are. */
+export type EndpointFacts = {
+  /** Of its own port. */
+  readonly protocol: "http" | "https";
+  readonly host: string;
+  /** The gateway, where its host name is a name of `domain`. */
+  readonly gateway?: NamedEndpoints | undefined;
+  /** False: services have endpoints at the gateway only. */
+  readonly hasPorts: boolean;
+};
+
+export type NamedEndpoints = {
+  readonly protocol: "http" | "https";
+  readonly domain: string;
+  readonly port: number;
+};
 
 /** Exactly the contract's record, without additional members. */
 export function serviceRecordOf(service: Service, endpoint: EndpointFacts): z.input<typeof serviceRecord> {
@@ -30,10 +47,7 @@ export function serviceRecordOf(service: Service, endpoint: EndpointFacts): z.in
     // A service that never ran will run on the packaged engine. An external server reports its version.
     databaseVersion:
       service.databaseVersion === "" && service.runtime === "embedded" ? packagedVersion : service.databaseVersion,
-    endpoints: [
-      { protocol: endpoint.protocol, host: endpoint.host, port: service.port, username: "default" },
-      ...serverEndpoints(service),
-    ],
+    endpoints: [...ownEndpoints(service, endpoint), ...serverEndpoints(service)],
     minTotalMemoryGb: service.minReplicaMemoryGb * service.numReplicas,
     maxTotalMemoryGb: service.maxReplicaMemoryGb * service.numReplicas,
     minReplicaMemoryGb: service.minReplicaMemoryGb,
@@ -50,6 +64,21 @@ export function serviceRecordOf(service: Service, endpoint: EndpointFacts): z.in
     isReadonly: false,
     hasTransparentDataEncryption: false,
   };
+}
+
+/** Millrace's endpoints of the service. The first one is what clients use, and the gateway's comes first. */
+export function ownEndpoints(
+  service: Pick<Service, "id" | "port">,
+  { protocol, host, gateway, hasPorts }: EndpointFacts,
+): z.input<typeof serviceRecord>["endpoints"] {
+  const named = gateway && { ...gateway, host: hostNameOf(service.id, gateway.domain) };
+  const port = hasPorts ? portOf(service) : undefined;
+  return [
+    ...(named === undefined
+      ? []
+      : [{ protocol: named.protocol, host: named.host, port: named.port, username: "default" }]),
+    ...(port === undefined ? [] : [{ protocol, host, port, username: "default" }]),
+  ];
 }
 
 /** The server's own, which its users reach without Millrace. */
@@ -71,6 +100,7 @@ export function serviceDetailsOf(
   const idles = service.state === "running" && service.idleScaling && lastActivityAt !== undefined;
   return {
     ...serviceRecordOf(service, endpoint),
+    ...(portOf(service) === undefined ? {} : { port: service.port }),
     version: service.version,
     state: reachable ? state : "degraded",
     ...(stateMessage === undefined ? {} : { stateMessage }),

@@ -3,7 +3,7 @@ import { X509Certificate } from "node:crypto";
 import type { z } from "zod";
 import type { systemRecord } from "../../api/system.ts";
 import type { LocationState } from "../../backups/location-check.ts";
-import { parsePortRange } from "../../lib/port-range.ts";
+import { parsePorts } from "../../lib/port-range.ts";
 import type { BackupLocation } from "../../store/backups.ts";
 
 type SystemView = z.input<typeof systemRecord>;
@@ -35,7 +35,7 @@ export function servicePortsView(
   problems: ReadonlyMap<string, string>,
   organizationId: string,
 ): SystemView["servicePorts"] {
-  const { first, last } = parsePortRange(range);
+  const { first, last } = parsePorts(range) ?? { first: 0, last: 0 };
   const named = services.filter((service) => service.organizationId === organizationId && problems.has(service.id));
   return {
     first,

@@ -1,0 +1,64 @@
+/** Settings of the gateway, which has the endpoints of all services on one port and chooses by host name. */
+import { z } from "zod";
+
+const port = z.coerce.number().int().min(1).max(65_535);
+const file = z.string().min(1).optional();
+
+/** Names of 36 characters and a dot precede it. */
+const domain = z
+  .string()
+  .toLowerCase()
+  .regex(/^(?=.{1,200}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/, {
+    error: "must be a domain name, as in ch.example.com",
+  })
+  // Otherwise `1.2.3.4` would be one.
+  .refine((name) => !/(^|\.)\d+$/.test(name), { error: "must be a domain name, as in ch.example.com" });
+
+export const gatewaySettings = {
+  gatewayPort: port
+    .optional()
+    .describe(
+      "Port of the gateway, where every service has an endpoint by its host name, ID.gatewayDomain; default: services have endpoints on ports of their own only. See docs/gateway.md",
+    ),
+  gatewayDomain: domain
+    .optional()
+    .describe("Domain of the host names of services; its names must lead to the gateway: *.gatewayDomain in the DNS"),
+  gatewayPublicPort: port
+    .optional()
+    .describe(
+      "Port of the gateway as clients see it, for use behind a load balancer, shown in service endpoints; default: gatewayPort",
+    ),
+  gatewayTlsCert: file.describe(
+    "PEM certificate file of the gateway for *.gatewayDomain; together with gatewayTlsKey it enables https there; default: tlsCert",
+  ),
+  gatewayTlsKey: file.describe("PEM private key file of the gateway's certificate"),
+  relayPort: port
+    .optional()
+    .describe(
+      "Port where the gateways of the other servers of an installation pass on requests for the embedded services of this one, encrypted with a key derived from secretKey; default: a free port",
+    ),
+  relayHost: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      "Host name or address of this machine at which the other servers reach relayPort; default: host, or the first address of the machine if host stands for all of them",
+    ),
+};
+
+type Given = { readonly [Name in keyof typeof gatewaySettings]?: unknown } & { readonly servicePorts: string };
+
+/** What is wrong with the settings together; undefined: nothing. */
+export function gatewayProblem(given: Given): string | undefined {
+  if ((given.gatewayPort === undefined) !== (given.gatewayDomain === undefined)) {
+    return "gatewayPort and gatewayDomain must be set together";
+  }
+  if ((given.gatewayTlsCert === undefined) !== (given.gatewayTlsKey === undefined)) {
+    return "gatewayTlsCert and gatewayTlsKey must be set together";
+  }
+  if (given.servicePorts === "none" && given.gatewayPort === undefined) return "servicePorts none requires gatewayPort";
+  const other = ["gatewayPublicPort", "gatewayTlsCert", "relayPort", "relayHost"] as const;
+  const unused = other.find((name) => given[name] !== undefined);
+  if (given.gatewayPort === undefined && unused !== undefined) return `${unused} requires gatewayPort`;
+  return undefined;
+}

@@ -1,0 +1,137 @@
+/**
+ * Chooses the service of a request by its host name, and has the service's gatekeeper serve it. Every request is judged
+ * by its own `Host` header, because proxies use one connection for requests of several hosts.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { TLSSocket } from "node:tls";
+import { clickHouseException } from "../../clickhouse/exception.ts";
+import type { LineLogger } from "../../lib/deferred-logger.ts";
+import { answerFailure } from "../answer.ts";
+import type { AccessEvent } from "../auth/events.ts";
+import { type AuthenticatedHandler, type EndpointAccess, Gatekeeper } from "../auth/gatekeeper.ts";
+import { namedHostOf, nameWithoutPort } from "./host-name.ts";
+
+export type NamedService = EndpointAccess & {
+  /** The node whose server has the engine, if that is another one than this. */
+  readonly elsewhere: string | undefined;
+};
+
+export type NamedServicesOptions = {
+  readonly domain: string;
+  readonly logger: LineLogger;
+  /** Handles authenticated requests for the service, which may change. */
+  readonly handlerOf: (first: NamedService, current: () => NamedService) => AuthenticatedHandler;
+  /** Reads the services again: one may have been created by another server a moment ago. */
+  readonly refresh: () => Promise<void>;
+  readonly onEvent: (serviceId: string, event: AccessEvent) => void;
+};
+
+type Door = { service: NamedService; readonly gatekeeper: Gatekeeper };
+
+/** Unknown names cause at most one reading of the services in this time. */
+const refreshEveryMs = 500;
+const serviceId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+export class NamedServices {
+  readonly #options: NamedServicesOptions;
+  readonly #doors = new Map<string, Door>();
+  #isKnown = false;
+  #refreshing: Promise<void> | undefined;
+  #refreshedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: NamedServicesOptions) {
+    this.#options = options;
+  }
+
+  /** Users and access lists hold from the next request on, also on open connections. */
+  sync(services: readonly NamedService[]): void {
+    this.#isKnown = true;
+    const wanted = new Set(services.map(({ id }) => id));
+    for (const id of this.#doors.keys()) if (!wanted.has(id)) this.#doors.delete(id);
+    for (const service of services) {
+      const door = this.#doors.get(service.id);
+      if (door === undefined) this.#doors.set(service.id, this.#doorOf(service));
+      else if (JSON.stringify(service) !== JSON.stringify(door.service)) {
+        door.service = service;
+        door.gatekeeper.update(service);
+      }
+    }
+  }
+
+  /** Answers one request. Never rejects. */
+  async serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
+    let door: Door | undefined;
+    try {
+      door = await this.#find(message, response);
+    } catch (error) {
+      answerFailure(message, response, error, this.#options.logger);
+      return;
+    }
+    await door?.gatekeeper.serve(message, response);
+  }
+
+  #doorOf(first: NamedService): Door {
+    const { logger, handlerOf, onEvent } = this.#options;
+    const door: Door = {
+      service: first,
+      gatekeeper: new Gatekeeper({
+        facts: first,
+        handler: handlerOf(first, () => door.service),
+        logger,
+        onEvent: (event) => onEvent(first.id, event),
+      }),
+    };
+    return door;
+  }
+
+  /** Undefined: the request is answered. */
+  async #find(message: IncomingMessage, response: ServerResponse): Promise<Door | undefined> {
+    const { domain } = this.#options;
+    const refuse = (status: number, text: string): never => {
+      response.statusCode = status;
+      throw clickHouseException("BAD_ARGUMENTS", `${text} The host name of a service is ID.${domain}.`);
+    };
+    const { host } = message.headers;
+    const named = hostsOf(message) > 1 ? undefined : namedHostOf(host, domain);
+    if (named === undefined) return refuse(400, "The request has several Host headers.");
+    if (named.kind === "missing") return refuse(400, "The request has no Host header.");
+    if (named.kind === "address") return refuse(400, "The Host header of the request is an address.");
+    if (isForAnotherName(message, host ?? "")) {
+      return refuse(421, "The Host header differs from the server name (SNI) of the connection.");
+    }
+    // What a load balancer asks to learn whether this server works.
+    if (named.kind === "gateway" && message.url === "/ping") {
+      response.writeHead(200, { "Content-Type": "text/html; charset=UTF-8", "Content-Length": "4" }).end("Ok.\n");
+      return undefined;
+    }
+    const door = named.kind === "service" ? await this.#service(named.id) : undefined;
+    return door ?? refuse(404, "No service has the host name of this request.");
+  }
+
+  async #service(id: string): Promise<Door | undefined> {
+    const known = this.#doors.get(id);
+    if (known !== undefined || !serviceId.test(id)) return known;
+    await this.#refresh();
+    if (!this.#isKnown) throw clickHouseException("NETWORK_ERROR", "The gateway is being started: repeat the request.");
+    return this.#doors.get(id);
+  }
+
+  async #refresh(): Promise<void> {
+    const now = performance.now();
+    if (now - this.#refreshedAt >= refreshEveryMs) {
+      this.#refreshedAt = now;
+      this.#refreshing = this.#options.refresh();
+    }
+    await this.#refreshing;
+  }
+}
+
+function isForAnotherName({ socket }: IncomingMessage, host: string): boolean {
+  // False without a server name, or where TLS ends elsewhere.
+  const name = socket instanceof TLSSocket ? (socket as { servername?: unknown }).servername : undefined;
+  return typeof name === "string" && nameWithoutPort(name) !== nameWithoutPort(host);
+}
+
+function hostsOf({ rawHeaders }: IncomingMessage): number {
+  return rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === "host").length;
+}

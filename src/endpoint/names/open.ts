@@ -1,0 +1,90 @@
+/** Opens the gateway: its listener, the services by host name, and the relay between servers. */
+import type { Logger } from "../../lib/logger.ts";
+import type { AccessEvent } from "../auth/events.ts";
+import type { GatewayBackend } from "../backend.ts";
+import { forwardToHost } from "../proxy/forward-to-host.ts";
+import { UpstreamPool, Upstreams } from "../proxy/upstream.ts";
+import { relayConnector } from "../relay/channel.ts";
+import { forwardToServer } from "../relay/forward-to-server.ts";
+import { RelayListener } from "../relay/listener.ts";
+import { NameGateway } from "./name-gateway.ts";
+import { type NamedService, NamedServices } from "./named-services.ts";
+import { reachableHost } from "./reachable-host.ts";
+
+export type NamesOptions = {
+  readonly port: number;
+  readonly domain: string;
+  readonly tls?: { readonly key: Buffer; readonly cert: Buffer } | undefined;
+  /** Present where several servers share the metadata. */
+  readonly relay?: RelayOptions | undefined;
+};
+
+export type RelayOptions = {
+  /** Of connections between servers. */
+  readonly key: Buffer;
+  /** Default: a free port. */
+  readonly port?: number | undefined;
+  /** The name of this machine for the other servers; default: the address that the relay listens on. */
+  readonly host?: string | undefined;
+  /** The relay of another server, as `host:port`. */
+  readonly addressOf: (nodeId: string) => string | undefined;
+};
+
+export type NamesContext = {
+  readonly host: string;
+  readonly backend: GatewayBackend;
+  readonly logger: Logger;
+  readonly onEvent: (serviceId: string, event: AccessEvent) => void;
+  /** Reads the services again. */
+  readonly refresh: () => Promise<void>;
+};
+
+export type Names = {
+  /** Resolves with the address of the relay for the other servers, if there is one. Rejects when a port is taken. */
+  listen(): Promise<{ readonly relay: string | undefined }>;
+  sync(services: readonly NamedService[]): void;
+  close(): Promise<void>;
+};
+
+export function openNames({ port, domain, tls, relay }: NamesOptions, context: NamesContext): Names {
+  const { host, backend, logger, onEvent, refresh } = context;
+  const upstreams = new Upstreams();
+  const toHost = (serviceId: string) => forwardToHost({ serviceId, backend, upstreams, handsOff: false });
+  const relays = relay && new UpstreamPool((address: string) => relayConnector(address, relay.key));
+  const toServer = ({ id }: NamedService, service: () => NamedService) =>
+    relays &&
+    forwardToServer({
+      serviceId: id,
+      address: () => relay?.addressOf(service().elsewhere ?? ""),
+      upstreams: relays,
+    });
+  const services = new NamedServices({
+    domain,
+    logger,
+    refresh,
+    onEvent,
+    handlerOf: (first, service) => {
+      const [here, there] = [toHost(first.id), toServer(first, service)];
+      // The engine refuses by itself what belongs to a server that cannot be asked.
+      return (...request) => (service().elsewhere === undefined ? here : (there ?? here))(...request);
+    },
+  });
+  const gateway = new NameGateway({
+    tls,
+    onRequest: (message, response) => void services.serve(message, response),
+  });
+  const listener = relay && new RelayListener({ key: relay.key, logger, handlerOf: toHost });
+  return {
+    listen: async () => {
+      const relayPort = await listener?.listen(host, relay?.port ?? 0);
+      await gateway.listen(host, port);
+      return { relay: relayPort === undefined ? undefined : reachableHost(relay?.host ?? host, relayPort) };
+    },
+    sync: (wanted) => services.sync(wanted),
+    close: async () => {
+      await Promise.all([gateway.close(), listener?.close()]);
+      upstreams.close();
+      relays?.close();
+    },
+  };
+}

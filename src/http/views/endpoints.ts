@@ -1,0 +1,34 @@
+/** Where the endpoints of services are, according to the settings. */
+import type { Config } from "../../config.ts";
+import type { EndpointFacts, NamedEndpoints } from "./services.ts";
+
+/** How clients reach this machine, perhaps through a proxy. `hasTls`: the API and the ports of services have TLS. */
+export function publicEndpoint(config: Config, hasTls: boolean): EndpointFacts {
+  const url = config.publicUrl === undefined ? undefined : new URL(config.publicUrl);
+  const own = hasTls ? "https" : "http";
+  return {
+    protocol: url === undefined ? own : schemeOf(url),
+    host: config.publicHost ?? url?.hostname.replace(/^\[|\]$/g, "") ?? config.host,
+    gateway: gatewayOf(config, hasTls),
+    hasPorts: config.servicePorts !== "none",
+  };
+}
+
+/** The port of an embedded service is at the host of its server. No address: not known to be another one than this. */
+export function atNode(endpoint: EndpointFacts, address: string | undefined): EndpointFacts {
+  if (address === undefined) return endpoint;
+  const url = new URL(address);
+  return { ...endpoint, protocol: schemeOf(url), host: url.hostname.replace(/^\[|\]$/g, "") };
+}
+
+/** Without a certificate of its own, TLS may end at a proxy, as `publicUrl` says. */
+function gatewayOf(config: Config, hasTls: boolean): NamedEndpoints | undefined {
+  const { gatewayPort, gatewayDomain: domain, gatewayPublicPort, gatewayTlsCert, publicUrl } = config;
+  if (gatewayPort === undefined || domain === undefined) return undefined;
+  const hasOwnTls = hasTls || gatewayTlsCert !== undefined || publicUrl?.startsWith("https:") === true;
+  return { protocol: hasOwnTls ? "https" : "http", domain, port: gatewayPublicPort ?? gatewayPort };
+}
+
+function schemeOf({ protocol }: URL): "http" | "https" {
+  return protocol === "https:" ? "https" : "http";
+}

@@ -1,0 +1,23 @@
+/** What the settings say about the gateway. */
+import { readFileSync } from "node:fs";
+import type { Config } from "../config.ts";
+import type { NamesOptions } from "../endpoint/names/open.ts";
+import { relayKeyOf } from "../endpoint/relay/channel.ts";
+import type { LeasedStores } from "../store/open.ts";
+
+/** Undefined: there is no gateway. `tls` is the certificate of the API. Throws when a file cannot be read. */
+export function gatewayOptions(
+  config: Config,
+  { leases, secretKey }: Pick<LeasedStores, "leases" | "secretKey">,
+  tls: NamesOptions["tls"],
+): NamesOptions | undefined {
+  const { gatewayPort: port, gatewayDomain: domain, gatewayTlsCert, gatewayTlsKey } = config;
+  if (port === undefined || domain === undefined) return undefined;
+  const own =
+    gatewayTlsCert === undefined
+      ? tls
+      : { cert: readFileSync(gatewayTlsCert), key: readFileSync(gatewayTlsKey as string) };
+  const addressOf = (nodeId: string) => leases.relayOf(nodeId);
+  const relay = { key: relayKeyOf(secretKey), port: config.relayPort, host: config.relayHost, addressOf };
+  return { port, domain, tls: own, relay: leases.isShared ? relay : undefined };
+}
