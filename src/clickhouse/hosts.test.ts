@@ -94,6 +94,21 @@ test("working hosts take turns by number, and those that failed follow, the earl
   expect(order()).toBe("abc");
 });
 
+test("a key leads to the same working host whatever the order of the hosts is, and keys share the hosts out", () => {
+  const [health, elsewhere] = [new HostHealth(() => 0), new HostHealth(() => 0)];
+  const hosts = ["a", "b", "c"].map((name) => ({ host: name, port: 1 }));
+  const keys = Array.from({ length: 60 }, (_, at) => `user/session ${at}`);
+  const firsts = (of: HostHealth, known = hosts) => keys.map((key) => of.orderFor(known, key)[0]?.host);
+  const before = firsts(health);
+  expect(firsts(elsewhere, hosts.toReversed())).toEqual(before);
+  expect(new Set(before)).toEqual(new Set(["a", "b", "c"]));
+  // Only the sessions of a host that fails go to others.
+  health.failed({ host: "b", port: 1 });
+  const after = firsts(health);
+  expect(after.map((host, at) => before[at] === "b" || host === before[at])).not.toContain(false);
+  expect(after).not.toContain("b");
+});
+
 test("a connection that is not made is given up", async () => {
   const outgoing = request({ host: "never.invalid", agent: false, lookup: () => {} });
   const failed = once(outgoing, "error");

@@ -2,6 +2,7 @@
  * The hosts of one server or cluster: which one is asked first, and after which failure another one is asked. To repeat
  * a statement there is harmless: inserts carry tokens, and the other hosts know them too.
  */
+import { createHash } from "node:crypto";
 import type { ClientRequest } from "node:http";
 import { codesOf } from "./error-codes.ts";
 
@@ -47,6 +48,16 @@ export class HostHealth {
     return [...healthy.slice(start), ...healthy.slice(0, start), ...resting];
   }
 
+  /**
+   * The same, but the first one depends on `key` alone as long as the same hosts work: whoever uses the same key asks
+   * the same host, in every process and whatever the order of `hosts` is.
+   */
+  orderFor<H extends Host>(hosts: readonly H[], key: string): H[] {
+    const rank = new Map(hosts.map((host) => [host, digestOf(`${key}\0${keyOf(host)}`)]));
+    const ranked = [...hosts].sort((one, other) => ((rank.get(one) ?? "") < (rank.get(other) ?? "") ? -1 : 1));
+    return this.order(ranked);
+  }
+
   failed(host: Host): void {
     this.#failedAt.set(keyOf(host), this.#now());
   }
@@ -62,6 +73,10 @@ export class HostHealth {
 }
 
 export const hostHealth = new HostHealth();
+
+function digestOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
 
 function keyOf({ host, port }: Host): string {
   return `${host}\0${port}`;

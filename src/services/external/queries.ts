@@ -22,17 +22,23 @@ const hopHeaders = new Set(["connection", "keep-alive", "transfer-encoding", "tr
 /** Parameters that would choose another user of the server. */
 const credentialNames = new Set(["user", "password"]);
 
+type Sending = {
+  readonly message: IncomingMessage;
+  readonly parameters: URLSearchParams;
+  readonly host: Host;
+  readonly principal: DatabasePrincipal;
+  readonly signal: AbortSignal;
+};
+
 export class ExternalQueries implements QueryServer {
   readonly #address: ExternalAddress;
   readonly #hosts: readonly Host[];
   readonly #agent: ReturnType<ExternalAddress["openAgent"]>;
-  readonly #client: ClickHouseClient;
 
   constructor(address: ExternalAddress) {
     this.#address = address;
     this.#hosts = [{ host: address.host, port: address.port }, ...(address.others ?? [])];
     this.#agent = address.openAgent();
-    this.#client = new ClickHouseClient(address);
   }
 
   /** Rejects with an exception to send, and only before any part of the response is sent. */
@@ -52,10 +58,11 @@ export class ExternalQueries implements QueryServer {
       throw clickHouseException("READONLY", "A read-only user of this service cannot send forms.");
     }
     const parameters = this.#parametersOf(message, principal);
+    const host = this.#hostFor(parameters);
     response.once("close", () => {
-      if (!response.writableFinished) void this.#cancel(parameters.get("query_id") ?? "");
+      if (!response.writableFinished) void this.#cancel(host, parameters.get("query_id") ?? "");
     });
-    const answer = await this.#send(message, parameters, principal, signal);
+    const answer = await this.#send({ message, parameters, host, principal, signal });
     response.writeHead(answer.statusCode ?? 502, headersOf(answer.headers));
     // A response that breaks off ends in a broken connection.
     await pipeline(answer, response).catch(() => response.destroy());
@@ -63,11 +70,24 @@ export class ExternalQueries implements QueryServer {
 
   close(): void {
     this.#agent.destroy();
-    this.#client.close();
   }
 
-  async #cancel(queryId: string): Promise<void> {
-    await killQuery(this.#client, this.#address.user ?? "", queryId);
+  async #cancel(host: Host, queryId: string): Promise<void> {
+    const { others: _, ...address } = this.#address;
+    const client = new ClickHouseClient({ ...address, ...host });
+    await killQuery(client, address.user ?? "", queryId);
+    client.close();
+  }
+
+  /**
+   * A host that works, as far as is known: a body that has begun to flow cannot be sent to another one. A session and
+   * its temporary tables are on one host, which every server of the installation finds by the session's name.
+   */
+  #hostFor(parameters: URLSearchParams): Host {
+    const session = parameters.get("session_id") ?? "";
+    const [first = this.#address] =
+      session === "" ? hostHealth.order(this.#hosts) : hostHealth.orderFor(this.#hosts, session);
+    return { host: first.host, port: first.port };
   }
 
   #parametersOf(message: IncomingMessage, principal: DatabasePrincipal): URLSearchParams {
@@ -88,10 +108,8 @@ export class ExternalQueries implements QueryServer {
     return parameters;
   }
 
-  /** To a host that works, as far as is known: a body that has begun to flow cannot be sent to another one. */
-  #send(message: IncomingMessage, parameters: URLSearchParams, principal: DatabasePrincipal, signal: AbortSignal) {
+  #send({ message, parameters, host: chosen, principal, signal }: Sending): Promise<IncomingMessage> {
     const { user, password, tls } = this.#address;
-    const [chosen = this.#address] = hostHealth.order(this.#hosts);
     const { host, port } = chosen;
     const headers = {
       "x-forwarded-for": principal.address,
