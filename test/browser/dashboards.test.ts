@@ -45,7 +45,10 @@ describe.skipIf(chromiumMissing !== undefined)("dashboards", () => {
   const asleep = "409: POST /api/v2/charts/query";
   // So are the values of a field.
   const isExpected = (problem: string) => problem === asleep || /^409: GET .*\/fieldValues$/.test(problem);
-  afterEach(() => expect(console_.problems().filter((problem) => !isExpected(problem))).toEqual([]));
+  afterEach(async () => {
+    await console_.closePages();
+    expect(console_.problems().filter((problem) => !isExpected(problem))).toEqual([]);
+  });
 
   const state = async () => (await console_.served.api.getService({ params: service.params })).state;
 

@@ -31,7 +31,10 @@ describe.skipIf(chromiumMissing !== undefined)("Explore", () => {
   });
   afterAll(async () => await console_?.[Symbol.asyncDispose]());
   const eventually = (value: () => unknown) => expect.poll(value, { timeout: 20_000 });
-  afterEach(() => expect(console_.problems()).toEqual([]));
+  afterEach(async () => {
+    await console_.closePages();
+    expect(console_.problems()).toEqual([]);
+  });
 
   const figure = (page: Page) => page.getByRole("figure").first();
   const filter = (page: Page) => page.getByRole("textbox", { name: "Filter of series 1" });

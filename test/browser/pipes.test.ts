@@ -28,7 +28,10 @@ describe.skipIf(chromiumMissing !== undefined)("pipes in the console", () => {
     await console_?.[Symbol.asyncDispose]();
     await store?.[Symbol.asyncDispose]();
   });
-  afterEach(() => expect(console_.problems()).toEqual([]));
+  afterEach(async () => {
+    await console_.closePages();
+    expect(console_.problems()).toEqual([]);
+  });
 
   test("a wrong bucket is told at its field, and a pipe is made with the keyboard alone", async () => {
     const { page, problems } = await console_.open("/pipes");

@@ -16,7 +16,10 @@ describe.skipIf(chromiumMissing !== undefined)("sessions of the console", () => 
     opened = await openConsole();
   });
   afterAll(async () => await opened?.[Symbol.asyncDispose]());
-  afterEach(() => expect(opened.problems()).toEqual([]));
+  afterEach(async () => {
+    await opened.closePages();
+    expect(opened.problems()).toEqual([]);
+  });
 
   test("a link signs in once, shows the page of its address, and leaves no token in the address", async () => {
     const { page } = await opened.blank();

@@ -29,7 +29,10 @@ describe.skipIf(chromiumMissing !== undefined)("the SQL screen", () => {
     await console_?.[Symbol.asyncDispose]();
     await console_?.served[Symbol.asyncDispose]();
   });
-  afterEach(() => expect(console_.problems()).toEqual([]));
+  afterEach(async () => {
+    await console_.closePages();
+    expect(console_.problems()).toEqual([]);
+  });
 
   const open = async () => {
     const watched = await console_.open(`/sql?service=${service.id}`);
