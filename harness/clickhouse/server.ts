@@ -129,10 +129,6 @@ export class TestServer implements AsyncDisposable {
     this.#child?.kill("SIGSTOP");
   }
 
-  thaw(): void {
-    this.#child?.kill("SIGCONT");
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     await this.kill();
     this.client.close();
