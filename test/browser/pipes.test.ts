@@ -8,7 +8,8 @@ import {
   openConsole,
 } from "../../harness/browser.ts";
 import { startTestStore, type TestStore } from "../../harness/objects/object-store.ts";
-import { runningService } from "../../harness/serve.ts";
+import { untilState } from "../../harness/pipes.ts";
+import { type BenchService, runningService } from "../../harness/serve.ts";
 
 if (chromiumMissing !== undefined) console.log(`skipped: ${chromiumMissing}`);
 
@@ -17,11 +18,11 @@ const hostile = `<img src=x onerror="document.title='stolen'">`;
 describe.skipIf(chromiumMissing !== undefined)("pipes in the console", () => {
   let console_: ConsoleBrowser;
   let store: TestStore;
-  let serviceId: string;
+  let service: BenchService;
 
   beforeAll(async () => {
     [console_, store] = await Promise.all([openConsole(), startTestStore("flights")]);
-    serviceId = (await runningService(console_.served, { name: "analytics" })).id;
+    service = await runningService(console_.served, { name: "analytics" });
     await store.put("in/1.json", `{"id":1,"city":"Oslo"}\n{"id":2,"city":"Rome"}\n`);
   });
   afterAll(async () => {
@@ -66,7 +67,7 @@ describe.skipIf(chromiumMissing !== undefined)("pipes in the console", () => {
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: "cities" }).waitFor();
     await page.getByText("Running").first().waitFor();
-    expect(page.url()).toContain(`/console/pipes/${serviceId}/`);
+    expect(page.url()).toContain(`/console/pipes/${service.id}/`);
     expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
   });
 
@@ -88,6 +89,12 @@ describe.skipIf(chromiumMissing !== undefined)("pipes in the console", () => {
 
   test("refused rows are grouped, stay text, and are counted once after a replay", async () => {
     await store.put("in/2.json", `{"id":"${hostile.replaceAll('"', '\\"')}","city":"Bern"}\n`);
+    // A pipe that has begun lists its bucket again at once.
+    const [pipe] = await console_.served.api.listPipes({ params: service.params });
+    const params = { ...service.params, pipeId: pipe?.id as string };
+    await console_.served.api.updatePipeState({ params, body: { command: "stop" } });
+    await untilState(console_.served, service, params.pipeId, "Stopped");
+    await console_.served.api.updatePipeState({ params, body: { command: "start" } });
     const { page } = await console_.open("/pipes");
     await page.getByRole("link", { name: "cities" }).click();
     await page.getByRole("link", { name: "Refused rows" }).click();
