@@ -36,7 +36,7 @@ export async function programFor(word: string | undefined, shell: Shell): Promis
     .option("--url <url>", "URL of the server")
     .option("--key-file <file>", "File with `id:secret`, or a credentials.json")
     .option("--context <name>", "Context to use")
-    .option("-o, --output <format>", "table, wide, json, yaml, ndjson, name or id")
+    .option("-o, --output <format>", "table, wide, json, yaml, ndjson, csv, name or id")
     .option("--json", "Same as -o json")
     .option("--no-color", "No colour")
     .option("--debug", "Says which credentials are used")

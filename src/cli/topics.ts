@@ -18,6 +18,7 @@ export const topics: Readonly<Record<string, string>> = {
   json    exactly the result of the API
   yaml    the same as YAML
   ndjson  one JSON object per line, for lists
+  csv     a line per object with a header, for lists; members that are objects are JSON
   name    names, one per line
   id      ids, one per line
 

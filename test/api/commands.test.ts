@@ -90,6 +90,14 @@ describe("output", () => {
     expect((await run("pipe list -o id")).stdout).toBe(`${pipeIds.join("\n")}\n`);
   });
 
+  test("csv has a header, a line per object, and quotes what needs it", async () => {
+    const [header, first, ...others] = (await run("service list -o csv")).stdout.trim().split("\n");
+    expect(header).toMatch(/^id,name,/);
+    expect(first).toContain(",analytics,");
+    expect(first).toContain('""source""');
+    expect(others).toEqual([]);
+  });
+
   test("an unknown format is a usage error", async () => {
     expect(await run("pipe list -o xml")).toMatchObject({ code: 2, stdout: "" });
   });

@@ -23,7 +23,6 @@ type ChartFlags = {
   readonly until: string;
   readonly step?: string;
   readonly limit?: string;
-  readonly csv?: boolean;
 };
 
 /** Adds the flags of `chart`. */
@@ -39,13 +38,12 @@ export function addChart(command: Command, shell: Shell): void {
     .option("--until <time>", "End: now, 1h, or an ISO time", "now")
     .option("--step <size>", `Size of a bucket: ${granularities.join(", ")}; default: by the range`)
     .option("--limit <n>", "Most groups: those with the greatest values", "10")
-    .option("--csv", "Rows as CSV")
     .action(async (flags: ChartFlags) => {
       const { id: sourceId } = await findSource(shell, flags.source);
       const answer = await (await shell.client()).call("queryChartSeries", {
         body: requestOf(sourceId, flags) as never,
       });
-      if (flags.csv === true) return await shell.write(csvOf(answer.data));
+      if (shell.format === "csv") return await shell.printOne(answer.data.map(flatRow), []);
       if (!isForPeople(shell.format)) return await shell.printOne(shell.format === "ndjson" ? answer.data : answer, []);
       const { chartLines } = await import("../chart.ts");
       const width = shell.io.stdout.isTTY === true ? (shell.io.stdout.columns ?? 80) : 80;
@@ -89,14 +87,7 @@ function stepOf(step: string | undefined): string | undefined {
 
 type ChartRow = Readonly<Record<string, unknown>> & { readonly ts_bucket: number; readonly group: readonly unknown[] };
 
-function csvOf(rows: readonly ChartRow[]): string {
-  const cell = (value: unknown) => {
-    const text = value === null || value === undefined ? "" : String(value);
-    return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  };
-  const lines = rows.map((row) =>
-    [new Date(row.ts_bucket).toISOString(), ...row.group, row["series_0.data"]].map(cell).join(","),
-  );
-  const groups = (rows[0]?.group ?? []).map((_, i) => `group_${i}`);
-  return `${[["time", ...groups, "value"].join(","), ...lines].join("\n")}\n`;
+function flatRow({ ts_bucket, group, "series_0.data": value }: ChartRow): object {
+  const groups = group.map((one, i) => [`group_${i}`, one]);
+  return { time: new Date(ts_bucket).toISOString(), ...Object.fromEntries(groups), value };
 }

@@ -100,6 +100,8 @@ function formatOf(shell: Shell, forPeople: boolean): string {
       return "JSON";
     case "ndjson":
       return "JSONEachRow";
+    case "csv":
+      return "CSVWithNames";
     case "wide":
       return "Vertical";
     case "table":

@@ -1,7 +1,7 @@
 /** The output formats that `-o` selects. */
 import { usageError } from "../errors.ts";
 
-export const outputFormats = ["table", "wide", "json", "yaml", "ndjson", "name", "id"] as const;
+export const outputFormats = ["table", "wide", "json", "yaml", "ndjson", "csv", "name", "id"] as const;
 export type OutputFormat = (typeof outputFormats)[number];
 
 /** Throws a usage error for an unknown format. */
@@ -22,6 +22,10 @@ export async function machineText(value: unknown, format: OutputFormat): Promise
   if (format === "yaml") {
     const { stringify } = await import("yaml");
     return stringify(value ?? null, { lineWidth: 0 });
+  }
+  if (format === "csv") {
+    const { csvText } = await import("./csv.ts");
+    return csvText((Array.isArray(value) ? value : [value ?? {}]) as readonly Readonly<Record<string, unknown>>[]);
   }
   const items = Array.isArray(value) ? value : value === undefined ? [] : [value];
   return items.map((item) => `${format === "ndjson" ? JSON.stringify(item) : memberOf(item, format)}\n`).join("");
