@@ -177,26 +177,27 @@ describe.skipIf(chromiumMissing !== undefined)("backups in the console", () => {
     expect(await opened.served.api.listRestores({ params: service.params })).toHaveLength(2);
   });
 
-  test("200 changes between lists and details leave neither memory nor charts behind", async () => {
+  test("200 changes between lists and details leave neither memory nor elements nor charts behind", async () => {
     const { backupId } = await backupParams();
     await go("/services");
     const visit = async (times: number) => {
       for (let visits = 0; visits < times; visits += 4) {
         await page.getByRole("link", { name: "orders", exact: true }).click();
         await page.getByRole("heading", { level: 1, name: "orders" }).waitFor();
-        await page.locator("canvas").first().waitFor();
+        await page.getByRole("figure", { name: "Queries", exact: true }).locator("canvas").waitFor();
         await page.getByRole("link", { name: "Backups", exact: true }).first().click();
         await page.getByRole("link", { name: "orders", exact: true }).click();
         await page.locator(`a[href$="${backupId}"]`).first().waitFor();
         await page.getByRole("link", { name: "Services", exact: true }).first().click();
         await page.getByRole("heading", { level: 1, name: "Services" }).waitFor();
       }
+      return await leftOn(page);
     };
-    await visit(20);
-    const before = await heapOf(page);
-    await visit(200);
-    const after = await heapOf(page);
+    const before = await visit(20);
+    const after = await visit(200);
     expect(after.usedBytes).toBeLessThan(before.usedBytes * 1.2);
+    // Each leak of an element would be there fifty times.
+    expect(after.elements).toBeLessThan(before.elements + 50);
     expect(after.detachedCanvases).toBeLessThanOrEqual(before.detachedCanvases);
   }, 240_000);
 
@@ -216,7 +217,7 @@ function filesBelow(folder: string): string[] {
 }
 
 /** After a garbage collection. */
-async function heapOf(page: Page): Promise<{ usedBytes: number; detachedCanvases: number }> {
+async function leftOn(page: Page): Promise<{ usedBytes: number; elements: number; detachedCanvases: number }> {
   const session = await page.context().newCDPSession(page);
   const { result: prototype } = await session.send("Runtime.evaluate", { expression: "HTMLCanvasElement.prototype" });
   const prototypeObjectId = prototype.objectId as string;
@@ -229,6 +230,7 @@ async function heapOf(page: Page): Promise<{ usedBytes: number; detachedCanvases
   await session.send("Runtime.releaseObject", { objectId: objects.objectId as string });
   await session.send("HeapProfiler.collectGarbage");
   const { usedSize } = await session.send("Runtime.getHeapUsage");
+  const { nodes } = await session.send("Memory.getDOMCounters");
   await session.detach();
-  return { usedBytes: usedSize, detachedCanvases: result.value as number };
+  return { usedBytes: usedSize, elements: nodes, detachedCanvases: result.value as number };
 }
