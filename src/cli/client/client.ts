@@ -47,6 +47,11 @@ export class CliClient {
 
   /** The response of an operation, whose body is not read yet. Throws as `call` does. */
   async open(name: OperationName, input: RawInput, signal = this.#signal): Promise<IncomingMessage> {
+    return await this.raw({ ...(await this.request(name, input)), signal });
+  }
+
+  /** What `open` sends. */
+  async request(name: OperationName, input: RawInput): Promise<{ method: string; path: string; body: unknown }> {
     const route: Route = routes[name];
     const params = { ...input.params } as Record<string, unknown>;
     if (route.path.includes("{organizationId}")) params.organizationId ??= await this.organizationId();
@@ -57,7 +62,7 @@ export class CliClient {
       if (value !== undefined) query.set(key, String(value));
     }
     const suffix = query.size === 0 ? "" : `?${query}`;
-    return await this.raw({ method: route.method, path: `${path}${suffix}`, body: input.body, signal });
+    return { method: route.method, path: `${path}${suffix}`, body: input.body };
   }
 
   /** Any request with the credentials of the path's API. Throws a CliError for any other status than 2xx. */

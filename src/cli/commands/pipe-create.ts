@@ -25,7 +25,7 @@ export function addPipeCreate(command: Command, shell: Shell): void {
     .description("Creates and starts a pipe: `create KIND NAME` with flags, or `create NAME -f FILE`");
   addFileFlags(create);
   create.option("--start-paused", "The pipe reads nothing before `pipe start`");
-  create.option("--dry-run", "Only shows the body that would be sent, with secrets masked");
+  create.option("--dry-run", "Only shows the request that would be sent, with secrets masked");
   addWaitFlags(create, "first rows are loaded").action(
     async (name: string | undefined, flags: BodyFlags & WaitFlags) => {
       if (flags.file === undefined) throw usageError("name a kind (objects, kafka, kinesis, postgres), or use -f FILE");
@@ -77,11 +77,12 @@ async function createFrom(
     ...(name === undefined ? {} : { name }),
     ...paused,
   });
+  const params = { serviceId: service.id };
   if (flags.dryRun === true) {
     const { masked } = await import("../secrets.ts");
-    return await shell.write(await machineText(masked(body), shell.format === "json" ? "json" : "yaml"));
+    const request = masked(await client.request("createPipe", { params, body }));
+    return await shell.write(await machineText(request, shell.format === "json" ? "json" : "yaml"));
   }
-  const params = { serviceId: service.id };
   const pipe = await client.call("createPipe", { params, body: body as never });
   shell.say(`created ${pipe.name} (${pipe.id}) in ${service.name}`);
   for (const { path, message } of pipe.warnings ?? []) shell.say(`warning: ${path}: ${message}`);

@@ -95,6 +95,9 @@ describe("a service and a pipe", () => {
     const dry = await run(create("dry", "in/*.json", "--dry-run"));
     expect(dry).toMatchObject({ code: 0 });
     expect(dry.stdout).toContain('secretKey: "***"');
+    expect(dry.stdout).toMatch(
+      /^method: POST\npath: \/v1\/organizations\/[^/]+\/services\/[^/]+\/pipes\nbody:\n {2}\w/,
+    );
     const set = await run(create("dry", "in/*.json", "--set", "accessKey.secretKey=abc"));
     expect(set).toMatchObject({ code: 2, stdout: "" });
     expect(set.stderr).toContain("other users see the flags of a command");
