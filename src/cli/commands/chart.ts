@@ -12,8 +12,10 @@ const aggregates = [
 ];
 const granularities = ["30s", "1m", "5m", "10m", "15m", "30m", "1h", "2h", "6h", "12h", "1d", "2d", "7d", "30d"];
 
-type ChartFlags = {
-  readonly source: string;
+type ChartFlags = Series & { readonly source: string };
+
+/** A series of a source: the flags of `chart`. */
+export type Series = {
   readonly agg: string;
   readonly field?: string;
   readonly where?: string;
@@ -41,7 +43,7 @@ export function addChart(command: Command, shell: Shell): void {
     .action(async (flags: ChartFlags) => {
       const { id: sourceId } = await findSource(shell, flags.source);
       const answer = await (await shell.client()).call("queryChartSeries", {
-        body: requestOf(sourceId, flags) as never,
+        body: seriesBody(sourceId, flags) as never,
       });
       if (shell.format === "csv") return await shell.printOne(answer.data.map(flatRow), []);
       if (!isForPeople(shell.format)) return await shell.printOne(shell.format === "ndjson" ? answer.data : answer, []);
@@ -54,7 +56,8 @@ export function addChart(command: Command, shell: Shell): void {
     });
 }
 
-function requestOf(sourceId: string, flags: ChartFlags): object {
+/** The body of queryChartSeries. Throws a usage error that names the flag. */
+export function seriesBody(sourceId: string, flags: Series): object {
   const percentile = /^p(\d{1,2}(?:\.\d+)?)$/.exec(flags.agg)?.[1];
   const aggFn = percentile === undefined ? choiceFlag("--agg", flags.agg, aggregates) : "quantile";
   if (aggFn !== "count" && flags.field === undefined) throw usageError(`--agg ${flags.agg} needs --field`);

@@ -6,7 +6,7 @@ import type { Shell } from "../shell.ts";
 /** Adds the flags of `mcp`. */
 export function addMcp(command: Command, shell: Shell): void {
   command
-    .option("--write", "Also offers tools that start, stop, replay and back up; none deletes or restores")
+    .option("--write", "Also offers tools that start, stop, replay, back up and create pipes; none deletes or restores")
     .option("--service <service>", "Service of calls that name none; it limits nothing, the role of the key does")
     .addHelpText(
       "after",

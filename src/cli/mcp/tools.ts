@@ -1,8 +1,12 @@
 /** The tools of `millrace mcp`: what each is for, what it takes, and which operations it calls. */
 import type { CliClient } from "../client/client.ts";
 import { bodyText } from "../client/http.ts";
-import { findPipe, listSummaries, resolveService, resolveServiceOrOnly } from "../client/resolve.ts";
+import { findPipe, listSummaries, pick, resolveService, resolveServiceOrOnly } from "../client/resolve.ts";
+import { seriesBody } from "../commands/chart.ts";
 import { readStatus } from "../commands/status.ts";
+import { usageError } from "../errors.ts";
+import { present } from "../flags.ts";
+import { masked } from "../secrets.ts";
 
 type Arguments = Readonly<Record<string, unknown>>;
 
@@ -27,6 +31,18 @@ async function pipeParams(client: CliClient, given: Arguments) {
 
 async function serviceParams(client: CliClient, given: Arguments) {
   return { serviceId: (await resolveServiceOrOnly(client, text(given.service))).id };
+}
+
+/** Its parse error would quote the text, which may contain secrets. */
+function objectOf(name: string, value: unknown): Readonly<Record<string, unknown>> {
+  try {
+    const object: unknown = typeof value === "string" ? JSON.parse(value) : value;
+    if (typeof object === "object" && object !== null && !Array.isArray(object))
+      return object as Record<string, unknown>;
+  } catch {
+    throw usageError(`${name}: is not JSON`);
+  }
+  throw usageError(`${name}: must be a JSON object`);
 }
 
 /** Longest result of `query`, in rows. */
@@ -115,6 +131,32 @@ const readTools: readonly Tool[] = [
     },
   },
   {
+    name: "chart",
+    description:
+      "A series of a source of charts over time, the last hour unless `since` is given; does not wake the service",
+    takes: {
+      source: "Name or id of the source",
+      "agg?": "count (default), count_distinct, sum, avg, min, max, last_value, any, increase, or p50, p95, p99",
+      "field?": "Column or SQL expression; not needed for count",
+      "where?": "Filter in Lucene syntax",
+      "group_by?": "Column or expression; the 10 groups with the greatest values",
+      "since?": "Begin: 3h, 2d, or an ISO time",
+      "until?": "End: now, 1h, or an ISO time",
+      "step?": "Size of a bucket, such as 1m or 1h; default: by the range",
+    },
+    run: async (client, given) => {
+      const { data: sources } = await client.call("listSources", {});
+      const { id } = pick("source", required(given.source), sources);
+      const series = {
+        ...{ agg: text(given.agg) ?? "count", since: text(given.since) ?? "1h", until: text(given.until) ?? "now" },
+        ...present({ field: text(given.field), where: text(given.where), step: text(given.step) }),
+        ...(given.group_by === undefined ? {} : { groupBy: [required(given.group_by)], limit: "10" }),
+      };
+      const body = { ...seriesBody(id, series), wake: "never" };
+      return (await client.call("queryChartSeries", { body: body as never })).data;
+    },
+  },
+  {
     name: "list_backups",
     description: "Lists backups with status and verification, newest first",
     takes: {},
@@ -152,6 +194,24 @@ const writeTools: readonly Tool[] = [
     run: async (client, given) => {
       const body = { group: required(given.group) };
       return await client.call("replayPipeErrors", { params: await pipeParams(client, given), body });
+    },
+  },
+  {
+    name: "create_pipe",
+    description:
+      "Creates and starts an ingestion pipe. Without `confirm` it only makes the checks, and shows the request that would be sent",
+    takes: {
+      "service?": service.service,
+      definition: "JSON: the body of createPipe, with name, source, destination and fieldMappings",
+      "confirm?": "yes: the pipe is created",
+    },
+    writes: true,
+    run: async (client, given) => {
+      const [params, body] = [await serviceParams(client, given), objectOf("definition", given.definition)];
+      if (given.confirm === "yes") return masked(await client.call("createPipe", { params, body: body as never }));
+      const { checks } = await client.call("validatePipe", { params, body: body as never });
+      const request = masked(await client.request("createPipe", { params, body }));
+      return { created: false, checks, request, remedy: "If every check is ok, call again with confirm: yes." };
     },
   },
   {
