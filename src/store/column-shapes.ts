@@ -4,6 +4,7 @@
  */
 import * as z from "zod/mini";
 import { queryEndpointRoles } from "../api/query-endpoints.ts";
+import { AppError } from "../lib/errors.ts";
 import type { Json } from "../lib/json.ts";
 import { readStored, versioned } from "../sources/durable.ts";
 
@@ -51,7 +52,16 @@ export const columnShapes = {
 
 /** Reads a column. `what` names it for the user. Throws STORED_STATE_UNREADABLE with the first member that is wrong. */
 export function readJson<S extends z.core.$ZodType>(shape: S, json: string, what: string): z.output<S> {
-  return readStored(shape, JSON.parse(json), what);
+  return readStored(shape, parsed(json, what), what);
+}
+
+/** The error of the parser would quote the text. */
+function parsed(json: string, what: string): Json {
+  try {
+    return JSON.parse(json) as Json;
+  } catch {
+    throw new AppError("STORED_STATE_UNREADABLE", `The stored ${what} cannot be read: it is not JSON.`);
+  }
 }
 
 /** The values, of which the object `name` is given its version if it is there. */

@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto";
 import type { AccessListEntry } from "../api/ip-access.ts";
 import type { ServiceState } from "../api/services.ts";
+import { AppError } from "../lib/errors.ts";
 import { versioned } from "../sources/durable.ts";
 import { columnShapes, readJson, withVersion } from "./column-shapes.ts";
 import { columnsOf } from "./columns.ts";
@@ -364,7 +365,24 @@ function columnsOfChange(change: ServiceChange): Record<string, SqlValue> {
   return columnsOf(withVersion(change, "connection"));
 }
 
+/**
+ * A row of which a member cannot be read does not hide the others: the member is empty, so that nobody is admitted and
+ * nothing is reached by it, and a service that should run is `failed` with the reason.
+ */
 function toService(row: ServiceRow): Service {
+  const problems: string[] = [];
+  const read = <T>(member: () => T, empty: T): T => {
+    try {
+      return member();
+    } catch (error) {
+      problems.push(error instanceof AppError ? error.message : "A stored member of the service cannot be read.");
+      return empty;
+    }
+  };
+  const connection = read(() => connectionOf(row.connection), null);
+  const accessList = () => readJson(columnShapes.accessList, row.ip_access_list, "access list of the service");
+  const ipAccessList = read<readonly AccessListEntry[]>(accessList, []);
+  const tags = read<readonly Tag[]>(() => readJson(columnShapes.tags, row.tags, "tags of the service"), []);
   return {
     id: row.id,
     organizationId: row.organization_id,
@@ -373,7 +391,7 @@ function toService(row: ServiceRow): Service {
     region: row.region,
     port: row.port,
     runtime: row.runtime,
-    connection: connectionOf(row.connection),
+    connection,
     connectionPassword: row.connection_password,
     managedConnection: connectionOf(row.managed_connection),
     minReplicaMemoryGb: row.min_replica_memory_gb,
@@ -381,8 +399,8 @@ function toService(row: ServiceRow): Service {
     numReplicas: row.num_replicas,
     idleScaling: row.idle_scaling === 1,
     idleTimeoutMinutes: row.idle_timeout_minutes,
-    ipAccessList: readJson(columnShapes.accessList, row.ip_access_list, "access list of the service"),
-    tags: readJson(columnShapes.tags, row.tags, "tags of the service"),
+    ipAccessList,
+    tags,
     releaseChannel: row.release_channel,
     diskGb: row.disk_gb,
     diskUsedBytes: row.disk_used_bytes,
@@ -390,8 +408,8 @@ function toService(row: ServiceRow): Service {
     desiredState: row.desired_state,
     wakeRequested: row.wake_requested === 1,
     usedElsewhereAt: row.used_elsewhere_at,
-    state: row.state,
-    stateMessage: row.state_message,
+    state: problems.length > 0 && row.desired_state === "running" ? "failed" : row.state,
+    stateMessage: problems[0] ?? row.state_message,
     stateChangedAt: row.state_changed_at,
     databaseVersion: row.database_version,
     version: row.version,

@@ -40,6 +40,31 @@ describe("services", () => {
     expect(answer.body.result.createdAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
 
+  test("a service of which a member cannot be read is failed with the reason, hides no other, and can be mended", async () => {
+    const [{ service: broken }, { service: fine }] = [await create({ tags: [{ key: "a" }] }), await create()];
+    const listed = async () => {
+      const { result } = (await api.call("GET", services)).body;
+      return [broken, fine].map(({ id }) => result.find((one: { id: string }) => one.id === id));
+    };
+    for (const [column, json, reason] of [
+      ["tags", '[{"key":5}]', /^The stored tags of the service cannot be read: 0\.key: /],
+      ["ip_access_list", "[{", /^The stored access list of the service cannot be read: it is not JSON\.$/],
+      ["connection", '{"v":99}', /^The stored connection of the service cannot be read: it has version 99/],
+    ] as const) {
+      await api.db.run(`UPDATE services SET ${column} = ? WHERE id = ?`, json, broken.id);
+      const [shown, other] = await listed();
+      expect(shown).toMatchObject({ state: "failed", stateMessage: expect.stringMatching(reason) });
+      expect(other.state).not.toBe("failed");
+      await api.db.run(`UPDATE services SET ${column} = ? WHERE id = ?`, column === "connection" ? null : "[]", broken.id);
+    }
+    expect((await listed())[0].state).not.toBe("failed");
+    await api.db.run("UPDATE services SET tags = '{' WHERE id = ?", broken.id);
+    const body = { tags: { add: [{ key: "new" }] } };
+    const mended = await api.call("PATCH", `${services}/${broken.id}`, { body });
+    expect(mended.body.result).toMatchObject({ tags: [{ key: "new" }] });
+    expect(mended.body.result.state).not.toBe("failed");
+  });
+
   test.each([
     [{}, "command"],
     [{ command: "restart" }, "command"],
