@@ -1,7 +1,7 @@
 /** The product as a child process for benchmarks and tests: started, ready, and stopped by pid. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -22,13 +22,21 @@ export type Served = AsyncDisposable & {
 };
 
 export async function serve(
-  options: { dataDir?: string; env?: Record<string, string>; keepData?: boolean; tree?: string; port?: number } = {},
+  options: {
+    dataDir?: string;
+    env?: Record<string, string>;
+    keepData?: boolean;
+    tree?: string;
+    port?: number;
+    /** Everything that the process says is appended to it. */
+    logFile?: string;
+  } = {},
 ): Promise<Served> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "millrace-serve-"));
   // `tree`: the sources of another version.
   const main = join(options.tree ?? fileURLToPath(new URL("../", import.meta.url)), "src/main.ts");
   const port = String(options.port ?? 0);
-  const child = await untilReady([main, "serve", "--data-dir", dataDir, "--port", port], options.env);
+  const child = await untilReady([main, "serve", "--data-dir", dataDir, "--port", port], options);
   const credentials = JSON.parse(readFileSync(join(dataDir, "credentials.json"), "utf8")) as FirstCredentials;
   return {
     dataDir,
@@ -60,11 +68,12 @@ export async function serveWorker(options: {
   env: Record<string, string>;
   dataDir?: string;
   slots?: number;
+  logFile?: string;
 }): Promise<WorkerServed> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "millrace-worker-"));
   const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
   const slots = options.slots === undefined ? [] : ["--slots", String(options.slots)];
-  const child = await untilReady([main, "worker", "--data-dir", dataDir, ...slots], options.env);
+  const child = await untilReady([main, "worker", "--data-dir", dataDir, ...slots], options);
   return {
     dataDir,
     process: child,
@@ -80,11 +89,17 @@ export async function serveWorker(options: {
 }
 
 /** Starts the program; resolves when it says that it is ready. */
-async function untilReady(args: readonly string[], env: Record<string, string> = {}): Promise<ChildProcess> {
+async function untilReady(
+  args: readonly string[],
+  { env = {}, logFile }: { readonly env?: Record<string, string>; readonly logFile?: string },
+): Promise<ChildProcess> {
   const child = spawn(process.execPath, args, {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, MILLRACE_LOG_LEVEL: "warn", ...env },
   });
+  if (logFile !== undefined) {
+    for (const output of [child.stdout, child.stderr]) output.on("data", (chunk) => appendFileSync(logFile, chunk));
+  }
   let log = "";
   await new Promise<void>((resolve, reject) => {
     child.stdout.on("data", (chunk) => String(chunk).includes("is ready") && resolve());

@@ -5,7 +5,7 @@ import { serverUser, type TestServer } from "./server.ts";
 /** Creates the database on the server, and a service whose connection names it. Resolves when the service runs. */
 export async function externalServiceOn(
   served: Served,
-  server: TestServer,
+  server: Pick<TestServer, "client" | "url">,
   database: string,
   { name, password }: { readonly name: string; readonly password: string } = serverUser,
 ): Promise<BenchService> {

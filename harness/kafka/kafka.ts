@@ -73,6 +73,8 @@ export const login = { username: "pipe", password: "pipe-secret" };
 export type TestKafka = AsyncDisposable & {
   /** `host:port` of the listener without login and encryption. */
   readonly brokers: string;
+  /** Of the first broker's plain listener. */
+  readonly directPort: number;
   readonly saslBrokers: string;
   readonly saslTlsBrokers: string;
   /** Requires a client certificate. */
@@ -99,7 +101,14 @@ type Broker = { readonly id: number; readonly folder: string; readonly ports: Po
 type Ports = { plain: number; controller: number; sasl: number; saslTls: number; mutual: number; iam: number };
 
 export async function startKafka(
-  options: { brokers?: number; security?: boolean; heapMb?: number; iamKeys?: IamKeys } = {},
+  options: {
+    brokers?: number;
+    security?: boolean;
+    heapMb?: number;
+    iamKeys?: IamKeys;
+    /** The port of a relay in front of the plain listener of a single broker, whose clients then use it. */
+    through?: number;
+  } = {},
 ): Promise<TestKafka> {
   if (kafkaMissing !== undefined) throw new Error(kafkaMissing);
   fetchJars();
@@ -123,10 +132,12 @@ export async function startKafka(
       child: undefined,
     });
   }
+  const propertiesOf = (broker: Broker) =>
+    properties(broker, brokers, certificates, options.iamKeys, options.through ?? broker.ports.plain);
   const cluster = randomBytes(16).toString("base64url");
   for (const broker of brokers) {
     mkdirSync(broker.folder);
-    writeFileSync(join(broker.folder, "server.properties"), properties(broker, brokers, certificates, options.iamKeys));
+    writeFileSync(join(broker.folder, "server.properties"), propertiesOf(broker));
     const scram = ["SCRAM-SHA-256", "SCRAM-SHA-512"].flatMap((name) => [
       "--add-scram",
       `${name}=[name=${login.username},password=${login.password}]`,
@@ -146,7 +157,8 @@ export async function startKafka(
   const kill = async (at = 0) => await endBroker(brokers[at] as Broker, "SIGKILL");
   const start = async (at = 0) => await startBroker(brokers[at] as Broker, heap);
   return {
-    brokers: list("plain"),
+    brokers: options.through === undefined ? list("plain") : `127.0.0.1:${options.through}`,
+    directPort: (brokers[0] as Broker).ports.plain,
     saslBrokers: list("sasl"),
     saslTlsBrokers: list("saslTls"),
     mutualTlsBrokers: list("mutual"),
@@ -201,6 +213,7 @@ function properties(
   all: readonly Broker[],
   certificates: Certificates | undefined,
   iamKeys: IamKeys | undefined,
+  advertised: number,
 ): string {
   const { ports } = broker;
   const listeners = [
@@ -229,7 +242,7 @@ function properties(
     `listeners=${listeners.map(([name, port]) => `${name}://127.0.0.1:${port}`).join(",")}`,
     `advertised.listeners=${listeners
       .filter(([name]) => name !== "CONTROLLER")
-      .map(([name, port]) => `${name}://127.0.0.1:${port}`)
+      .map(([name, port]) => `${name}://127.0.0.1:${name === "PLAINTEXT" ? advertised : port}`)
       .join(",")}`,
     `listener.security.protocol.map=${listeners.map(([name, , protocol]) => `${name}:${protocol}`).join(",")}`,
     "inter.broker.listener.name=PLAINTEXT",

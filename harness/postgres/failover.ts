@@ -92,7 +92,7 @@ export class FailoverPair implements AsyncDisposable {
 }
 
 /** The server as seen through a relay. */
-export function addressOf(server: TestPostgres, { port }: Relay): TestPostgres {
+export function addressOf(server: TestPostgres, { port }: { readonly port: number }): TestPostgres {
   const config = (more: pg.ClientConfig = {}) => ({ ...server.config(more), port });
   const client = async (more: pg.ClientConfig = {}) => {
     const connected = new pg.Client(config(more));

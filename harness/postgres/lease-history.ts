@@ -22,15 +22,15 @@ const table = `
   CREATE TRIGGER record_lease AFTER INSERT OR UPDATE ON leases FOR EACH ROW EXECUTE FUNCTION record_lease();`;
 
 export class LeaseHistory {
-  readonly #url: string;
+  readonly #url: () => string;
 
-  private constructor(url: string) {
+  private constructor(url: () => string) {
     this.#url = url;
   }
 
-  /** Records from now on. The tables of the store must be there. */
-  static async on(url: string): Promise<LeaseHistory> {
-    const history = new LeaseHistory(url);
+  /** Records from now on. The tables of the store must be there. A function answers the URL of the present primary. */
+  static async on(url: string | (() => string)): Promise<LeaseHistory> {
+    const history = new LeaseHistory(typeof url === "string" ? () => url : url);
     await history.#ask(table);
     return history;
   }
@@ -59,7 +59,7 @@ export class LeaseHistory {
   }
 
   async #ask(sql: string): Promise<object[]> {
-    const client = new pg.Client({ connectionString: this.#url });
+    const client = new pg.Client({ connectionString: this.#url() });
     await client.connect();
     try {
       return (await client.query<object>(sql)).rows ?? [];

@@ -72,13 +72,17 @@ export class TestPostgres implements AsyncDisposable {
     return server;
   }
 
-  /** A standby that streams from `primary` through its physical slot `slot`, which is created here. */
+  /**
+   * A standby that streams from `primary` through its physical slot `slot`, which is created here. `port`: that of a
+   * relay in front of the primary.
+   */
   static async standbyOf(
     primary: TestPostgres,
     slot: string,
     settings: Record<string, string> = {},
+    port = primary.port,
   ): Promise<TestPostgres> {
-    const { host, port, user, database } = primary;
+    const { host, user, database } = primary;
     const secret = password.replaceAll(/['\\]/g, "\\$&");
     const conninfo = `host=${host} port=${port} user=${user} dbname=${database} password='${secret}'`;
     const own = { primary_conninfo: conninfo, primary_slot_name: slot, hot_standby_feedback: "on", ...settings };

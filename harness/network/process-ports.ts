@@ -1,0 +1,37 @@
+/** Which TCP connections belong to which process. Linux only. */
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+
+/** The process and its descendants. Those that end meanwhile may be missing. */
+export function processTree(pid: number): number[] {
+  const children = orNothing(() => readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8")) ?? "";
+  const pids = children.split(" ").filter((text) => text !== "");
+  return [pid, ...pids.flatMap((child) => processTree(Number(child)))];
+}
+
+/** The local ports of IPv4 connections that the processes have open. */
+export function portsOf(pids: readonly number[]): ReadonlySet<number> {
+  const sockets = new Set(pids.flatMap(socketsOf));
+  const lines = readFileSync("/proc/net/tcp", "utf8").trim().split("\n").slice(1);
+  const ports = lines.flatMap((line) => {
+    const [, local = "", , , , , , , , inode = ""] = line.trim().split(/\s+/);
+    return sockets.has(inode) ? [Number.parseInt(local.split(":")[1] ?? "", 16)] : [];
+  });
+  return new Set(ports);
+}
+
+function socketsOf(pid: number): string[] {
+  const folder = `/proc/${pid}/fd`;
+  return (orNothing(() => readdirSync(folder)) ?? []).flatMap((file) => {
+    const target = orNothing(() => readlinkSync(`${folder}/${file}`)) ?? "";
+    return /^socket:\[(\d+)\]$/.exec(target)?.[1] ?? [];
+  });
+}
+
+function orNothing<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    // The process has ended.
+    return undefined;
+  }
+}
