@@ -8,6 +8,7 @@ import { TestServer } from "../harness/clickhouse/server.ts";
 import { startFauxqs, type TestStore } from "../harness/objects/pipe-stores.ts";
 import { createPipe, pipeBody, rows } from "../harness/pipes.ts";
 import { ApiWatch } from "../harness/planes/api-watch.ts";
+import { Availability } from "../harness/planes/availability.ts";
 import { sharedEnvironment } from "../harness/planes/shared-database.ts";
 import { BatchHistory } from "../harness/postgres/batch-history.ts";
 import { LeaseHistory } from "../harness/postgres/lease-history.ts";
@@ -54,7 +55,7 @@ export async function measureTakeover(postgres: TestPostgres): Promise<Takeover>
   const store = stack.use(await startFauxqs());
   await pipesOn(served, clickhouse, store);
   stack.use(feeding(store));
-  const watch = stack.use(new ApiWatch({ servers: [served], isDatabaseAway: false }));
+  const watch = stack.use(new ApiWatch({ servers: [served] }, new Availability(1)));
   const found: Record<End, Times> = { SIGKILL: { claims: [], rests: [] }, SIGTERM: { claims: [], rests: [] } };
   for (const signal of ["SIGKILL", "SIGTERM"] as const) {
     for (let round = 0; round < roundsOf[signal]; round += 1)

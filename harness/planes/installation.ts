@@ -1,45 +1,32 @@
-/** Two servers and three workers on one Postgres database, and the faults that they must survive. */
-import { setTimeout as delay } from "node:timers/promises";
+/** Two servers and three workers on one metadata database, and what each of them says in a file of its own. */
+import { join } from "node:path";
 import { freePorts } from "../network/free-port.ts";
-import type { TestPostgres } from "../postgres/postgres.ts";
 import { type Served, serve, serveWorker, type WorkerServed } from "../serve.ts";
 import { sharedEnvironment } from "./shared-database.ts";
 
-type Process = Pick<Served, "process" | "dataDir">;
+const workers = 3;
 
-export type PlanesFaults = {
-  serverKills: number;
-  workerKills: number;
-  suspensions: number;
-  databaseCrashes: number;
-};
-
-/** Longer than a lease. */
-const suspendMs = 18_000;
+/** Names a process of the installation, also after a restart. */
+export type PlanesNode = { readonly kind: "server" | "worker"; readonly at: number };
 
 export class Installation implements AsyncDisposable {
-  readonly faults: PlanesFaults = { serverKills: 0, workerKills: 0, suspensions: 0, databaseCrashes: 0 };
-  readonly #postgres: TestPostgres;
   #servers: readonly Served[] = [];
   #workers: readonly WorkerServed[] = [];
-  #due: string[] = [];
-  #suspended: { readonly one: Process; readonly done: Promise<void> } | undefined;
-  /** True while requests may be refused. */
-  isDatabaseAway = false;
 
-  private constructor(postgres: TestPostgres) {
-    this.#postgres = postgres;
-  }
+  private constructor() {}
 
-  static async start(postgres: TestPostgres, database: string): Promise<Installation> {
-    const installation = new Installation(postgres);
-    const env = sharedEnvironment(database);
+  static async start(database: string, logFolder: string): Promise<Installation> {
+    const installation = new Installation();
+    const env = { ...sharedEnvironment(database), MILLRACE_LOG_LEVEL: "info", MILLRACE_PIPE_WORKERS: "1" };
+    const logFile = (name: string) => join(logFolder, `${name}.log`);
     try {
-      for (const port of await freePorts(2)) {
-        installation.#servers = [...installation.#servers, await serve({ env, port })];
+      for (const [at, port] of (await freePorts(2)).entries()) {
+        const served = await serve({ env, port, logFile: logFile(nameOf({ kind: "server", at })) });
+        installation.#servers = [...installation.#servers, served];
       }
-      for (let at = 0; at < 3; at += 1) {
-        installation.#workers = [...installation.#workers, await serveWorker({ env })];
+      for (let at = 0; at < workers; at += 1) {
+        const worker = await serveWorker({ env, logFile: logFile(nameOf({ kind: "worker", at })) });
+        installation.#workers = [...installation.#workers, worker];
       }
       return installation;
     } catch (error) {
@@ -52,67 +39,35 @@ export class Installation implements AsyncDisposable {
     return this.#servers;
   }
 
-  /** Injects one fault. At most one process is away at a time, besides one that is suspended. */
-  async strike(next: () => number): Promise<void> {
-    // Every kind comes before one comes again.
-    if (this.#due.length === 0) this.#due = ["database", "suspension", "server", "worker"];
-    const [kind] = this.#due.splice(Math.floor(next() * this.#due.length), 1);
-    if (kind === "database") await this.#crashDatabase(next);
-    else if (kind === "suspension" && this.#suspended === undefined) this.#suspend(next);
-    else if (kind === "server") await this.#killServer(next);
-    else await this.#killWorker(next);
+  get nodes(): readonly PlanesNode[] {
+    const servers = this.#servers.map((_, at) => ({ kind: "server", at }) as const);
+    return [...servers, ...this.#workers.map((_, at) => ({ kind: "worker", at }) as const)];
   }
 
-  /** Everything runs again. */
-  async settle(): Promise<void> {
-    await this.#suspended?.done;
+  processOf({ kind, at }: PlanesNode) {
+    return ((kind === "server" ? this.#servers : this.#workers)[at] as WorkerServed).process;
+  }
+
+  /** kill -9, and a start on the same data directory after a while. */
+  async restart(node: PlanesNode, away: () => Promise<void>): Promise<void> {
+    this.processOf(node).kill("SIGKILL");
+    await away();
+    const { kind, at } = node;
+    if (kind === "server") {
+      this.#servers = this.#servers.with(at, await (this.#servers[at] as Served).restartAfterKill());
+    } else {
+      this.#workers = this.#workers.with(at, await (this.#workers[at] as WorkerServed).restartAfterKill());
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#suspended?.one.process.kill("SIGCONT");
-    for (const one of [...this.#workers, ...this.#servers]) await one[Symbol.asyncDispose]();
-  }
-
-  async #crashDatabase(next: () => number): Promise<void> {
-    this.isDatabaseAway = true;
-    await this.#postgres.crash();
-    await delay(next() * 4_000);
-    await this.#postgres.start();
-    this.isDatabaseAway = false;
-    this.faults.databaseCrashes += 1;
-  }
-
-  #suspend(next: () => number): void {
-    const all: readonly Process[] = [...this.#workers, ...this.#servers];
-    const one = all[Math.floor(next() * all.length)] as Process;
-    one.process.kill("SIGSTOP");
-    const resume = async () => {
-      await delay(suspendMs + next() * 5_000);
+    for (const one of [...this.#workers, ...this.#servers]) {
       one.process.kill("SIGCONT");
-      this.#suspended = undefined;
-      this.faults.suspensions += 1;
-    };
-    this.#suspended = { one, done: resume() };
+      await one[Symbol.asyncDispose]();
+    }
   }
+}
 
-  async #killServer(next: () => number): Promise<void> {
-    // One server answers at any time.
-    if (this.#servers.some((served) => served.process === this.#suspended?.one.process)) return;
-    const at = Math.floor(next() * this.#servers.length);
-    const killed = this.#servers[at] as Served;
-    const started = await killed.restartAfterKill();
-    this.#servers = this.#servers.with(at, started);
-    this.faults.serverKills += 1;
-  }
-
-  async #killWorker(next: () => number): Promise<void> {
-    const at = Math.floor(next() * this.#workers.length);
-    const killed = this.#workers[at] as WorkerServed;
-    if (killed.process === this.#suspended?.one.process) return;
-    // Half of them come back when their pipes run elsewhere.
-    killed.process.kill("SIGKILL");
-    await delay(next() < 0.3 ? suspendMs : next() * 2_000);
-    this.#workers = this.#workers.with(at, await killed.restartAfterKill());
-    this.faults.workerKills += 1;
-  }
+export function nameOf({ kind, at }: PlanesNode): string {
+  return `${kind}-${at + 1}`;
 }
