@@ -95,6 +95,33 @@ test("a process that cannot renew leaves everything five seconds before its leas
   }
 });
 
+test("what a process has stopped by its own clock ends for the others, too, although it renews what it claims anew", async () => {
+  vi.useFakeTimers();
+  try {
+    const [a, b] = [of("a"), of("b")];
+    await a.claim("pipe", ["p", "q"]);
+    clock.now += 10_001;
+    vi.advanceTimersByTime(10_001);
+    expect([a.holds("pipe", "p"), a.holds("pipe", "q")]).toEqual([false, false]);
+    await a.claim("pipe", ["q"]);
+    await expire();
+    await a.renew();
+    expect(await b.claim("pipe", ["p", "q"])).toEqual(["p"]);
+    expect([a.holds("pipe", "q"), b.holds("pipe", "p")]).toEqual([true, true]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test("a process that starts anew on its data directory leaves what it does not claim again", async () => {
+  await of("a").claim("pipe", ["p", "q"]);
+  const [again, b] = [of("a"), of("b")];
+  await again.claim("pipe", ["q"]);
+  await expire();
+  await again.renew();
+  expect(await b.claim("pipe", ["p", "q"])).toEqual(["p"]);
+});
+
 test("nothing is left after the release of everything", async () => {
   const [a, b] = [of("a"), of("b")];
   await a.claim("pipe", ["p"]);

@@ -173,16 +173,34 @@ export class SharedLeases implements Leases {
     return rows.map(({ id }) => id);
   }
 
-  /** In one statement. Leases that others have taken are lost. */
+  /**
+   * Renews what is held, in one transaction. Leases that others have taken are lost. What this process has stopped by
+   * its own clock ends: renewed, nobody would ever run it if this process now had its share without it.
+   */
   async renew(): Promise<void> {
     const began = this.#now();
-    const until = `UPDATE leases SET expires_at = ${this.#db.nowMs} + ${leaseMs} WHERE holder = ? AND expires_at > 0`;
-    const rows = await this.#db.transaction((tx) => tx.all<Row>(`${until} RETURNING kind, id, fence`, this.nodeId));
+    const held = this.#heldByKind();
+    const rows = await this.#db.transaction(async (tx) => {
+      const renewed = held.map(({ kind, ids }) => renewSome(tx, this.#db.nowMs, { holder: this.nodeId, kind, ids }));
+      return (await Promise.all(renewed)).flat();
+    });
     const fences = new Map(rows.map(({ kind, id, fence }) => [keyOf(kind, id), fence]));
-    const gone = [...this.#held].filter(([key, fence]) => fences.get(key) !== fence);
+    const asked = new Set(held.flatMap(({ kind, ids }) => ids.map((id) => keyOf(kind, id))));
+    const gone = [...this.#held].filter(([key, fence]) => asked.has(key) && fences.get(key) !== fence);
     for (const [key] of gone) this.#held.delete(key);
     this.#holdUntil(began);
     if (gone.length > 0) this.#tell();
+  }
+
+  /** In parts that fit a statement. */
+  #heldByKind(): { readonly kind: LeaseKind; readonly ids: readonly string[] }[] {
+    const keys = [...this.#held.keys()].sort().map(partsOf);
+    return [...Map.groupBy(keys, ({ kind }) => kind)].flatMap(([kind, all]) =>
+      Array.from({ length: Math.ceil(all.length / mostRows) }, (_, at) => ({
+        kind,
+        ids: all.slice(at * mostRows, (at + 1) * mostRows).map(({ id }) => id),
+      })),
+    );
   }
 
   async release(kind: LeaseKind, ids: readonly string[]): Promise<void> {
@@ -275,8 +293,26 @@ export class SharedLeases implements Leases {
   }
 }
 
+type Some = { readonly holder: string; readonly kind: LeaseKind; readonly ids: readonly string[] };
+
+/** Returns the rows that the holder still has. */
+function renewSome(tx: Queries, nowMs: string, { holder, kind, ids }: Some): Promise<readonly Row[]> {
+  const some = padded(ids);
+  return tx.all<Row>(
+    `UPDATE leases SET expires_at = ${nowMs} + ${leaseMs}
+     WHERE holder = ? AND kind = ? AND expires_at > 0 AND id IN (${some.map(() => "?").join(", ")})
+     RETURNING kind, id, fence`,
+    ...[holder, kind, ...some],
+  );
+}
+
 function keyOf(kind: LeaseKind, id: string): string {
   return `${kind} ${id}`;
+}
+
+function partsOf(key: string): { readonly kind: LeaseKind; readonly id: string } {
+  const at = key.indexOf(" ");
+  return { kind: key.slice(0, at) as LeaseKind, id: key.slice(at + 1) };
 }
 
 /** Repeats the last one up to a power of two: statements are prepared once for each number of parameters. */
