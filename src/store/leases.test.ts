@@ -44,6 +44,37 @@ test("one process at a time has a lease: until it releases it, or renews it no m
   expect(await b.claim("pipe", ["q"])).toEqual(["q"]);
 });
 
+test("what is released at the same time is free for others, and what is claimed again afterwards is kept", async () => {
+  const [a, b] = [of("a"), of("b")];
+  await a.claim("pipe", ["p", "q", "r"]);
+  await a.claim("service", ["s"]);
+  const released = Promise.all([a.release("pipe", ["p"]), a.release("pipe", ["q"]), a.release("service", ["s"])]);
+  const again = a.claim("pipe", ["q"]);
+  await released;
+  expect(await again).toEqual(["q"]);
+  expect(await b.claim("pipe", ["p", "q", "r"])).toEqual(["p"]);
+  expect(await b.claim("service", ["s"])).toEqual(["s"]);
+  await a.release("pipe", ["r"]);
+  expect(await b.claim("pipe", ["q", "r"])).toEqual(["r"]);
+});
+
+test("a release that the database refuses is given up, and takes back nothing that is claimed later", async () => {
+  let isAway = true;
+  const failing: Database = {
+    ...db,
+    transaction: (body, rows) => (isAway ? Promise.reject(new Error("away")) : db.transaction(body, rows)),
+  };
+  const a = new SharedLeases({ db: failing, nodeId: "a", now: () => clock.now });
+  isAway = false;
+  await a.claim("pipe", ["p", "q"]);
+  isAway = true;
+  await expect(a.release("pipe", ["p"])).rejects.toThrow("away");
+  isAway = false;
+  await a.claim("pipe", ["p"]);
+  await a.release("pipe", ["q"]);
+  expect(await of("b").claim("pipe", ["p", "q"])).toEqual(["q"]);
+});
+
 test("what another process has taken is lost: at the next write, and at the next renewal with a call", async () => {
   const [a, b] = [of("a"), of("b")];
   await a.claim("pipe", ["p", "q"]);
@@ -67,8 +98,11 @@ test("a fence is never used twice, also by a process that gets back what it had"
     await expire();
     await leases.claim("pipe", ["p"]);
     fences.push((await db.get<{ fence: number }>("SELECT fence FROM leases"))?.fence ?? 0);
+    expect(leases.fenceOf("pipe", "p")).toBe(fences.at(-1));
   }
   expect(fences).toEqual([1, 2, 3, 4]);
+  await a.release("pipe", ["p"]);
+  expect(a.fenceOf("pipe", "p")).toBe(0);
   await expect(require(b)).rejects.toMatchObject(lost);
 });
 
@@ -156,6 +190,8 @@ test("a process without the pipe's lease writes nothing of the pipe", async () =
     () => ledger.confirm(pipeId, done),
     () => ledger.replace(pipeId, "b", []),
     () => ledger.note(pipeId, {}, { sentRows: 1 }),
+    // Also without anything to write: sources ask in this way whether the pipe is still theirs.
+    () => ledger.note(pipeId, {}, {}),
     () => ledger.forget(pipeId, ["l"], ["m"]),
     () => pipes.setState(pipeId, "Running", null, 1),
     () => pipes.startOver(pipeId, "begun"),

@@ -1,12 +1,18 @@
 /** What processes on one Postgres database tell each other: after the commit, and again after a lost connection. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { newPipe, newService } from "../../harness/new-pipe.ts";
 import { postgresMissing, TestPostgres } from "../../harness/postgres/postgres.ts";
 import { databaseUrl } from "../../harness/stores.ts";
 import { type Database, runAndTell } from "./database.ts";
 import { keptList } from "./kept-list.ts";
+import { openStoresOf } from "./open.ts";
 import { openPostgres } from "./postgres-database.ts";
 
 const missing = postgresMissing(18);
+const secretKey = Buffer.alloc(32, 7).toString("base64");
 /** For what takes milliseconds, on a machine that is many times slower. */
 const soon = { timeout: 30_000, interval: 10 };
 
@@ -58,6 +64,46 @@ describe.skipIf(missing !== undefined)(`notifications between processes${missing
     await vi.waitFor(() => expect(other.heard.mock.calls.length).toBeGreaterThan(calls), soon);
     const most = Math.ceil((performance.now() - began) / 100) + 2;
     expect(other.heard.mock.calls.length).toBeLessThanOrEqual(most);
+  });
+
+  test("requested changes, states of services and leases are told once each; batches and states of pipes are not", async () => {
+    const [folder, other] = [1, 2].map(() => mkdtempSync(join(tmpdir(), "millrace-told-"))) as [string, string];
+    const database = await databaseUrl(server, "writes");
+    const open = (dataDir: string) => openStoresOf({ dataDir, secretKey, database, role: "server" });
+    const stores = await open(folder);
+    const serviceId = await newService(stores);
+    const pipeId = await newPipe(stores, serviceId);
+    await stores.leases.claim("pipe", [pipeId]);
+    await stores.leases.claim("service", [serviceId]);
+    await using listener = await server.client({ database: new URL(database).pathname.slice(1) });
+    const heard = vi.fn();
+    listener.on("notification", heard);
+    await listener.query("LISTEN millrace");
+    const { pipes, services, ledger, leases } = stores;
+    const intent = { batchId: "b", lane: "l", intent: {} };
+    await ledger.begin(pipeId, intent);
+    await ledger.note(pipeId, { m: 1 }, { errors: 1 });
+    await ledger.confirm(pipeId, { batchId: "b", lane: "l", checkpoint: 1, marks: {}, counts: { sentRows: 1 } });
+    await pipes.setState(pipeId, "Running", null, 1);
+    await leases.claim("pipe", [pipeId]);
+    await stores.renew();
+    const told: readonly (() => Promise<unknown>)[] = [
+      () => pipes.change(pipeId, { desiredState: "stopped" }),
+      () => services.setDesired(serviceId, "running"),
+      () => services.requestWake(serviceId),
+      () => services.setState(serviceId, "idle", null),
+      () => services.change(serviceId, { name: "other" }),
+      async () => await (await open(other)).close(),
+      () => leases.leave(),
+      () => Promise.all([leases.release("pipe", [pipeId]), leases.release("service", [serviceId])]),
+    ];
+    for (const [at, tell] of told.entries()) {
+      await tell();
+      await vi.waitFor(() => expect(heard.mock.calls.length, String(tell)).toBeGreaterThanOrEqual(at + 1), soon);
+      expect(heard.mock.calls.length, String(tell)).toBe(at + 1);
+    }
+    await stores.close();
+    for (const dir of [folder, other]) rmSync(dir, { recursive: true });
   });
 
   test("a lost connection is made again, is told of once, and what is missed meanwhile is looked for", async () => {
