@@ -7,6 +7,7 @@ import { openTestDatabase } from "../../harness/stores.ts";
 import type { Database } from "./database.ts";
 import { isLedHere, SharedLeases } from "./leases.ts";
 import { Ledger } from "./ledger.ts";
+import { NodeLease } from "./nodes.ts";
 import { OrganizationStore } from "./organizations.ts";
 import { PipeStore } from "./pipes.ts";
 import { Sealer } from "./secrets.ts";
@@ -73,6 +74,27 @@ test("a release that the database refuses is given up, and takes back nothing th
   await a.claim("pipe", ["p"]);
   await a.release("pipe", ["q"]);
   expect(await of("b").claim("pipe", ["p", "q"])).toEqual(["q"]);
+});
+
+test("the others count on a process from when it joins until it leaves", async () => {
+  const slots = async () => (await of("a").peers()).map((peer) => [peer.id, peer.slots]);
+  for (const id of ["a", "b"]) await NodeLease.claim(db, { id, role: "worker", version: "1", isExclusive: false });
+  const [a, b] = [of("a"), new SharedLeases({ db, nodeId: "b", slots: 3 })];
+  expect(await slots()).toEqual([
+    ["a", 0],
+    ["b", 0],
+  ]);
+  await a.join();
+  await b.join();
+  expect(await slots()).toEqual([
+    ["a", Number.POSITIVE_INFINITY],
+    ["b", 3],
+  ]);
+  await a.leave();
+  expect(await slots()).toEqual([
+    ["a", 0],
+    ["b", 3],
+  ]);
 });
 
 test("what another process has taken is lost: at the next write, and at the next renewal with a call", async () => {

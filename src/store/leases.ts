@@ -35,6 +35,8 @@ export interface Leases {
   addressOf(nodeId: string | null): string | undefined;
   /** The relay of that process for gateways, as `host:port`, as seen last; undefined: it has none, or is gone. */
   relayOf(nodeId: string): string | undefined;
+  /** From now on the others count on this process: it runs its share of the pipes of external services. */
+  join(): Promise<void>;
   /** From now on the others do not count on this process: it runs no pipes of theirs. */
   leave(): Promise<void>;
   /** The processes that share the database, this one included; empty when it has the database for itself. */
@@ -58,6 +60,7 @@ export function allLeases(nodeId: string, fence = 1): Leases {
     isElsewhere: () => false,
     addressOf: () => undefined,
     relayOf: () => undefined,
+    join: async () => {},
     leave: async () => {},
     peers: async () => [],
     onLost: () => {},
@@ -81,6 +84,8 @@ type Row = { readonly kind: LeaseKind; readonly id: string; readonly fence: numb
 export type SharedLeasesOptions = {
   readonly db: Database;
   readonly nodeId: string;
+  /** Pipes of external services that this process runs at most; default: no limit. */
+  readonly slots?: number | undefined;
   /** The own clock, in ms: replaced in tests. */
   readonly now?: () => number;
 };
@@ -89,6 +94,7 @@ export type SharedLeasesOptions = {
 export class SharedLeases implements Leases {
   readonly nodeId: string;
   readonly #db: Database;
+  readonly #slots: number | undefined;
   readonly #now: () => number;
   readonly isShared = true;
   /** As read last. */
@@ -102,8 +108,9 @@ export class SharedLeases implements Leases {
   #until = 0;
   #alarm: NodeJS.Timeout | undefined;
 
-  constructor({ db, nodeId, now = () => performance.now() }: SharedLeasesOptions) {
+  constructor({ db, nodeId, slots, now = () => performance.now() }: SharedLeasesOptions) {
     this.#db = db;
+    this.#slots = slots;
     this.nodeId = nodeId;
     this.#now = now;
   }
@@ -246,6 +253,10 @@ export class SharedLeases implements Leases {
 
   isElsewhere(nodeId: string | null): boolean {
     return nodeId !== null && nodeId !== this.nodeId;
+  }
+
+  async join(): Promise<void> {
+    await runAndTell(this.#db, "UPDATE nodes SET slots = ? WHERE id = ?", this.#slots ?? null, this.nodeId);
   }
 
   async leave(): Promise<void> {

@@ -18,8 +18,8 @@ afterEach(async () => {
   rmSync(dir, { recursive: true });
 });
 
-const claim = (id: string, role: NodeRole = "server", isExclusive = false, slots?: number) =>
-  NodeLease.claim(db, { id, role, version: "1", isExclusive, slots, waitMs: 0 });
+const claim = (id: string, role: NodeRole = "server", isExclusive = false) =>
+  NodeLease.claim(db, { id, role, version: "1", isExclusive, waitMs: 0 });
 const lost = { code: "LEASE_LOST", status: 503 };
 
 test("the next process of a data directory takes over at once, and the one before it changes nothing", async () => {
@@ -38,11 +38,11 @@ test("the next process of a data directory takes over at once, and the one befor
 
 test("processes on other data directories work side by side, and see each other until they release or expire", async () => {
   const one = await claim("a");
-  await claim("b", "worker", false, 3);
+  await claim("b", "worker");
   await one.announce({ address: "http://one:8150", relay: "10.0.0.1:9000" });
   expect(await liveNodes(db)).toEqual([
-    { id: "a", role: "server", address: "http://one:8150", relay: "10.0.0.1:9000", slots: Number.POSITIVE_INFINITY },
-    { id: "b", role: "worker", address: undefined, relay: undefined, slots: 3 },
+    { id: "a", role: "server", address: "http://one:8150", relay: "10.0.0.1:9000", slots: 0 },
+    { id: "b", role: "worker", address: undefined, relay: undefined, slots: 0 },
   ]);
   await db.run("UPDATE nodes SET expires_at = 1 WHERE id = 'b'");
   await one.release();

@@ -20,8 +20,6 @@ export type NodeFacts = {
   readonly id: string;
   readonly role: NodeRole;
   readonly version: string;
-  /** Pipes of external services that it runs at most; undefined: no limit. */
-  readonly slots?: number | undefined;
 };
 
 /** A process that was there lately. */
@@ -32,6 +30,7 @@ export type LiveNode = {
   readonly address: string | undefined;
   /** Its relay as `host:port`; undefined: none, or not known yet. */
   readonly relay: string | undefined;
+  /** Pipes of external services that it runs at most: none before `Leases.join`, and after `Leases.leave`. */
   readonly slots: number;
 };
 
@@ -73,12 +72,7 @@ export class NodeLease {
   static async claim(db: Database, options: ClaimOptions): Promise<NodeLease> {
     const deadline = performance.now() + (options.waitMs ?? leaseMs + 2_000);
     for (;;) {
-      const fence = await db.transaction(async (tx) => {
-        const claimed = await tryClaim(tx, db.nowMs, options);
-        // They leave it its share.
-        if (claimed !== undefined) await db.tellOthers(tx);
-        return claimed;
-      });
+      const fence = await db.transaction((tx) => tryClaim(tx, db.nowMs, options));
       if (fence !== undefined) return new NodeLease(db, options, fence);
       if (performance.now() > deadline) throw new Error(inTheWay[options.role]);
       await delay(lookMs);
@@ -149,17 +143,17 @@ export async function nodeAddress(db: Queries, nodeId: string): Promise<string |
 }
 
 async function tryClaim(tx: Queries, nowMs: string, options: ClaimOptions): Promise<number | undefined> {
-  const { id, role, version, slots, isExclusive } = options;
+  const { id, role, version, isExclusive } = options;
   const others = role === "tool" ? "" : " AND role = 'tool'";
   const inWay = `SELECT 1 AS found FROM nodes WHERE id <> ? AND expires_at >= ${nowMs}${others} LIMIT 1`;
   if (!isExclusive && (await tx.get(inWay, id)) !== undefined) return undefined;
   await tx.run(
     `INSERT INTO nodes (id, role, version, slots, fence, started_at, expires_at)
-     VALUES (?, ?, ?, ?, 1, ?, ${nowMs} + ${leaseMs})
+     VALUES (?, ?, ?, 0, 1, ?, ${nowMs} + ${leaseMs})
      ON CONFLICT (id) DO UPDATE SET role = excluded.role, address = NULL, relay = NULL,
        version = excluded.version,
        slots = excluded.slots, fence = nodes.fence + 1, started_at = excluded.started_at, expires_at = excluded.expires_at`,
-    ...[id, role, version, slots ?? null, new Date().toISOString()],
+    ...[id, role, version, new Date().toISOString()],
   );
   return (await tx.get<{ fence: number }>("SELECT fence FROM nodes WHERE id = ?", id))?.fence;
 }

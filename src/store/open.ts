@@ -158,9 +158,9 @@ async function leasedStores(db: Database, options: StoresOptions, isExclusive: b
     const key = keyOf(dataDir, secretKey);
     // On SQLite, a lost key is replaced by a new one, and secrets are set again.
     if (!isExclusive) await requireSameKey(db, new Sealer(key));
-    const node = await NodeLease.claim(db, { id: nodeIdOf(dataDir), role, version, slots, isExclusive });
+    const node = await NodeLease.claim(db, { id: nodeIdOf(dataDir), role, version, isExclusive });
     const own = fenced(db, node);
-    const shared = isExclusive || role === "tool" ? undefined : new SharedLeases({ db: own, nodeId: node.id });
+    const shared = isExclusive || role === "tool" ? undefined : new SharedLeases({ db: own, nodeId: node.id, slots });
     const leases = shared ?? allLeases(node.id, node.fence);
     await beginOn(own, node.id, isExclusive);
     const stores = storesOf(own, dataDir, key, leases);

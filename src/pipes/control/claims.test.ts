@@ -26,8 +26,9 @@ afterEach(async () => {
 /** A process of the installation, without workers. */
 async function joining(id: string, slots?: number) {
   const { db } = stores;
-  await NodeLease.claim(db, { id, role: "server", version: "1", slots, isExclusive: true });
-  const leases = new SharedLeases({ db, nodeId: id });
+  await NodeLease.claim(db, { id, role: "server", version: "1", isExclusive: true });
+  const leases = new SharedLeases({ db, nodeId: id, slots });
+  await leases.join();
   const tasks = new TaskTable({ poke: () => {}, onFailure: (_, error) => expect.unreachable(String(error)) });
   const ended: string[] = [];
   const claims = new PipeClaims({

@@ -81,7 +81,7 @@ export class PipesSupervisor {
   readonly #leases: Leases;
   readonly #claims: PipeClaims;
   #toldPorts = "";
-  #swept = false;
+  #isBegun = false;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
@@ -104,7 +104,7 @@ export class PipesSupervisor {
 
   /** One pass over all pipes that this process has the leases of. */
   async pass(): Promise<void> {
-    await this.#endLeftovers();
+    await this.#begin();
     this.#tellOwnPorts();
     // Only actions and this pass write states: a pipe without an action now, and in its turn, is as it was read.
     const acting = new Set(this.#tasks.acting());
@@ -166,12 +166,13 @@ export class PipesSupervisor {
     this.#options.tellOwnPorts(ownPorts);
   }
 
-  /** Ends workers that outlived an earlier control plane. */
-  async #endLeftovers(): Promise<void> {
-    if (this.#swept) return;
+  /** Ends workers that outlived an earlier control plane. From now on this process runs pipes. */
+  async #begin(): Promise<void> {
+    if (this.#isBegun) return;
     mkdirSync(this.#runDir, { recursive: true, mode: 0o700 });
     for (const file of readdirSync(this.#runDir)) await endRecorded(join(this.#runDir, file));
-    this.#swept = true;
+    await this.#leases.join();
+    this.#isBegun = true;
   }
 
   /** Undefined when the pipe's state is as it is written. */
