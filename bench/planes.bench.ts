@@ -3,14 +3,15 @@
  * how long pipes rest when their worker is killed or stopped, and how fast a server answers meanwhile.
  */
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { MissingTool } from "../harness/missing.ts";
 import { newPipe, newService } from "../harness/new-pipe.ts";
 import { postgresMissing, TestPostgres } from "../harness/postgres/postgres.ts";
 import { databaseUrl } from "../harness/stores.ts";
+import { leaseMs } from "../src/store/nodes.ts";
 import { type LeasedStores, openStoresOf } from "../src/store/open.ts";
-import type { BenchResult } from "./bench.ts";
+import { type BenchResult, round } from "./bench.ts";
 import { measureTakeover } from "./planes-takeover.ts";
 
 export const description =
@@ -18,8 +19,11 @@ export const description =
 
 const seconds = 4;
 const widths = [1, 8, 64] as const;
-/** Confirmed batches per second on Postgres, with 64 pipes at a time. */
-const goal = 1_500;
+/**
+ * Batches per second on Postgres with 64 pipes at a time; how long pipes rest when their process is stopped; and until
+ * others have the pipes of one that was killed: the lease, and a look at the leases each second.
+ */
+const goals = { postgresPerSecond: 1_500, stoppedRestP95Ms: 1_000, killedP95Ms: leaseMs + 1_500 };
 const counts = { fetchedRows: 10, fetchedBytes: 1_000, sentRows: 10, sentBytes: 1_000 };
 
 export async function run(): Promise<BenchResult> {
@@ -32,9 +36,15 @@ export async function run(): Promise<BenchResult> {
   const rows = widths.map((width, i) => ({ "at a time": width, SQLite: sqlite[i] ?? 0, Postgres: onPostgres[i] ?? 0 }));
   const takeover = await measureTakeover(postgres);
   const [own, other] = [sqlite.at(-1) ?? 0, onPostgres.at(-1) ?? 0];
+  const missed = [
+    ...(other < goals.postgresPerSecond ? ["postgresPerSecond"] : []),
+    ...(["stoppedRestP95Ms", "killedP95Ms"] as const).filter((name) => !(takeover[name] <= goals[name])),
+  ];
+  const measured = { ratio: other / own, sqlitePerSecond: own, postgresPerSecond: other, ...takeover };
+  // On a machine that is busy with other things, all of them may be missed.
   return {
     rows,
-    summary: { ok: other >= goal, ratio: other / own, sqlitePerSecond: own, postgresPerSecond: other, ...takeover },
+    summary: { ok: missed.length === 0, missed: missed.join(" "), load: round(loadavg()[0] ?? 0), ...measured },
   };
 }
 
