@@ -236,7 +236,13 @@ export const settings = {
     .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, { error: "must be the name of a namespace" })
     .optional()
     .describe(
-      "Namespace for services with the runtime `kubernetes`, in which the Altinity operator for ClickHouse works; default: there are no such services. See docs/kubernetes.md",
+      "Namespace for services with the runtime `kubernetes`, in which the operator for ClickHouse works; default: there are no such services. See docs/kubernetes.md",
+    ),
+  kubernetesOperator: z
+    .enum(["altinity", "clickhouse"])
+    .default("altinity")
+    .describe(
+      "Operator that makes the pods of services in Kubernetes: that of Altinity, or, as an experiment, that of ClickHouse Inc., which cannot stop pods. Existing services stay with the operator that made them",
     ),
   kubernetesConfig: z
     .string()
@@ -285,6 +291,11 @@ const schema = z
     const message = gatewayProblem(value);
     if (message !== undefined) context.addIssue({ code: "custom", message });
   })
+  .refine(
+    ({ kubernetesOperator, kubernetesKeeper, kubernetesVolumes }) =>
+      kubernetesOperator === "altinity" || (kubernetesKeeper === undefined && kubernetesVolumes === "retain"),
+    { error: "kubernetesKeeper and kubernetesVolumes need kubernetesOperator altinity" },
+  )
   .refine((value) => value.cloudPort === undefined || value.cloudPort !== value.port, {
     error: "cloudPort must differ from port",
   })

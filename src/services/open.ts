@@ -23,8 +23,7 @@ import { EngineMetrics } from "./engine-metrics.ts";
 import { inspectConnection } from "./external/inspection.ts";
 import { Inventories } from "./inventory/inventories.ts";
 import { QueryHistory } from "./inventory/query-history.ts";
-import { KubernetesApi } from "./kubernetes/api.ts";
-import { kubernetesSettings } from "./kubernetes/settings.ts";
+import { clusterOf } from "./kubernetes/settings.ts";
 import { isMerging } from "./merging.ts";
 import { Moves } from "./moves/moves.ts";
 import { ServicesReconciler } from "./reconciler.ts";
@@ -160,11 +159,10 @@ export function openServices(options: ServicesOptions): Services {
 }
 
 function kubernetesRuntime({ config, stores, logger }: ServicesOptions): KubernetesRuntime | undefined {
-  const settings = kubernetesSettings(config);
-  if (settings === undefined) return undefined;
-  const api = new KubernetesApi({ namespace: settings.namespace, configFile: config.kubernetesConfig });
+  const cluster = clusterOf(config);
+  if (cluster === undefined) return undefined;
   const { connectionPasswords: passwords, services } = stores;
-  return new KubernetesRuntime({ api, settings, passwords, services, logger });
+  return new KubernetesRuntime({ ...cluster, passwords, services, logger });
 }
 
 function runtimesOf(

@@ -2,7 +2,7 @@
 import type { ClickHouseAddress } from "../clickhouse/client.ts";
 import type { HandoffSender } from "../endpoint/handoff/sender.ts";
 import type { ForwardAddress } from "../endpoint/proxy/upstream.ts";
-import type { ServiceConnection } from "../store/service-connections.ts";
+import type { ManagedConnection } from "../store/service-connections.ts";
 import type { Service } from "../store/services.ts";
 import type { Transition } from "./transitions.ts";
 
@@ -27,7 +27,7 @@ export type RunningEngine = {
   readonly forwardAddress: ForwardAddress;
   readonly version: string;
   /** How others of the installation reach the hosts of a service in Kubernetes. */
-  readonly managedConnection?: ServiceConnection;
+  readonly managedConnection?: ManagedConnection;
   /** Sets the disk limit of the service in bytes, from the next statement on; undefined removes it. */
   readonly limitDisk: (limitBytes: number | undefined) => void;
   /** For client connections, which the engine then serves itself; a runtime may not support it. */

@@ -20,6 +20,7 @@ export const columnShapes = {
     database: z.optional(text),
     tls: z.optional(z.object({ caCertificate: z.optional(text) })),
   }),
+  managedConnection: z.object({ urls: z.array(text), username: text, cluster: z.optional(text), operator: text }),
   accessList: z.array(z.object({ source: text, description: text })),
   tags: z.array(z.object({ key: text, value: z.optional(text) })),
   resyncTables: z.array(text),

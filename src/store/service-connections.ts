@@ -16,6 +16,12 @@ export type ServiceConnection = {
   readonly tls?: { readonly caCertificate?: string | undefined } | undefined;
 };
 
+/** The hosts of a service in Kubernetes. */
+export type ManagedConnection = Pick<ServiceConnection, "urls" | "username" | "cluster"> & {
+  /** The operator that made them. */
+  readonly operator: string;
+};
+
 /** Default ports of the ClickHouse HTTP interface. */
 const defaultPorts = { http: 8123, https: 8443 } as const;
 
@@ -49,6 +55,11 @@ export function connectionValues(given: NewConnection | NewManaged | undefined, 
 /** Reads the column connection. Throws STORED_STATE_UNREADABLE. */
 export function connectionOf(json: string | null): ServiceConnection | null {
   return json === null ? null : readJson(columnShapes.serviceConnection, json, "connection of the service");
+}
+
+/** Reads the column managed_connection. Throws STORED_STATE_UNREADABLE. */
+export function managedConnectionOf(json: string | null): ManagedConnection | null {
+  return json === null ? null : readJson(columnShapes.managedConnection, json, "hosts of the service");
 }
 
 type Sealed = { readonly id: string; readonly connectionPassword: string | null };

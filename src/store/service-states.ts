@@ -1,7 +1,9 @@
 /** How the state of a service is written, with the activity of the change. */
 import type { ServiceState } from "../api/services.ts";
+import { versioned } from "../sources/durable.ts";
 import { addActivity } from "./activities.ts";
 import type { Queries } from "./database.ts";
+import type { ManagedConnection } from "./service-connections.ts";
 
 type Before = {
   readonly organization_id: string;
@@ -31,4 +33,21 @@ export async function writeServiceState(
   const object = { type: "service", id, name: before.name };
   const { organization_id: organizationId } = before;
   await addActivity(tx, { organizationId, type: `service_${state}`, serviceId: id, object, reason: message });
+}
+
+export type EngineFacts = {
+  readonly databaseVersion: string;
+  /** Of a service in Kubernetes. */
+  readonly managedConnection?: ManagedConnection | undefined;
+};
+
+/** What a started engine has told. */
+export async function writeEngineFacts(
+  tx: Queries,
+  id: string,
+  { databaseVersion, managedConnection }: EngineFacts,
+): Promise<void> {
+  const connection = managedConnection === undefined ? null : JSON.stringify(versioned(managedConnection));
+  const change = "UPDATE services SET database_version = ?, managed_connection = ? WHERE id = ?";
+  await tx.run(change, databaseVersion, connection, id);
 }

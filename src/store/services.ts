@@ -6,15 +6,21 @@ import { randomUUID } from "node:crypto";
 import type { AccessListEntry } from "../api/ip-access.ts";
 import type { ServiceState } from "../api/services.ts";
 import { AppError } from "../lib/errors.ts";
-import { versioned } from "../sources/durable.ts";
 import { columnShapes, readJson, withVersion } from "./column-shapes.ts";
 import { columnsOf } from "./columns.ts";
 import { type Database, type Queries, runAndTell, type SqlValue } from "./database.ts";
 import { keptList } from "./kept-list.ts";
 import { allLeases, type Leases } from "./leases.ts";
 import { type Limit, type OrganizationLimits, requireRoom, reservedBy } from "./limits.ts";
-import { connectionOf, connectionValues, type NewServer, type ServiceConnection } from "./service-connections.ts";
-import { writeServiceState } from "./service-states.ts";
+import {
+  connectionOf,
+  connectionValues,
+  type ManagedConnection,
+  managedConnectionOf,
+  type NewServer,
+  type ServiceConnection,
+} from "./service-connections.ts";
+import { type EngineFacts, writeEngineFacts, writeServiceState } from "./service-states.ts";
 import { readServiceUsers, type ServiceUser } from "./service-users.ts";
 import { updateVersioned } from "./versioned-rows.ts";
 import type { ExpectedVersions } from "./versions.ts";
@@ -73,7 +79,7 @@ export type Service = {
   /** Sealed: see `ConnectionPasswords`. */
   readonly connectionPassword: string | null;
   /** How the hosts of a service in Kubernetes are reached; null until one has answered. */
-  readonly managedConnection: ServiceConnection | null;
+  readonly managedConnection: ManagedConnection | null;
   readonly minReplicaMemoryGb: number;
   readonly maxReplicaMemoryGb: number;
   readonly numReplicas: number;
@@ -126,12 +132,6 @@ export type NewService = {
   readonly external?: NewServer;
   /** Rows that must exist from the service's first moment, in the same transaction. */
   readonly alongside?: (tx: Queries, serviceId: string) => Promise<void>;
-};
-
-export type EngineFacts = {
-  readonly databaseVersion: string;
-  /** Of a service in Kubernetes. */
-  readonly managedConnection?: ServiceConnection | undefined;
 };
 
 /** Undefined: unchanged. */
@@ -275,12 +275,10 @@ export class ServiceStore {
   }
 
   /** Called by the services reconciler only, with the facts of a started engine. */
-  async setEngineFacts(id: string, { databaseVersion, managedConnection }: EngineFacts): Promise<void> {
-    const connection = managedConnection === undefined ? null : JSON.stringify(versioned(managedConnection));
+  async setEngineFacts(id: string, facts: EngineFacts): Promise<void> {
     await this.#db.transaction(async (tx) => {
       await this.#leases.require(tx, "service", id);
-      const change = "UPDATE services SET database_version = ?, managed_connection = ? WHERE id = ?";
-      await tx.run(change, databaseVersion, connection, id);
+      await writeEngineFacts(tx, id, facts);
     });
   }
 
@@ -393,7 +391,7 @@ function toService(row: ServiceRow): Service {
     runtime: row.runtime,
     connection,
     connectionPassword: row.connection_password,
-    managedConnection: connectionOf(row.managed_connection),
+    managedConnection: read(() => managedConnectionOf(row.managed_connection), null),
     minReplicaMemoryGb: row.min_replica_memory_gb,
     maxReplicaMemoryGb: row.max_replica_memory_gb,
     numReplicas: row.num_replicas,

@@ -6,20 +6,20 @@ import { isDeepStrictEqual } from "node:util";
 import { AppError } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { managedPolicy } from "../../outgoing/policy.ts";
-import type { ConnectionPasswords, ServiceConnection } from "../../store/service-connections.ts";
+import type { ConnectionPasswords, ManagedConnection, ServiceConnection } from "../../store/service-connections.ts";
 import type { Service } from "../../store/services.ts";
 import { addressesOf, type ExternalAddress } from "../external/addresses.ts";
 import { connectEngine } from "../external/engine.ts";
 import type { RunningEngine } from "../runtime.ts";
-import { clusterName, type InstallationSettings, ownUser } from "./installation.ts";
+import { ownUser } from "./installation.ts";
+import type { ClusterOperator } from "./operator.ts";
 
-/** Tables are made on the cluster if it has Keeper: then they are replicated from the beginning. */
 export function managedConnection(
   hosts: readonly string[],
-  { keeper }: Pick<InstallationSettings, "keeper">,
-): ServiceConnection {
-  const cluster = keeper.length === 0 ? {} : { cluster: clusterName };
-  return { urls: hosts.map((host) => `http://${host}`), username: ownUser, ...cluster };
+  { name, cluster }: Pick<ClusterOperator, "name" | "cluster">,
+): ManagedConnection {
+  const named = cluster === undefined ? {} : { cluster };
+  return { urls: hosts.map((host) => `http://${host}`), username: ownUser, ...named, operator: name };
 }
 
 export function managedAddresses(connection: ServiceConnection, password: string): ExternalAddress[] {

@@ -1,16 +1,15 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { hostChanges } from "./host-changes.ts";
-import type { Installation, InstallationStatus } from "./objects.ts";
+import { type FoundHosts, hostChanges } from "./host-changes.ts";
 
-test("hosts are compared every few seconds until the operator has completed the installation", async () => {
+test("hosts are compared every few seconds until the operator is done", async () => {
   let time = 0;
   let reads = 0;
-  let status: InstallationStatus | undefined = { status: "InProgress", taskID: "t", fqdns: ["a"] };
+  let found: FoundHosts | undefined = { hosts: ["a"], isComplete: false };
   const read = async () => {
     reads += 1;
-    if (status === undefined) throw new Error("the API server is away");
-    return { spec: { taskID: "t", stop: "no" }, status } as Installation;
+    if (found === undefined) throw new Error("the API server is away");
+    return found;
   };
   const haveChanged = hostChanges(["a"], read, () => time);
   const ask = async () => {
@@ -23,11 +22,11 @@ test("hosts are compared every few seconds until the operator has completed the 
     return await ask();
   };
   expect([await ask(), await ask(), reads]).toEqual([false, false, 1]);
-  status = undefined;
+  found = undefined;
   expect(await later()).toBe(false);
-  status = { status: "InProgress", taskID: "t", fqdns: ["a", "b"] };
+  found = { hosts: ["a", "b"], isComplete: false };
   expect(await later()).toBe(true);
-  status = { status: "Completed", taskIDsCompleted: ["t"], fqdns: ["a"] };
+  found = { hosts: ["a"], isComplete: true };
   expect(await later()).toBe(false);
   const settled = reads;
   expect([await later(), reads]).toEqual([false, settled]);

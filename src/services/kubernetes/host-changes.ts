@@ -1,18 +1,19 @@
-/** The hosts of an installation change after the first of them answers: the operator makes one after the other. */
+/** The hosts of a service in Kubernetes change after the first of them answers: operators make one after the other. */
 import { isDeepStrictEqual } from "node:util";
-import type { Installation } from "./objects.ts";
-import { phaseOf } from "./status.ts";
 
 /** Between two looks. */
 const lookMs = 5_000;
 
+/** `isComplete`: the operator is done with the object. */
+export type FoundHosts = { readonly hosts: readonly string[]; readonly isComplete: boolean };
+
 /**
- * Returns a question: has the installation other hosts than these, as far as is known? Each asking may begin a look,
- * until the operator has completed the installation. What cannot be read has not changed.
+ * Returns a question: has the service other hosts than these, as far as is known? Each asking may begin a look,
+ * until the operator is done with it. What cannot be read has not changed.
  */
 export function hostChanges(
   hosts: readonly string[],
-  read: () => Promise<Installation | undefined>,
+  read: () => Promise<FoundHosts | undefined>,
   now: () => number = Date.now,
 ): () => boolean {
   let nextLook: number | undefined = now();
@@ -20,8 +21,8 @@ export function hostChanges(
   const look = async () => {
     const found = await read();
     if (found === undefined) return;
-    if (phaseOf(found) === "completed") nextLook = undefined;
-    haveChanged = !isDeepStrictEqual(found.status?.fqdns ?? [], hosts);
+    if (found.isComplete) nextLook = undefined;
+    haveChanged = !isDeepStrictEqual(found.hosts, hosts);
   };
   return () => {
     if (nextLook !== undefined && now() >= nextLook) {

@@ -2,7 +2,14 @@ import { describe, expect, test } from "vitest";
 import { type InstallationSettings, installationDigest, installationOf, type Wanted } from "./installation.ts";
 
 const settings: InstallationSettings = {
-  ...{ namespace: "data", image: "clickhouse:26.7", storageClass: undefined, keeper: [], volumes: "retain" },
+  ...{
+    operator: "altinity",
+    namespace: "data",
+    image: "clickhouse:26.7",
+    storageClass: undefined,
+    keeper: [],
+    volumes: "retain",
+  },
 };
 const wanted: Wanted = {
   id: "0f1e2d3c-4b5a-4978-8695-a4b3c2d1e0f9",

@@ -5,7 +5,7 @@ import { dedupWindow, dedupWindowSeconds } from "../../clickhouse/table-form.ts"
 import type { Json } from "../../lib/json.ts";
 import type { ServiceUser } from "../../store/service-users.ts";
 import type { Service } from "../../store/services.ts";
-import { type Installation, installationKind } from "./objects.ts";
+import { type Installation, installationKind, type ManagedObject } from "./objects.ts";
 
 /** The cluster of every installation, and the user that Millrace itself logs in as. */
 export const clusterName = "main";
@@ -14,9 +14,9 @@ export const ownUser = "millrace";
 /** Users of installations that no user of a service replaces: ours, and that of the operator. */
 const reservedUsers = new Set([ownUser, "clickhouse_operator"]);
 /** The profile of read-only users. */
-const readerProfile = "millrace_reader";
+export const readerProfile = "millrace_reader";
 /** As in ClickHouse Cloud: one processor for 4 GiB. It is requested, and not a limit. */
-const milliCpuPerGb = 250;
+export const milliCpuPerGb = 250;
 
 export type InstallationSettings = {
   readonly namespace: string;
@@ -62,8 +62,8 @@ export function installationOf(wanted: Wanted, stop: "yes" | "no", settings: Ins
   };
 }
 
-/** Equal for installations with the same content; `taskID` does not count. */
-export function installationDigest({ spec: { taskID: _, ...spec } }: Installation): string {
+/** Equal for objects with the same content; `taskID` does not count. */
+export function installationDigest({ spec: { taskID: _, ...spec } }: ManagedObject): string {
   return createHash("sha256").update(JSON.stringify(spec)).digest("hex").slice(0, 16);
 }
 

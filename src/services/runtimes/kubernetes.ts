@@ -1,9 +1,8 @@
 /**
- * The runtime of services in a Kubernetes cluster. A service is one `ClickHouseInstallation`; its operator makes pods,
- * volumes and addresses. Starting writes it with `stop: no` and connects to the first host that answers; stopping
- * writes `stop: yes`, which keeps the volumes. The end of this program changes nothing in the cluster.
+ * The runtime of services in a Kubernetes cluster. A service is an object of an operator, which makes pods, volumes and
+ * addresses. Starting writes it and connects to the first host that answers; stopping writes that the pods are to stop,
+ * and the volumes are kept. The end of this program changes nothing in the cluster.
  */
-import { randomBytes } from "node:crypto";
 import { abortable, sleep } from "../../lib/abort.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
@@ -20,16 +19,10 @@ import {
 } from "../kubernetes/connection.ts";
 import { withoutHashes } from "../kubernetes/failure.ts";
 import { hostChanges } from "../kubernetes/host-changes.ts";
-import {
-  type InstallationSettings,
-  installationDigest,
-  installationName,
-  installationOf,
-  type Wanted,
-} from "../kubernetes/installation.ts";
-import type { Installation } from "../kubernetes/objects.ts";
+import { installationDigest, installationName, type Wanted } from "../kubernetes/installation.ts";
+import type { ManagedObject } from "../kubernetes/objects.ts";
+import type { ClusterOperator } from "../kubernetes/operator.ts";
 import { podTrouble } from "../kubernetes/pods.ts";
-import { phaseOf, progressOf } from "../kubernetes/status.ts";
 import type { RunningEngine, ServiceRuntime } from "../runtime.ts";
 import type { Transition } from "../transitions.ts";
 
@@ -38,7 +31,7 @@ const lookMs = 1_000;
 
 export type KubernetesOptions = {
   readonly api: KubernetesApi;
-  readonly settings: InstallationSettings;
+  readonly operator: ClusterOperator;
   readonly passwords: ConnectionPasswords;
   readonly services: Pick<ServiceStore, "listUsers">;
   readonly logger: Logger;
@@ -53,17 +46,21 @@ export class KubernetesRuntime implements ServiceRuntime {
 
   /**
    * Resolves when a host answers. Rejects with KUBERNETES_REFUSED when the API server or the operator refuses the
-   * installation; an API server that is away, and pods that do not start, are reported and waited for.
+   * service's object; an API server that is away, and pods that do not start, are reported and waited for.
    */
   async start(service: Service, transition: Transition): Promise<RunningEngine> {
+    const { operator } = this.#options;
+    this.#requireSameOperator(service);
     const password = this.#options.passwords.open(service);
-    const wanted = await this.#installation(service, password, "no");
+    const wanted = await this.#objects(service, password, "no");
     await this.#apply(wanted, transition);
     for (;;) {
-      const found = await this.#read(wanted, transition);
-      if (phaseOf(found) === "aborted") throw new AppError("KUBERNETES_REFUSED", sentence(progressOf(found)));
-      const hosts = found.status?.fqdns ?? [];
-      const failure = hosts.length === 0 ? undefined : await this.#tryToConnect(hosts, password, wanted);
+      const found = await this.#read(service, transition);
+      if (operator.phaseOf(found) === "aborted") {
+        throw new AppError("KUBERNETES_REFUSED", sentence(operator.progressOf(found)));
+      }
+      const hosts = await this.#patient(transition, () => this.#hostsOf(found));
+      const failure = hosts.length === 0 ? undefined : await this.#tryToConnect(service, hosts, password, wanted);
       if (failure !== undefined && !(failure instanceof AppError)) return failure;
       await transition.report(await this.#whyNot(found, failure));
       await nextLook(transition);
@@ -76,67 +73,96 @@ export class KubernetesRuntime implements ServiceRuntime {
 
   /** Resolves when the operator has ended the pods. */
   async halt(service: Service, transition: Transition): Promise<void> {
-    const wanted = await this.#installation(service, this.#options.passwords.open(service), "yes");
+    const { operator } = this.#options;
+    if (!operator.canStop) return;
+    this.#requireSameOperator(service);
+    const wanted = await this.#objects(service, this.#options.passwords.open(service), "yes");
     // What does not exist has nothing to stop.
-    if ((await this.#patient(transition, (api) => api.read(wanted.metadata.name))) === undefined) return;
+    if ((await this.#patient(transition, () => this.#find(service.id))) === undefined) return;
     await this.#apply(wanted, transition);
     for (;;) {
-      const found = await this.#read(wanted, transition);
-      if (phaseOf(found) === "completed") return;
-      await transition.report(sentence(progressOf(found)));
+      const found = await this.#read(service, transition);
+      if (operator.phaseOf(found) === "completed") return;
+      await transition.report(sentence(operator.progressOf(found)));
       await nextLook(transition);
     }
   }
 
-  /** Resolves when the installation is gone. Volumes stay, unless the operator of Millrace wants them deleted. */
-  async remove({ id, runtime }: Service, transition: Transition): Promise<void> {
-    if (runtime !== "kubernetes") return;
-    const name = installationName(id);
-    for (;;) {
-      const found = await this.#patient(transition, (api) => api.read(name));
-      if (found === undefined) return;
-      if (found.metadata.deletionTimestamp === undefined) await this.#patient(transition, (api) => api.remove(name));
-      else await transition.report("Waits until the ClickHouse operator has deleted the pods.");
-      await nextLook(transition);
+  /** Resolves when the service's objects are gone. Volumes stay, unless the operator of Millrace wants them deleted. */
+  async remove(service: Service, transition: Transition): Promise<void> {
+    if (service.runtime !== "kubernetes") return;
+    this.#requireSameOperator(service);
+    const name = installationName(service.id);
+    for (const resource of this.#options.operator.resources.toReversed()) {
+      for (;;) {
+        const found = await this.#patient(transition, (api) => api.read(resource, name));
+        if (found === undefined) break;
+        const isAsked = found.metadata.deletionTimestamp !== undefined;
+        if (isAsked) await transition.report("Waits until the ClickHouse operator has deleted the pods.");
+        else await this.#patient(transition, (api) => api.remove(resource, name));
+        await nextLook(transition);
+      }
     }
   }
 
-  /** Without it, services have one replica. */
-  get hasKeeper(): boolean {
-    return this.#options.settings.keeper.length > 0;
+  /** Why services have one replica; undefined: they may have more. */
+  get whyOneReplica(): string | undefined {
+    return this.#options.operator.whyOneReplica;
+  }
+
+  get canStop(): boolean {
+    return this.#options.operator.canStop;
   }
 
   /** Has the API server judge a service before it is stored. Throws KUBERNETES_*. */
   async check(service: Omit<Wanted, "ownPasswordSha256">): Promise<void> {
+    const { api, operator } = this.#options;
     const wanted = { ...service, ownPasswordSha256: sha256Hex("") };
-    await this.#options.api.apply(installationOf(wanted, "no", this.#options.settings), true);
+    for (const object of operator.objectsOf(wanted, "no")) await api.apply(object, true);
   }
 
-  async #installation(service: Service, password: string, stop: "yes" | "no"): Promise<Installation> {
+  /** The other operator would make an empty server beside the data. */
+  #requireSameOperator({ managedConnection: stored }: Service): void {
+    if (stored === null || stored.operator === this.#options.operator.name) return;
+    const message = `The service was made with --kubernetes-operator ${stored.operator}: start the server with it.`;
+    throw new AppError("KUBERNETES_REFUSED", message);
+  }
+
+  async #objects(service: Service, password: string, stop: "yes" | "no"): Promise<readonly ManagedObject[]> {
     const users = await this.#options.services.listUsers(service.id);
     const wanted = { ...service, users, ownPasswordSha256: sha256Hex(password) };
-    return installationOf(wanted, stop, this.#options.settings);
+    return this.#options.operator.objectsOf(wanted, stop);
   }
 
-  /** Written again with the same content, it keeps its task and its generation. */
-  async #apply(wanted: Installation, transition: Transition): Promise<void> {
-    const content = installationDigest(wanted);
-    await this.#patient(transition, async (api) => {
-      const found = await api.read(wanted.metadata.name);
-      const before = found?.spec.taskID;
-      const taskID = before?.startsWith(`${content}-`) ? before : `${content}-${randomBytes(4).toString("hex")}`;
-      // Whoever was suspended since the look, and has lost the service to another process, must not win.
-      const resourceVersion = found?.metadata.resourceVersion;
-      const metadata = { ...wanted.metadata, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
-      await api.apply({ ...wanted, metadata, spec: { taskID, ...wanted.spec } });
-    });
+  async #apply(objects: readonly ManagedObject[], transition: Transition): Promise<void> {
+    for (const wanted of objects) {
+      await this.#patient(transition, async (api) => {
+        const found = await api.read(wanted, wanted.metadata.name);
+        const renewed = this.#options.operator.renewed(wanted, found);
+        // Whoever was suspended since the look, and has lost the service to another process, must not win.
+        const resourceVersion = found?.metadata.resourceVersion;
+        const metadata = { ...renewed.metadata, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+        await api.apply({ ...renewed, metadata });
+      });
+    }
   }
 
-  async #read(wanted: Installation, transition: Transition): Promise<Installation> {
-    const found = await this.#patient(transition, (api) => api.read(wanted.metadata.name));
-    if (found === undefined)
-      throw new AppError("KUBERNETES_REFUSED", "Somebody has deleted the ClickHouseInstallation.");
+  /** The object that is observed. */
+  #find(serviceId: string): Promise<ManagedObject | undefined> {
+    const { api, operator } = this.#options;
+    const observed = operator.resources.at(-1) as ClusterOperator["resources"][number];
+    return api.read(observed, installationName(serviceId));
+  }
+
+  async #read({ id }: Service, transition: Transition): Promise<ManagedObject> {
+    const found = await this.#patient(transition, () => this.#find(id));
+    if (found === undefined) throw new AppError("KUBERNETES_REFUSED", "Somebody has deleted the service's object.");
     return found;
+  }
+
+  #hostsOf(found: ManagedObject): Promise<readonly string[]> {
+    const { api, operator } = this.#options;
+    return operator.hostsOf(found, () => api.pods(operator.podsOf(found.metadata.name)));
   }
 
   /** Waits for an API server that is away. */
@@ -155,17 +181,22 @@ export class KubernetesRuntime implements ServiceRuntime {
 
   /** Returns why no host answers. */
   async #tryToConnect(
+    service: Service,
     hosts: readonly string[],
     password: string,
-    started: Installation,
+    started: readonly ManagedObject[],
   ): Promise<RunningEngine | AppError> {
-    const content = installationDigest(started);
-    const haveHostsChanged = hostChanges(hosts, () => this.#options.api.read(started.metadata.name));
+    const { operator, logger } = this.#options;
+    const content = contentOf(started);
+    const haveHostsChanged = hostChanges(hosts, async () => {
+      const found = await this.#find(service.id);
+      if (found === undefined) return undefined;
+      return { hosts: await this.#hostsOf(found), isComplete: operator.phaseOf(found) === "completed" };
+    });
     const isCurrent = async (now: Service) =>
-      installationDigest(await this.#installation(now, password, "no")) === content && !haveHostsChanged();
-    const connection = managedConnection(hosts, this.#options.settings);
+      contentOf(await this.#objects(now, password, "no")) === content && !haveHostsChanged();
+    const connection = managedConnection(hosts, operator);
     try {
-      const { logger } = this.#options;
       const engine = await connectEngine(managedAddresses(connection, password), { isCurrent, logger });
       return { ...engine, managedConnection: connection };
     } catch (error) {
@@ -174,13 +205,18 @@ export class KubernetesRuntime implements ServiceRuntime {
     }
   }
 
-  async #whyNot(found: Installation, failure: AppError | undefined): Promise<string> {
-    const pods = await this.#options.api.pods(found.metadata.name).catch(() => []);
-    const trouble = podTrouble(pods);
-    const progress = progressOf(found);
+  async #whyNot(found: ManagedObject, failure: AppError | undefined): Promise<string> {
+    const { api, operator } = this.#options;
+    const trouble = podTrouble(await api.pods(operator.podsOf(found.metadata.name)).catch(() => []));
+    const progress = operator.progressOf(found);
     if (trouble !== undefined) return sentence(`${progress}; ${trouble}`);
     return failure === undefined ? sentence(progress) : sentence(`${progress}; ${failure.message.replace(/\.$/, "")}`);
   }
+}
+
+/** Equal for the same content. */
+function contentOf(objects: readonly ManagedObject[]): string {
+  return objects.map(installationDigest).join(" ");
 }
 
 /** Of a process without access to a cluster: it connects to what others run there, and can start nothing. */

@@ -1,7 +1,7 @@
 /** Services in Kubernetes, on a real API server: a stand-in for the operator runs a genuine server per host. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { kubernetesMissing } from "../../../harness/kubernetes/binaries.ts";
-import { chartManifests } from "../../../harness/kubernetes/chart.ts";
+import { grantRoleOfChart } from "../../../harness/kubernetes/chart-role.ts";
 import { TestCluster, testNamespace } from "../../../harness/kubernetes/cluster.ts";
 import { mostReplicas } from "../../../harness/kubernetes/installation-crd.ts";
 import { FakeOperator } from "../../../harness/kubernetes/operator.ts";
@@ -42,18 +42,6 @@ const environment = () => ({
   MILLRACE_IDLE_MINUTE_MS: "500",
 });
 
-/** The Role of the Helm chart, for the user of the control plane under test. */
-async function grantAsTheChartDoes(): Promise<void> {
-  const values = { clickhouse: { namespace: testNamespace } };
-  const base = `/apis/rbac.authorization.k8s.io/v1/namespaces/${testNamespace}`;
-  for (const manifest of chartManifests({ values })) {
-    if (manifest.kind === "Role") await cluster.must("POST", `${base}/roles`, manifest);
-    if (manifest.kind !== "RoleBinding") continue;
-    const subjects = [{ kind: "User", name: "millrace", apiGroup: "rbac.authorization.k8s.io" }];
-    await cluster.must("POST", `${base}/rolebindings`, { ...manifest, subjects });
-  }
-}
-
 type Failure = Error & { readonly code?: string; readonly issues?: readonly { path: string; message: string }[] };
 const failureOf = (work: Promise<unknown>) =>
   work.then(
@@ -65,7 +53,7 @@ describe.skipIf(missing !== undefined)("a service in Kubernetes", () => {
   beforeAll(async () => {
     cluster = await TestCluster.start();
     operator = new FakeOperator(cluster);
-    await grantAsTheChartDoes();
+    await grantRoleOfChart(cluster);
     served = await serve({ env: environment() });
     service = await runningService(served, { runtime: "kubernetes", maxReplicaMemoryGb: 4, diskGb: 20 });
     await query(service, "CREATE TABLE t (a UInt64) ENGINE = MergeTree ORDER BY a");
