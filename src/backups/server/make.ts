@@ -1,6 +1,7 @@
 /**
- * Makes a backup of an external service or one in Kubernetes: its server writes the files into the bucket, Millrace reads them back, adds
- * the pipes with their positions, and stores the manifest last. The result has the form of any other backup.
+ * Makes a backup of an external service or one in Kubernetes: its server writes the files into the bucket, Millrace
+ * reads them back, adds the pipes with their positions, and stores the manifest last. The result has the form of any
+ * other backup.
  */
 import { createHash } from "node:crypto";
 import { text } from "node:stream/consumers";

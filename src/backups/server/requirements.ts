@@ -1,4 +1,4 @@
-/** What a server that is no process of ours needs to make and restore backups. Each refusal says what to do about it. */
+/** What a server that is not embedded needs to make and restore backups. Each refusal says what to do about it. */
 import { type ClickHouseAddress, ClickHouseClient } from "../../clickhouse/client.ts";
 import { identifier, literal, ownDatabases } from "../../clickhouse/sql.ts";
 import { detectTopology, replicasOf, shardsOf } from "../../clickhouse/topology.ts";

@@ -20,7 +20,7 @@ const wanted: Wanted = {
 const operatorWith = (image: string) =>
   clickHouseOperator({ namespace: "data", image, storageClass: undefined, keeper: [], volumes: "retain" });
 const operator = operatorWith("clickhouse:26.7");
-const specWith = (image: string) => operatorWith(image).objectsOf(wanted, "no").at(-1)?.spec as Record<string, never>;
+const specWith = (image: string) => operatorWith(image).objectsOf(wanted, "no").at(-1)?.spec as Record<string, unknown>;
 
 test("the user without a password is admitted from its pod only, and users with grants are left out", () => {
   const { users } = (specWith("a").settings as { extraUsersConfig: { users: Record<string, object> } })
