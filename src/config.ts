@@ -4,7 +4,8 @@
  */
 import { z } from "zod";
 import { gatewayProblem, gatewaySettings } from "./config/gateway.ts";
-import { parseHosts } from "./lib/host-list.ts";
+import { kubernetesProblem, kubernetesSettings } from "./config/kubernetes.ts";
+import { parsingProblem } from "./config/problem.ts";
 import { parsePorts } from "./lib/port-range.ts";
 import { parseReach } from "./outgoing/policy.ts";
 import type { OrganizationLimits } from "./store/limits.ts";
@@ -15,7 +16,7 @@ const positive = z.coerce.number().int().positive();
 const reach = z
   .string()
   .superRefine((text, context) => {
-    const message = problemOf(() => parseReach(text));
+    const message = parsingProblem(() => parseReach(text));
     if (message !== undefined) context.addIssue({ code: "custom", message });
   })
   .optional();
@@ -52,7 +53,7 @@ export const settings = {
   servicePorts: z
     .string()
     .superRefine((text, context) => {
-      const message = problemOf(() => parsePorts(text));
+      const message = parsingProblem(() => parsePorts(text));
       if (message !== undefined) context.addIssue({ code: "custom", message });
     })
     .default("21000-21999")
@@ -231,50 +232,7 @@ export const settings = {
   pipeDestinationOutageSeconds: positive
     .default(3_600)
     .describe("Seconds after which a pipe whose destination refuses inserts becomes Failed"),
-  kubernetesNamespace: z
-    .string()
-    .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, { error: "must be the name of a namespace" })
-    .optional()
-    .describe(
-      "Namespace for services with the runtime `kubernetes`, in which the operator for ClickHouse works; default: there are no such services. See docs/kubernetes.md",
-    ),
-  kubernetesOperator: z
-    .enum(["altinity", "clickhouse"])
-    .default("altinity")
-    .describe(
-      "Operator that makes the pods of services in Kubernetes: that of Altinity, or, as an experiment, that of ClickHouse Inc., which cannot stop pods. Existing services stay with the operator that made them",
-    ),
-  kubernetesConfig: z
-    .string()
-    .min(1)
-    .optional()
-    .describe(
-      "File with the address and credentials of the API server; default: what kubectl would use, or the service account of the pod",
-    ),
-  kubernetesImage: z
-    .string()
-    .min(1)
-    .default("clickhouse/clickhouse-server:26.7")
-    .describe("Image of the ClickHouse server of services in Kubernetes"),
-  kubernetesStorageClass: z
-    .string()
-    .min(1)
-    .optional()
-    .describe("Storage class of the volumes of services in Kubernetes; default: that of the cluster"),
-  kubernetesKeeper: z
-    .string()
-    .superRefine((text, context) => {
-      const message = problemOf(() => parseHosts(text));
-      if (message !== undefined) context.addIssue({ code: "custom", message });
-    })
-    .optional()
-    .describe(
-      "Hosts of ClickHouse Keeper for services in Kubernetes, as host:port separated by commas; default: none, and services have one replica",
-    ),
-  kubernetesVolumes: z
-    .enum(["retain", "delete"])
-    .default("retain")
-    .describe("Whether the volumes of a service in Kubernetes are kept when it is deleted"),
+  ...kubernetesSettings,
   requireConfinement: z
     .stringbool()
     .default(false)
@@ -291,11 +249,10 @@ const schema = z
     const message = gatewayProblem(value);
     if (message !== undefined) context.addIssue({ code: "custom", message });
   })
-  .refine(
-    ({ kubernetesOperator, kubernetesKeeper, kubernetesVolumes }) =>
-      kubernetesOperator === "altinity" || (kubernetesKeeper === undefined && kubernetesVolumes === "retain"),
-    { error: "kubernetesKeeper and kubernetesVolumes need kubernetesOperator altinity" },
-  )
+  .superRefine((value, context) => {
+    const message = kubernetesProblem(value);
+    if (message !== undefined) context.addIssue({ code: "custom", message });
+  })
   .refine((value) => value.cloudPort === undefined || value.cloudPort !== value.port, {
     error: "cloudPort must differ from port",
   })
@@ -310,16 +267,6 @@ const schema = z
     error: "backupDir and backupBucket cannot both be set",
   })
   .refine((value) => is32Bytes(value.backupEncryptionKey), { error: "backupEncryptionKey must be 32 bytes in base64" });
-
-/** The error of a text that cannot be parsed; undefined when it can. */
-function problemOf(parse: () => unknown): string | undefined {
-  try {
-    parse();
-    return undefined;
-  } catch (error) {
-    return (error as Error).message;
-  }
-}
 
 function is32Bytes(base64: string | undefined): boolean {
   return base64 === undefined || Buffer.from(base64, "base64").length === 32;

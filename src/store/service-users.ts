@@ -1,6 +1,7 @@
 /** Rows of the database users of services. */
 import type { AccessRights } from "../clickhouse/access-change.ts";
-import type { Queries } from "./database.ts";
+import { type Database, type Queries, runAndTell } from "./database.ts";
+import { type Limit, requireRoom } from "./limits.ts";
 import { readRights } from "./sql-access.ts";
 
 type UserRow = {
@@ -36,4 +37,37 @@ export async function readServiceUsers(db: Queries, serviceId?: string): Promise
     rights: row.rights === null ? null : readRights(row.rights),
     createdAt: row.created_at,
   }));
+}
+
+export type NewServiceUser = Omit<ServiceUser, "createdAt" | "rights">;
+
+/** Returns false when the user exists. Throws LIMIT_REACHED. */
+export async function addServiceUser(db: Database, user: NewServiceUser, limit: Limit): Promise<boolean> {
+  return await db.transaction(async (tx) => {
+    const added = await tx.run(
+      `INSERT INTO service_users (service_id, name, password_sha256, readonly, created_at) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT (service_id, name) DO NOTHING`,
+      ...[user.serviceId, user.name, user.passwordSha256, Number(user.readonly), new Date().toISOString()],
+    );
+    if (added === 0) return false;
+    const counting = "SELECT count(*) AS n FROM service_users WHERE service_id = ?";
+    requireRoom(limit, "users of the service", Number((await tx.get<{ n: number }>(counting, user.serviceId))?.n) - 1);
+    await db.tellOthers(tx);
+    return true;
+  });
+}
+
+/** `passwordSha256` in hexadecimal digits. */
+export async function setServicePassword(db: Database, serviceId: string, name: string, passwordSha256: string) {
+  await runAndTell(
+    db,
+    "UPDATE service_users SET password_sha256 = ? WHERE service_id = ? AND name = ?",
+    ...[passwordSha256, serviceId, name],
+  );
+}
+
+/** Returns false when there was no such user. */
+export async function removeServiceUser(db: Database, serviceId: string, name: string): Promise<boolean> {
+  const gone = "DELETE FROM service_users WHERE service_id = ? AND name = ?";
+  return (await runAndTell(db, gone, serviceId, name)) === 1;
 }

@@ -5,13 +5,13 @@
 import { randomUUID } from "node:crypto";
 import type { AccessListEntry } from "../api/ip-access.ts";
 import type { ServiceState } from "../api/services.ts";
-import { AppError } from "../lib/errors.ts";
 import { columnShapes, readJson, withVersion } from "./column-shapes.ts";
 import { columnsOf } from "./columns.ts";
 import { type Database, type Queries, runAndTell, type SqlValue } from "./database.ts";
 import { keptList } from "./kept-list.ts";
 import { allLeases, type Leases } from "./leases.ts";
 import { type Limit, type OrganizationLimits, requireRoom, reservedBy } from "./limits.ts";
+import { RowMembers } from "./row-members.ts";
 import {
   connectionOf,
   connectionValues,
@@ -21,7 +21,14 @@ import {
   type ServiceConnection,
 } from "./service-connections.ts";
 import { type EngineFacts, writeEngineFacts, writeServiceState } from "./service-states.ts";
-import { readServiceUsers, type ServiceUser } from "./service-users.ts";
+import {
+  addServiceUser,
+  type NewServiceUser,
+  readServiceUsers,
+  removeServiceUser,
+  type ServiceUser,
+  setServicePassword,
+} from "./service-users.ts";
 import { updateVersioned } from "./versioned-rows.ts";
 import type { ExpectedVersions } from "./versions.ts";
 
@@ -322,37 +329,19 @@ export class ServiceStore {
   }
 
   /** Returns false when the user exists. Throws LIMIT_REACHED. */
-  async addUser(user: Omit<ServiceUser, "createdAt" | "rights">, limit: Limit): Promise<boolean> {
-    return await this.#db.transaction(async (tx) => {
-      const added = await tx.run(
-        `INSERT INTO service_users (service_id, name, password_sha256, readonly, created_at) VALUES (?, ?, ?, ?, ?)
-         ON CONFLICT (service_id, name) DO NOTHING`,
-        ...[user.serviceId, user.name, user.passwordSha256, Number(user.readonly), new Date().toISOString()],
-      );
-      if (added === 0) return false;
-      const counting = "SELECT count(*) AS n FROM service_users WHERE service_id = ?";
-      requireRoom(limit, "users of the service", Number((await tx.get<Count>(counting, user.serviceId))?.n) - 1);
-      await this.#db.tellOthers(tx);
-      return true;
-    });
+  async addUser(user: NewServiceUser, limit: Limit): Promise<boolean> {
+    return await addServiceUser(this.#db, user, limit);
   }
 
   async setPassword(serviceId: string, name: string, passwordSha256: string): Promise<void> {
-    await runAndTell(
-      this.#db,
-      "UPDATE service_users SET password_sha256 = ? WHERE service_id = ? AND name = ?",
-      ...[passwordSha256, serviceId, name],
-    );
+    await setServicePassword(this.#db, serviceId, name, passwordSha256);
   }
 
   /** Returns false when there was no such user. */
   async removeUser(serviceId: string, name: string): Promise<boolean> {
-    const gone = "DELETE FROM service_users WHERE service_id = ? AND name = ?";
-    return (await runAndTell(this.#db, gone, serviceId, name)) === 1;
+    return await removeServiceUser(this.#db, serviceId, name);
   }
 }
-
-type Count = { readonly n: number };
 
 async function changeRow(db: Queries, id: string, columns: Record<string, SqlValue>, expected: ExpectedVersions) {
   const all = { ...columns, updated_at: new Date().toISOString() };
@@ -368,19 +357,11 @@ function columnsOfChange(change: ServiceChange): Record<string, SqlValue> {
  * nothing is reached by it, and a service that should run is `failed` with the reason.
  */
 function toService(row: ServiceRow): Service {
-  const problems: string[] = [];
-  const read = <T>(member: () => T, empty: T): T => {
-    try {
-      return member();
-    } catch (error) {
-      problems.push(error instanceof AppError ? error.message : "A stored member of the service cannot be read.");
-      return empty;
-    }
-  };
-  const connection = read(() => connectionOf(row.connection), null);
+  const members = new RowMembers("A stored member of the service cannot be read.");
+  const connection = members.read(() => connectionOf(row.connection), null);
   const accessList = () => readJson(columnShapes.accessList, row.ip_access_list, "access list of the service");
-  const ipAccessList = read<readonly AccessListEntry[]>(accessList, []);
-  const tags = read<readonly Tag[]>(() => readJson(columnShapes.tags, row.tags, "tags of the service"), []);
+  const ipAccessList = members.read<readonly AccessListEntry[]>(accessList, []);
+  const tags = members.read<readonly Tag[]>(() => readJson(columnShapes.tags, row.tags, "tags of the service"), []);
   return {
     id: row.id,
     organizationId: row.organization_id,
@@ -391,7 +372,7 @@ function toService(row: ServiceRow): Service {
     runtime: row.runtime,
     connection,
     connectionPassword: row.connection_password,
-    managedConnection: read(() => managedConnectionOf(row.managed_connection), null),
+    managedConnection: members.read(() => managedConnectionOf(row.managed_connection), null),
     minReplicaMemoryGb: row.min_replica_memory_gb,
     maxReplicaMemoryGb: row.max_replica_memory_gb,
     numReplicas: row.num_replicas,
@@ -406,8 +387,8 @@ function toService(row: ServiceRow): Service {
     desiredState: row.desired_state,
     wakeRequested: row.wake_requested === 1,
     usedElsewhereAt: row.used_elsewhere_at,
-    state: problems.length > 0 && row.desired_state === "running" ? "failed" : row.state,
-    stateMessage: problems[0] ?? row.state_message,
+    state: members.problem !== undefined && row.desired_state === "running" ? "failed" : row.state,
+    stateMessage: members.problem ?? row.state_message,
     stateChangedAt: row.state_changed_at,
     databaseVersion: row.database_version,
     version: row.version,
