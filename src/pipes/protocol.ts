@@ -81,26 +81,26 @@ export type WorkerStatus =
   | { readonly phase: "preparing" | "snapshot" | "running" | "completed" | "stopped" }
   | { readonly phase: "degraded" | "failed"; readonly reason: string };
 
-/** To a worker process. `slot` names one of the jobs that it runs at the same time; a number is never used twice. */
+/** To a worker process. `slot` is the worker slot of one of its jobs; a number is never used twice. */
 export type ToWorker =
-  | ToSlot
+  | ToWorkerSlot
   /** The server has opened or closed ports of its own. */
   | { readonly type: "outgoing"; readonly ownPorts: readonly number[] };
 
-export type ToSlot = { readonly slot: number } & (
+export type ToWorkerSlot = { readonly slot: number } & (
   | { readonly type: "start"; readonly job: Job }
   | { readonly type: "stop" }
   | { readonly type: "reply"; readonly id: number; readonly result?: unknown; readonly error?: CallError }
 );
 
 export type FromWorker =
-  | FromSlot
+  | FromWorkerSlot
   /** Share of a processor that the event loop has used since the message before, 0 to 1. */
   | { readonly type: "load"; readonly utilization: number }
   /** The last message before the process ends: the job whose code has thrown, as far as that is known. */
   | { readonly type: "fault"; readonly slot: number };
 
-export type FromSlot = { readonly slot: number } & (
+export type FromWorkerSlot = { readonly slot: number } & (
   | { readonly type: "call"; readonly id: number; readonly name: keyof Calls; readonly args: readonly unknown[] }
   | { readonly type: "status"; readonly status: WorkerStatus }
   | { readonly type: "gauges"; readonly gauges: Readonly<Record<string, number>> }

@@ -1,7 +1,7 @@
-/** A pipe worker process: runs replicas of pipes, each in a slot. Exits when its parent has ended or disconnects. */
+/** A pipe worker process: runs replicas of pipes, each in a worker slot. Exits when its parent ends or disconnects. */
 import { performance } from "node:perf_hooks";
 import type { FromWorker, ToWorker } from "../pipes/protocol.ts";
-import { Slots } from "../pipes/worker/slots.ts";
+import { WorkerSlots } from "../pipes/worker/worker-slots.ts";
 
 /** Longest wait for inserts in progress when the parent requests a stop; the parent kills later than that. */
 const lastResortMs = 2_000;
@@ -14,7 +14,7 @@ const loadEveryMs = 2_000;
 const send = (message: FromWorker) => {
   if (process.connected) process.send?.(message);
 };
-const slots = new Slots(send);
+const slots = new WorkerSlots(send);
 
 process.on("disconnect", () => {
   slots.stopAll();

@@ -17,8 +17,8 @@ import { ErrorWork } from "./error-work.ts";
 import { LeftoverRemover } from "./leftovers.ts";
 import { PipeRecorder } from "./recorder.ts";
 import { type DiskProblem, Replica } from "./replica.ts";
+import { ReplicationSlotWatch } from "./replication-slot-watch.ts";
 import { SharedReports } from "./reports.ts";
-import { SlotWatch } from "./slot-watch.ts";
 import { PipesSupervisor, type SupervisorOptions } from "./supervisor.ts";
 import { Vitals, type VitalsOptions } from "./vitals.ts";
 import { WorkerPool, type WorkerView } from "./worker-pool.ts";
@@ -97,7 +97,7 @@ export function openPipes(options: PipesOptions): Pipes {
     if (await isLedHere(leases, "leftovers")) await remover.pass();
   };
   const loop = new Loop({ name: "pipes", everyMs: 1_000, logger, body });
-  const watch = new SlotWatch({
+  const watch = new ReplicationSlotWatch({
     ...{ pipes, leftovers, connectorOf, policy, logger },
     isLeftToOthers: (pipeId) => supervisor.hasWorkers(pipeId) || !leases.holds("pipe", pipeId),
   });
@@ -151,7 +151,7 @@ function poolOf({ config, dataDir, logger }: PipesOptions, poke: () => void): Wo
   });
 }
 
-function reportsOf(stores: LeasedStores, supervisor: PipesSupervisor, watch: SlotWatch): SharedReports {
+function reportsOf(stores: LeasedStores, supervisor: PipesSupervisor, watch: ReplicationSlotWatch): SharedReports {
   return new SharedReports({
     reports: stores.pipeReports,
     leases: stores.leases,

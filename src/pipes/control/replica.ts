@@ -15,7 +15,7 @@ import type { Ledger } from "../../store/ledger.ts";
 import type { StoredIntent } from "../../store/ledger-writes.ts";
 import { StoredForms } from "../durable.ts";
 import { errorRequestShapes } from "../error-requests.ts";
-import { type Calls, errorRequestLane, type FromSlot, type Job, type WorkerStatus } from "../protocol.ts";
+import { type Calls, errorRequestLane, type FromWorkerSlot, type Job, type WorkerStatus } from "../protocol.ts";
 import { listenForEngine } from "./engine-listener.ts";
 import { hasOutcome } from "./state.ts";
 import type { Fault, Tenant, Told, Worker } from "./worker.ts";
@@ -139,7 +139,7 @@ export class Replica implements Tenant {
     this.#parts.changed();
   }
 
-  receive(message: FromSlot): void {
+  receive(message: FromWorkerSlot): void {
     if (message.type === "call") void this.#answer(message);
     else if (message.type === "gauges") this.#gauges = { ...this.#gauges, ...message.gauges };
     else if (message.type === "status") {
@@ -148,7 +148,7 @@ export class Replica implements Tenant {
     }
   }
 
-  async #answer({ id, name, args }: Extract<FromSlot, { type: "call" }>): Promise<void> {
+  async #answer({ id, name, args }: Extract<FromWorkerSlot, { type: "call" }>): Promise<void> {
     try {
       const call = this.#calls[name] as (...args: readonly unknown[]) => Promise<unknown>;
       const result = await call(...args);

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterEach, expect, test, vi } from "vitest";
 import { createLogger } from "../../lib/logger.ts";
-import type { FromSlot, FromWorker } from "../protocol.ts";
+import type { FromWorker, FromWorkerSlot } from "../protocol.ts";
 import { type Fault, type Tenant, Worker } from "./worker.ts";
 
 /** Repeats `say` messages to its parent; ends with `exit`, or when the parent disconnects. */
@@ -18,14 +18,14 @@ const program = `
 class Recorder implements Tenant {
   readonly pipeId: string;
   readonly work = 0;
-  readonly received: FromSlot[] = [];
+  readonly received: FromWorkerSlot[] = [];
   end: { how: string; fault: Fault } | undefined;
 
   constructor(pipeId: string) {
     this.pipeId = pipeId;
   }
 
-  receive(message: FromSlot): void {
+  receive(message: FromWorkerSlot): void {
     this.received.push(message);
   }
 

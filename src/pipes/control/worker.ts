@@ -1,31 +1,31 @@
 /**
- * One worker process and its slots, each of which runs one replica of a pipe. The process ends with its last slot. What
- * ends the process ends all slots: each of them is told how, and whether the fault is known to be its own.
+ * One worker process and its worker slots, each of which runs one replica of a pipe. The process ends with its last
+ * slot. What ends the process ends all slots: each of them is told how, and whether the fault is known to be its own.
  */
 import type { ChildProcess } from "node:child_process";
 import type { Server } from "node:net";
 import type { Logger } from "../../lib/logger.ts";
 import { relayOutput } from "../../lib/relay-output.ts";
-import type { FromSlot, FromWorker, ToSlot, ToWorker } from "../protocol.ts";
+import type { FromWorker, FromWorkerSlot, ToWorker, ToWorkerSlot } from "../protocol.ts";
 
 /** Time for the neighbours of a slot that does not end to leave the process before it is killed. */
 const leaveMs = 10_000;
 
-/** Whose fault the end of a slot is. */
+/** Whose fault the end of a worker slot is. */
 export type Fault = "own" | "neighbour" | "unknown";
 
-/** The control plane's end of a slot. */
+/** The control plane's end of a worker slot. */
 export type Tenant = {
   readonly pipeId: string;
   /** Rows that it has loaded. */
   readonly work: number;
-  receive(message: FromSlot): void;
+  receive(message: FromWorkerSlot): void;
   /** The slot has ended: the last call. */
   ended(how: string, fault: Fault): void;
 };
 
 /** A message of a slot without its number. */
-export type Told = ToSlot extends infer M ? (M extends ToSlot ? Omit<M, "slot"> : never) : never;
+export type Told = ToWorkerSlot extends infer M ? (M extends ToWorkerSlot ? Omit<M, "slot"> : never) : never;
 
 export type WorkerParts = {
   readonly name: string;
@@ -107,7 +107,7 @@ export class Worker {
 
   /** A listener sent along belongs to the worker alone afterwards. */
   send(slot: number, told: Told, listener?: Server): void {
-    this.#send({ ...told, slot } as ToSlot, listener);
+    this.#send({ ...told, slot } as ToWorkerSlot, listener);
   }
 
   tellOwnPorts(ownPorts: readonly number[]): void {

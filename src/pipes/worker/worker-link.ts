@@ -1,9 +1,9 @@
 /** A job's end of the calls to the control plane. */
 import { AppError } from "../../lib/errors.ts";
-import type { Calls, FromSlot, ToSlot } from "../protocol.ts";
+import type { Calls, FromWorkerSlot, ToWorkerSlot } from "../protocol.ts";
 
-type Reply = Extract<ToSlot, { type: "reply" }>;
-type Call = Extract<FromSlot, { type: "call" }>;
+type Reply = Extract<ToWorkerSlot, { type: "reply" }>;
+type Call = Extract<FromWorkerSlot, { type: "call" }>;
 
 export class WorkerLink {
   readonly #send: (call: Omit<Call, "slot">) => void;

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterEach, expect, test, vi } from "vitest";
 import { processFile } from "../../lib/program.ts";
-import type { FromSlot, FromWorker, Job, ToWorker } from "../protocol.ts";
+import type { FromWorker, FromWorkerSlot, Job, ToWorker } from "../protocol.ts";
 
 /**
  * Makes code of a job throw where nothing catches it: in a timer that was set while the job of slot 2 called the
@@ -34,7 +34,7 @@ function start(preload = "") {
   child.on("message", (message: FromWorker) => messages.push(message));
   const tell = (message: ToWorker) => void child.send(message);
   const of = (slot: number) =>
-    messages.filter((message): message is FromSlot => "slot" in message && message.slot === slot);
+    messages.filter((message): message is FromWorkerSlot => "slot" in message && message.slot === slot);
   return { messages, tell, of };
 }
 

@@ -1,20 +1,20 @@
 /**
- * The jobs that one worker process runs at the same time. Each has a slot of its own, with its calls and its signal. A
- * job that throws ends alone. The rules for outgoing connections are those of the server, the same for all jobs.
+ * The jobs that one worker process runs at the same time. Each has a worker slot of its own, with its calls and its
+ * signal. A job that throws ends alone. The rules for outgoing connections are those of the server, for all jobs.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { OutgoingPolicy } from "../../outgoing/policy.ts";
 import { connectorOf } from "../../sources/connectors.ts";
-import type { FromSlot, FromWorker, Job, ToSlot, ToWorker, WorkerStatus } from "../protocol.ts";
+import type { FromWorker, FromWorkerSlot, Job, ToWorker, ToWorkerSlot, WorkerStatus } from "../protocol.ts";
 import { runErrorRequests } from "./error-requests-job.ts";
 import { runJob } from "./job.ts";
 import { WorkerLink } from "./worker-link.ts";
 
 type Slot = { readonly link: WorkerLink; readonly stopping: AbortController };
 /** A message of a slot, without its number. */
-type Said = FromSlot extends infer M ? (M extends FromSlot ? Omit<M, "slot"> : never) : never;
+type Said = FromWorkerSlot extends infer M ? (M extends FromWorkerSlot ? Omit<M, "slot"> : never) : never;
 
-export class Slots {
+export class WorkerSlots {
   readonly #send: (message: FromWorker) => void;
   readonly #slots = new Map<number, Slot>();
   #policy: OutgoingPolicy | undefined;
@@ -43,12 +43,12 @@ export class Slots {
     return this.#current.getStore();
   }
 
-  #settle(reply: Extract<ToSlot, { type: "reply" }>, handle: unknown): void {
+  #settle(reply: Extract<ToWorkerSlot, { type: "reply" }>, handle: unknown): void {
     this.#slots.get(reply.slot)?.link.settle(reply, handle);
   }
 
   #start(slot: number, job: Job): void {
-    const send = (said: Said) => this.#send({ ...said, slot } as FromSlot);
+    const send = (said: Said) => this.#send({ ...said, slot } as FromWorkerSlot);
     const link = new WorkerLink(send);
     // Connections that jobs share outlive the job that opened them: their policy must be kept up to date, too.
     this.#policy ??= new OutgoingPolicy(job.outgoing);

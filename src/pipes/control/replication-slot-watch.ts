@@ -1,6 +1,6 @@
 /**
- * Looks at the slots of pipes without a worker (the pipe is stopped or failed, or its service is stopped): a source
- * keeps log for a slot whether it is read or not. Running workers look themselves.
+ * Looks at the replication slots of pipes without a worker (the pipe is stopped or failed, or its service is stopped):
+ * a source keeps log for a slot whether it is read or not. Running workers look themselves.
  */
 import { publicMessage } from "../../lib/errors.ts";
 import type { JsonObject } from "../../lib/json.ts";
@@ -15,18 +15,18 @@ import { fullConfig } from "./definition.ts";
 import { noReads } from "./leftovers.ts";
 import { sealedOtherwise } from "./stored-definition.ts";
 
-export type SlotWatchOptions = {
+export type ReplicationSlotWatchOptions = {
   readonly pipes: PipeStore;
   readonly leftovers: LeftoverStore;
   readonly connectorOf: (kind: string) => Promise<Connector>;
   readonly policy: OutgoingPolicy;
   readonly logger: Logger;
-  /** Its workers look at the slot, or the process that has the pipe. */
+  /** Its workers look at the replication slot, or the process that has the pipe. */
   readonly isLeftToOthers: (pipeId: string) => boolean;
 };
 
-/** A slot of a pipe: its own, or one that the user has named. */
-type PipeSlot = {
+/** A replication slot of a pipe: its own, or one that the user has named. */
+type ReplicationSlot = {
   readonly pipeId: string;
   readonly organizationId: string;
   readonly sourceKind: string;
@@ -44,16 +44,16 @@ type Watched = { readonly generation: number; readonly watch: SourceWatch; seen:
 
 const nothing: Seen = { gauges: {} };
 
-export class SlotWatch {
-  readonly #options: SlotWatchOptions;
+export class ReplicationSlotWatch {
+  readonly #options: ReplicationSlotWatchOptions;
   readonly #tasks: TaskTable;
   readonly #watched = new Map<string, Watched>();
 
-  constructor(options: SlotWatchOptions) {
+  constructor(options: ReplicationSlotWatchOptions) {
     this.#options = options;
     this.#tasks = new TaskTable({
       poke: () => {},
-      onFailure: (pipeId, err) => options.logger.error({ err, pipeId }, "a slot could not be looked at"),
+      onFailure: (pipeId, err) => options.logger.error({ err, pipeId }, "a replication slot could not be looked at"),
     });
   }
 
@@ -83,8 +83,8 @@ export class SlotWatch {
   }
 
   /** Slots that pipes have not made are on no record. */
-  async #given(): Promise<PipeSlot[]> {
-    const found: PipeSlot[] = [];
+  async #given(): Promise<ReplicationSlot[]> {
+    const found: ReplicationSlot[] = [];
     for (const kind of Object.values(sourceKinds) as SourceKind[]) {
       if (kind.given === undefined) continue;
       for (const { id, organizationId, source } of await this.#options.pipes.listOfKind(kind.key)) {
@@ -95,7 +95,7 @@ export class SlotWatch {
     return found;
   }
 
-  async #look(slot: PipeSlot): Promise<void> {
+  async #look(slot: ReplicationSlot): Promise<void> {
     const watched = await this.#watchedOf(slot);
     if (watched === undefined) return;
     this.#watched.set(slot.pipeId, watched);
@@ -107,7 +107,7 @@ export class SlotWatch {
     }
   }
 
-  async #watchedOf({ pipeId, organizationId, sourceKind, name }: PipeSlot): Promise<Watched | undefined> {
+  async #watchedOf({ pipeId, organizationId, sourceKind, name }: ReplicationSlot): Promise<Watched | undefined> {
     const pipe = await this.#options.pipes.find(pipeId);
     if (pipe === undefined) return undefined;
     const { generation } = pipe;

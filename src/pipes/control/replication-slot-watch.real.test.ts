@@ -11,13 +11,13 @@ import { createLogger } from "../../lib/logger.ts";
 import { connectorOf } from "../../sources/connectors.ts";
 import { openStores } from "../../store/open.ts";
 import type { Pipe } from "../../store/pipes.ts";
-import { SlotWatch } from "./slot-watch.ts";
+import { ReplicationSlotWatch } from "./replication-slot-watch.ts";
 
 const missing = postgresMissing(18);
 if (missing !== undefined) console.warn(`Slots of pipes without workers: skipped, ${missing}`);
 
 test.skipIf(missing !== undefined)("a slot is looked at while nobody reads it, also after an outage", async () => {
-  const dir = mkdtempSync(join(tmpdir(), "millrace-slot-watch-"));
+  const dir = mkdtempSync(join(tmpdir(), "millrace-replication-slot-watch-"));
   await using server = await TestPostgres.start({ settings: { max_slot_wal_keep_size: "1GB" } });
   const stores = openStores(dir, randomBytes(32).toString("base64"));
   try {
@@ -45,7 +45,7 @@ test.skipIf(missing !== undefined)("a slot is looked at while nobody reads it, a
     await leftovers.record(pipe, [{ kind: "slot", name: "mine" }], {});
     await server.sql("SELECT pg_create_logical_replication_slot('mine', 'pgoutput')");
     const workers = { run: false };
-    const watch = new SlotWatch({
+    const watch = new ReplicationSlotWatch({
       ...{ pipes, leftovers, connectorOf, policy: anyNetwork.policy, logger: createLogger("silent") },
       isLeftToOthers: () => workers.run,
     });
