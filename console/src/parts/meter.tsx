@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import { classes } from "../lib/classes.ts";
 import type { Tone } from "./badge.tsx";
 import css from "./meter.module.css";
@@ -25,4 +26,9 @@ export function Meter({ label, value, tone = "info" }: MeterProps) {
       <div className={classes(css.bar, css[tone])} style={{ width: `${percent}%` }} />
     </div>
   );
+}
+
+/** The numbers of a bar, below it: the first at its begin, the last at its end. */
+export function MeterNumbers({ children }: { readonly children: ReactNode }) {
+  return <div className={css.numbers}>{children}</div>;
 }

@@ -4,7 +4,7 @@ import { useOperation } from "../../api/queries.ts";
 import { serverNow } from "../../api/server-time.ts";
 import { serviceAddress } from "../../lib/addresses.ts";
 import { bytesText, durationText } from "../../lib/format.ts";
-import { Meter } from "../../parts/meter.tsx";
+import { Meter, MeterNumbers } from "../../parts/meter.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Facts, Page, Panel } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
@@ -64,12 +64,12 @@ function Progress({ restore }: { readonly restore: Restore }) {
         value={restore.status === "done" ? 1 : totalBytes === 0 ? 0 : doneBytes / totalBytes}
         tone={restore.status === "error" ? "bad" : restore.status === "done" ? "ok" : "info"}
       />
-      <div className={css.progressNumbers}>
+      <MeterNumbers>
         <span className="numeric">
           {totalBytes === 0 ? "–" : `${bytesText(doneBytes)} of ${bytesText(totalBytes)}`}
         </span>
         <span className="numeric">{left === undefined ? "" : `about ${durationText(left)} left`}</span>
-      </div>
+      </MeterNumbers>
     </div>
   );
 }

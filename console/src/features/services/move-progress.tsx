@@ -4,7 +4,7 @@ import { useChange } from "../../api/queries.ts";
 import { bytesText, countText, durationText } from "../../lib/format.ts";
 import { Button } from "../../parts/button.tsx";
 import { ConfirmDialog } from "../../parts/dialog.tsx";
-import { Meter } from "../../parts/meter.tsx";
+import { Meter, MeterNumbers } from "../../parts/meter.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
@@ -38,14 +38,14 @@ export function MoveProgress({ service, move }: { readonly service: Service; rea
       }
     >
       <Meter label="Bytes copied" value={totalBytes === 0 ? 0 : copiedBytes / totalBytes} />
-      <div className={css.progressNumbers}>
+      <MeterNumbers>
         <span className="numeric">
           {totalBytes === 0
             ? "–"
             : `${countText(copiedRows)} of ${countText(totalRows)} rows, ${bytesText(copiedBytes)} of ${bytesText(totalBytes)}`}
         </span>
         <span className="numeric">{secondsLeft === undefined ? "" : `about ${durationText(secondsLeft)} left`}</span>
-      </div>
+      </MeterNumbers>
       <p className={css.since}>
         Begun <RelativeTime at={move.createdAt} />. Inserts meanwhile are copied too.
       </p>
