@@ -32,7 +32,7 @@ export function ChartPanelContent({ panel, filtered, range, bounds, onRange }: C
   return (
     <>
       <h2 className={css.title}>
-        <Link to="/explore" search={{ ...range, chart: filtered } as never}>
+        <Link to="/explore" search={{ ...range, chart: filtered }}>
           {title}
         </Link>
       </h2>

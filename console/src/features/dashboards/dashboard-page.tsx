@@ -68,7 +68,7 @@ function ShowDashboard({ name, dashboard, onEdit }: ShowProps) {
   const [now, ask] = useNow(refresh);
   const bounds = boundsOf(range, now, false);
   const change = (next: Partial<DashboardSearch>) =>
-    void navigate({ to: ".", search: dashboardSearch({ ...search, ...next }) as never });
+    void navigate({ to: ".", search: dashboardSearch({ ...search, ...next }) });
   return (
     <Page
       title={name}

@@ -34,7 +34,7 @@ function WithSource({ sources }: { readonly sources: readonly Source[] }) {
   const navigate = useNavigate();
   const source = sources.find(({ id }) => id === search.chart.sourceId) ?? (sources[0] as Source);
   const change = (next: Partial<ExploreSearch>, replace = false) =>
-    void navigate({ to: "/explore", search: { ...search, ...next } as never, replace });
+    void navigate({ to: "/explore", search: { ...search, ...next }, replace });
   useEffect(() => {
     document.title = "Explore · Millrace";
   }, []);

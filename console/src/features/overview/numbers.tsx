@@ -44,7 +44,7 @@ function States({ to, states }: { readonly to: "/services" | "/pipes"; readonly 
   return (
     <span className={css.states}>
       {[...counts].map(([state, members]) => (
-        <Link key={state} to={to} search={{ state } as never}>
+        <Link key={state} to={to} search={{ state }}>
           {members.length} {stateWord(state).toLowerCase()}
         </Link>
       ))}

@@ -8,7 +8,7 @@ import { SearchInput } from "../../parts/search-input.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
 import { Answer, EmptyState } from "../../parts/states.tsx";
 import { Table } from "../../parts/table.tsx";
-import { kindWords, type ListSearch, type PipeSummary, stateGroups } from "./list-search.ts";
+import { kindWords, type ListSearch, listSearch, type PipeSummary, stateGroups } from "./list-search.ts";
 import { pipeColumns } from "./pipe-columns.tsx";
 import css from "./pipes.module.css";
 
@@ -40,7 +40,7 @@ function useListSearch() {
   const navigate = useNavigate({ from: "/pipes" });
   /** Any other filter begins with the first page. */
   return (next: Partial<Record<keyof ListSearch, string | undefined>>) =>
-    void navigate({ search: (before) => ({ ...before, cursor: undefined, ...next }) as never, replace: true });
+    void navigate({ search: (before) => listSearch({ ...before, cursor: undefined, ...next }), replace: true });
 }
 
 function PipeFilters({ search }: { readonly search: ListSearch }) {
