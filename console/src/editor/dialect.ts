@@ -1,19 +1,25 @@
 /** The language of the service's engine, made of the engine's own lists of words. */
 import { StreamLanguage, type StringStream } from "@codemirror/language";
+import { endsOf, lineComment, type OpaqueStart } from "./lexer.ts";
 import type { EngineWords } from "./words.ts";
 
 /** Names of highlighting tags. */
 type Token = "keyword" | "typeName" | "variableName.standard" | "bool" | "null";
 type Words = ReadonlyMap<string, Token>;
 /** What the line before has left open. */
-type State = { open: keyof typeof ends | undefined };
+type State = { open: OpaqueStart | undefined };
 
-const ends = {
-  "'": { end: /^(?:[^'\\]|\\[\s\S]|'')*'/, token: "string" },
-  '"': { end: /^(?:[^"\\]|\\[\s\S]|"")*"/, token: "string.special" },
-  "`": { end: /^(?:[^`\\]|\\[\s\S]|``)*`/, token: "string.special" },
-  "/*": { end: /^.*?\*\//, token: "comment" },
-} as const;
+const tokenOfOpaque = { "'": "string", '"': "string.special", "`": "string.special", "/*": "comment" } as const;
+
+/** A stream matches at its position with a pattern for the beginning. */
+const atBeginning = ({ source }: RegExp) => new RegExp(`^(?:${source})`);
+const lineCommentHere = atBeginning(lineComment);
+const endsHere = {
+  "'": atBeginning(endsOf["'"]),
+  '"': atBeginning(endsOf['"']),
+  "`": atBeginning(endsOf["`"]),
+  "/*": atBeginning(endsOf["/*"]),
+};
 
 const made = new WeakMap<EngineWords, StreamLanguage<State>>();
 
@@ -67,13 +73,13 @@ function tokensOf({ keywords, dataTypes, functions, tableFunctions }: EngineWord
 function tokenOf(stream: StringStream, state: State, words: Words): string | null {
   if (state.open === undefined) {
     if (stream.eatSpace()) return null;
-    if (stream.match(/^(?:--|#[ !]).*/)) return "comment";
+    if (stream.match(lineCommentHere)) return "comment";
     const opening = stream.match(/^(?:['"`]|\/\*)/) as RegExpMatchArray | null;
     if (opening === null) return plainTokenOf(stream, words);
-    state.open = opening[0] as keyof typeof ends;
+    state.open = opening[0] as OpaqueStart;
   }
-  const { end, token } = ends[state.open];
-  if (stream.match(end)) state.open = undefined;
+  const token = tokenOfOpaque[state.open];
+  if (stream.match(endsHere[state.open])) state.open = undefined;
   else stream.skipToEnd();
   return token;
 }

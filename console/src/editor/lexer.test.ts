@@ -11,6 +11,10 @@ test("semicolons in quotes and comments separate nothing", () => {
     'SELECT `a;b`, "c;"',
   ]);
   expect(texts("SELECT 'it''s; \\'; ' ; SELECT 2")).toEqual(["SELECT 'it''s; \\'; '", "SELECT 2"]);
+  expect(texts('SELECT "a"";b", `c``;d`; SELECT /* open ; 2')).toEqual([
+    'SELECT "a"";b", `c``;d`',
+    "SELECT /* open ; 2",
+  ]);
   expect(texts(" ;; -- nothing\n")).toEqual([]);
   expect(texts("SELECT 'open; SELECT 2")).toEqual(["SELECT 'open; SELECT 2"]);
 });

@@ -2,9 +2,25 @@
 
 export type Span = { readonly from: number; readonly to: number };
 
+export const lineComment = /(?:--|#[ !])[^\n]*/;
+
+/** How what begins with a quote or a comment mark goes on to its end. */
+export const endsOf = {
+  "'": /(?:[^'\\]|\\[\s\S]|'')*'/,
+  '"': /(?:[^"\\]|\\[\s\S]|"")*"/,
+  "`": /(?:[^`\\]|\\[\s\S]|``)*`/,
+  "/*": /[\s\S]*?\*\//,
+} as const;
+export type OpaqueStart = keyof typeof endsOf;
+
 /** Quoted text and comments; an end that is missing is the end of the text. */
-const opaque =
-  /--[^\n]*|#[ !][^\n]*|\/\*[\s\S]*?(?:\*\/|$)|'(?:[^'\\]|\\[\s\S]|'')*(?:'|$)|"(?:[^"\\]|\\[\s\S])*(?:"|$)|`(?:[^`\\]|\\[\s\S])*(?:`|$)/g;
+const opaque = new RegExp(
+  [
+    lineComment.source,
+    ...Object.entries(endsOf).map(([start, end]) => `${start.replace("*", "\\*")}(?:${end.source}|[\\s\\S]*$)`),
+  ].join("|"),
+  "g",
+);
 
 /** The text with quoted text and comments as spaces; positions stay. */
 export function codeOf(text: string): string {
