@@ -149,7 +149,8 @@ describe("a service on the embedded engine", () => {
 
 describe("an idle service", () => {
   test("sleeps without queries, keeps its endpoint, and wakes on the first query with its rows", async () => {
-    await using idle = await serve({ env: { MILLRACE_IDLE_MINUTE_MS: "20" } });
+    // Without prepared hosts, which are processes too.
+    await using idle = await serve({ env: { MILLRACE_IDLE_MINUTE_MS: "20", MILLRACE_STANDBY_ENGINES: "0" } });
     const sleeper = await runningService(idle, { idleTimeoutMinutes: 5 });
     const current = async () => (await idle.api.getService({ params: sleeper.params })).state;
     await query(sleeper, "CREATE TABLE t (a UInt8) ENGINE = MergeTree ORDER BY a");
