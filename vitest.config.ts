@@ -2,6 +2,7 @@
 // `browser` opens the console of such a server in Chromium. A suite whose peer cannot be had prints why it is skipped.
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
+import { TestOrder } from "./scripts/test-order.ts";
 
 // Servers and commands are started hundreds of times: half of their processor time would go into reading our sources.
 const env = { NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules", ".cache", "millrace-compile") };
@@ -18,9 +19,13 @@ const long = [
 const isLong = process.env.LARGE === "1";
 if (!isLong) console.log(`skipped, because they take long (LARGE=1 runs them): ${long.join(", ")}`);
 
+/** Workers of projects whose tests wait for servers and pauses more than they compute, also on two processors. */
+const waiting = 3;
+
 export default defineConfig({
   test: {
     reporters: ["default"],
+    sequence: { sequencer: TestOrder },
     projects: [
       {
         test: {
@@ -46,8 +51,7 @@ export default defineConfig({
           expect: { poll: { timeout: 60_000 } },
           env,
           sequence: { groupOrder: 2 },
-          // They wait for servers and pauses more than they compute.
-          maxWorkers: 3,
+          maxWorkers: waiting,
         },
       },
       {
@@ -59,8 +63,9 @@ export default defineConfig({
           hookTimeout: 120_000,
           expect: { poll: { timeout: 60_000 } },
           env,
-          sequence: { groupOrder: 3 },
-          maxWorkers: 2,
+          // Together with the real ones: see `TestOrder`.
+          sequence: { groupOrder: 2 },
+          maxWorkers: waiting,
         },
       },
       {
