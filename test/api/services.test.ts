@@ -55,7 +55,11 @@ describe("services", () => {
       const [shown, other] = await listed();
       expect(shown).toMatchObject({ state: "failed", stateMessage: expect.stringMatching(reason) });
       expect(other.state).not.toBe("failed");
-      await api.db.run(`UPDATE services SET ${column} = ? WHERE id = ?`, column === "connection" ? null : "[]", broken.id);
+      await api.db.run(
+        `UPDATE services SET ${column} = ? WHERE id = ?`,
+        column === "connection" ? null : "[]",
+        broken.id,
+      );
     }
     expect((await listed())[0].state).not.toBe("failed");
     await api.db.run("UPDATE services SET tags = '{' WHERE id = ?", broken.id);

@@ -12,10 +12,10 @@ const aggregates = [
 ];
 const granularities = ["30s", "1m", "5m", "10m", "15m", "30m", "1h", "2h", "6h", "12h", "1d", "2d", "7d", "30d"];
 
-type ChartFlags = Series & { readonly source: string };
+type ChartFlags = SeriesFlags & { readonly source: string };
 
 /** A series of a source: the flags of `chart`. */
-export type Series = {
+export type SeriesFlags = {
   readonly agg: string;
   readonly field?: string;
   readonly where?: string;
@@ -57,7 +57,7 @@ export function addChart(command: Command, shell: Shell): void {
 }
 
 /** The body of queryChartSeries. Throws a usage error that names the flag. */
-export function seriesBody(sourceId: string, flags: Series): object {
+export function seriesBody(sourceId: string, flags: SeriesFlags): object {
   const percentile = /^p(\d{1,2}(?:\.\d+)?)$/.exec(flags.agg)?.[1];
   const aggFn = percentile === undefined ? choiceFlag("--agg", flags.agg, aggregates) : "quantile";
   if (aggFn !== "count" && flags.field === undefined) throw usageError(`--agg ${flags.agg} needs --field`);
