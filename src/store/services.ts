@@ -5,21 +5,19 @@
 import { randomUUID } from "node:crypto";
 import type { AccessListEntry } from "../api/ip-access.ts";
 import type { ServiceState } from "../api/services.ts";
-import { columnShapes, readJson, withVersion } from "./column-shapes.ts";
+import { withVersion } from "./column-shapes.ts";
 import { columnsOf } from "./columns.ts";
 import { type Database, type Queries, runAndTell, type SqlValue } from "./database.ts";
 import { keptList } from "./kept-list.ts";
 import { allLeases, type Leases } from "./leases.ts";
 import { type Limit, type OrganizationLimits, requireRoom, reservedBy } from "./limits.ts";
-import { RowMembers } from "./row-members.ts";
 import {
-  connectionOf,
   connectionValues,
   type ManagedConnection,
-  managedConnectionOf,
   type NewServer,
   type ServiceConnection,
 } from "./service-connections.ts";
+import { readMembers } from "./service-members.ts";
 import { type EngineFacts, writeEngineFacts, writeServiceState } from "./service-states.ts";
 import {
   addServiceUser,
@@ -352,16 +350,9 @@ function columnsOfChange(change: ServiceChange): Record<string, SqlValue> {
   return columnsOf(withVersion(change, "connection"));
 }
 
-/**
- * A row of which a member cannot be read does not hide the others: the member is empty, so that nobody is admitted and
- * nothing is reached by it, and a service that should run is `failed` with the reason.
- */
+/** A service that should run, and of which something cannot be read, is `failed` with the reason. */
 function toService(row: ServiceRow): Service {
-  const members = new RowMembers("A stored member of the service cannot be read.");
-  const connection = members.read(() => connectionOf(row.connection), null);
-  const accessList = () => readJson(columnShapes.accessList, row.ip_access_list, "access list of the service");
-  const ipAccessList = members.read<readonly AccessListEntry[]>(accessList, []);
-  const tags = members.read<readonly Tag[]>(() => readJson(columnShapes.tags, row.tags, "tags of the service"), []);
+  const { members, problem } = readMembers(row);
   return {
     id: row.id,
     organizationId: row.organization_id,
@@ -370,16 +361,13 @@ function toService(row: ServiceRow): Service {
     region: row.region,
     port: row.port,
     runtime: row.runtime,
-    connection,
+    ...members,
     connectionPassword: row.connection_password,
-    managedConnection: members.read(() => managedConnectionOf(row.managed_connection), null),
     minReplicaMemoryGb: row.min_replica_memory_gb,
     maxReplicaMemoryGb: row.max_replica_memory_gb,
     numReplicas: row.num_replicas,
     idleScaling: row.idle_scaling === 1,
     idleTimeoutMinutes: row.idle_timeout_minutes,
-    ipAccessList,
-    tags,
     releaseChannel: row.release_channel,
     diskGb: row.disk_gb,
     diskUsedBytes: row.disk_used_bytes,
@@ -387,8 +375,8 @@ function toService(row: ServiceRow): Service {
     desiredState: row.desired_state,
     wakeRequested: row.wake_requested === 1,
     usedElsewhereAt: row.used_elsewhere_at,
-    state: members.problem !== undefined && row.desired_state === "running" ? "failed" : row.state,
-    stateMessage: members.problem ?? row.state_message,
+    state: problem !== undefined && row.desired_state === "running" ? "failed" : row.state,
+    stateMessage: problem ?? row.state_message,
     stateChangedAt: row.state_changed_at,
     databaseVersion: row.database_version,
     version: row.version,
