@@ -8,8 +8,17 @@ import { kubernetesProblem, kubernetesSettings } from "./config/kubernetes.ts";
 import { parsingProblem } from "./config/problem.ts";
 import { parsePorts } from "./lib/port-range.ts";
 import { parseReach } from "./outgoing/policy.ts";
+import type { SourceKindKey } from "./sources/registry.ts";
 import type { OrganizationLimits } from "./store/limits.ts";
 import { problemOfUrl } from "./store/postgres-url.ts";
+
+/** As members of `source`. */
+const pipeKinds = [
+  "messageBroker",
+  "objectStorage",
+  "managedStream",
+  "relationalDb",
+] as const satisfies SourceKindKey[];
 
 const positive = z.coerce.number().int().positive();
 
@@ -203,6 +212,24 @@ export const settings = {
     .optional()
     .describe(
       "Pipes of external services and of services in Kubernetes that this process runs at most, where several processes share a Postgres database; 0 leaves them to the others, such as `millrace worker`; default: no limit",
+    ),
+  pipeKinds: z
+    .string()
+    .superRefine((text, context) => {
+      const unknown = text.split(",").find((kind) => !pipeKinds.some((known) => known === kind));
+      if (unknown === undefined) return;
+      const message = `"${unknown}" is no kind of pipes: name some of ${pipeKinds.join(", ")}, separated by commas`;
+      context.addIssue({ code: "custom", message });
+    })
+    .optional()
+    .describe(
+      "Kinds of the pipes that count for `slots`, separated by commas: messageBroker, objectStorage, managedStream, relationalDb. Other pipes are left to other processes; default: all",
+    ),
+  pipeSizes: z
+    .enum(["own", "shared"])
+    .optional()
+    .describe(
+      "Takes only pipes whose `scaling` sets memory or processors of their replicas (own), or only the others (shared); default: both",
     ),
   pipeWorkersShared: z
     .stringbool()

@@ -21,9 +21,10 @@ export type NodeOptions = {
 
 /** Opens the metadata, alone or beside the other processes of the installation. */
 export async function openMetadata({ config, logger, version }: NodeOptions, role: NodeRole): Promise<LeasedStores> {
-  const { secretKey, database, slots, allowAsyncReplication: allowsAsyncReplication } = config;
+  const { secretKey, database, slots, pipeKinds, pipeSizes, allowAsyncReplication: allowsAsyncReplication } = config;
   return await openStoresOf({
     dataDir: openDataDir(config),
+    takes: { kinds: pipeKinds?.split(","), sizes: pipeSizes },
     ...{ role, version, slots, secretKey, database, allowsAsyncReplication },
     onStep: (step) => logger.info(step, "migrating the metadata"),
     onLost: (err) => logger.warn({ err }, "connection to the metadata database lost"),

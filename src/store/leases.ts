@@ -6,7 +6,7 @@
  */
 import { AppError } from "../lib/errors.ts";
 import { type Database, type Queries, runAndTell } from "./database.ts";
-import { type LiveNode, leaseMs, liveNodes } from "./nodes.ts";
+import { type LiveNode, leaseMs, liveNodes, type PipeSelection } from "./nodes.ts";
 
 /** `singleton`: a task that one process of the installation carries out. */
 export type LeaseKind = "pipe" | "service" | "singleton";
@@ -86,6 +86,8 @@ export type SharedLeasesOptions = {
   readonly nodeId: string;
   /** Pipes of external services that this process runs at most; default: no limit. */
   readonly slots?: number | undefined;
+  /** Which of them; default: all. */
+  readonly takes?: PipeSelection | undefined;
   /** The own clock, in ms: replaced in tests. */
   readonly now?: () => number;
 };
@@ -95,6 +97,7 @@ export class SharedLeases implements Leases {
   readonly nodeId: string;
   readonly #db: Database;
   readonly #slots: number | undefined;
+  readonly #takes: PipeSelection;
   readonly #now: () => number;
   readonly isShared = true;
   /** As read last. */
@@ -108,9 +111,10 @@ export class SharedLeases implements Leases {
   #until = 0;
   #alarm: NodeJS.Timeout | undefined;
 
-  constructor({ db, nodeId, slots, now = () => performance.now() }: SharedLeasesOptions) {
+  constructor({ db, nodeId, slots, takes = {}, now = () => performance.now() }: SharedLeasesOptions) {
     this.#db = db;
     this.#slots = slots;
+    this.#takes = takes;
     this.nodeId = nodeId;
     this.#now = now;
   }
@@ -256,7 +260,10 @@ export class SharedLeases implements Leases {
   }
 
   async join(): Promise<void> {
-    await runAndTell(this.#db, "UPDATE nodes SET slots = ? WHERE id = ?", this.#slots ?? null, this.nodeId);
+    const { kinds, sizes } = this.#takes;
+    const change = "UPDATE nodes SET slots = ?, pipe_kinds = ?, pipe_sizes = ? WHERE id = ?";
+    const values = [this.#slots ?? null, kinds?.join(",") ?? null, sizes ?? null, this.nodeId];
+    await runAndTell(this.#db, change, ...values);
   }
 
   async leave(): Promise<void> {

@@ -41,8 +41,8 @@ test("processes on other data directories work side by side, and see each other 
   await claim("b", "worker");
   await one.announce({ address: "http://one:8150", relay: "10.0.0.1:9000" });
   expect(await liveNodes(db)).toEqual([
-    { id: "a", role: "server", address: "http://one:8150", relay: "10.0.0.1:9000", slots: 0 },
-    { id: "b", role: "worker", address: undefined, relay: undefined, slots: 0 },
+    { id: "a", role: "server", address: "http://one:8150", relay: "10.0.0.1:9000", slots: 0, takes: {} },
+    { id: "b", role: "worker", address: undefined, relay: undefined, slots: 0, takes: {} },
   ]);
   await db.run("UPDATE nodes SET expires_at = 1 WHERE id = 'b'");
   await one.release();

@@ -15,6 +15,14 @@ const lookMs = 250;
 /** A `tool` needs the database for itself. */
 export type NodeRole = "server" | "worker" | "tool";
 
+/** The pipes that a process takes, of those that several can run. Undefined: whatever they are. */
+export type PipeSelection = {
+  /** Kinds of sources. */
+  readonly kinds?: readonly string[] | undefined;
+  /** Only those whose replicas have limits of their own, or only those without. */
+  readonly sizes?: "own" | "shared" | undefined;
+};
+
 export type NodeFacts = {
   /** The same for every process that runs on one data directory, one at a time. */
   readonly id: string;
@@ -32,6 +40,8 @@ export type LiveNode = {
   readonly relay: string | undefined;
   /** Pipes of external services that it runs at most: none before `Leases.join`, and after `Leases.leave`. */
   readonly slots: number;
+  /** As of `Leases.join`. */
+  readonly takes: PipeSelection;
 };
 
 /** Where a process can be reached. */
@@ -121,18 +131,22 @@ type NodeRow = {
   readonly address: string | null;
   readonly relay: string | null;
   readonly slots: number | null;
+  readonly pipe_kinds: string | null;
+  readonly pipe_sizes: PipeSelection["sizes"] | null;
 };
 
 /** The processes that were there lately, tools excepted, in the order of their ids. */
 export async function liveNodes(db: Database): Promise<LiveNode[]> {
   const rows = await db.all<NodeRow>(
-    `SELECT id, role, address, relay, slots FROM nodes WHERE role <> 'tool' AND expires_at > ${db.nowMs} ORDER BY id`,
+    `SELECT id, role, address, relay, slots, pipe_kinds, pipe_sizes FROM nodes
+     WHERE role <> 'tool' AND expires_at > ${db.nowMs} ORDER BY id`,
   );
-  return rows.map(({ address, relay, slots, ...row }) => ({
-    ...row,
+  return rows.map(({ id, role, address, relay, slots, pipe_kinds: kinds, pipe_sizes: sizes }) => ({
+    ...{ id, role },
     address: address ?? undefined,
     relay: relay ?? undefined,
     slots: slots ?? Number.POSITIVE_INFINITY,
+    takes: { kinds: kinds?.split(","), sizes: sizes ?? undefined },
   }));
 }
 

@@ -21,7 +21,7 @@ import { LeftoverStore } from "./leftovers.ts";
 import type { MigrationStep } from "./migrate.ts";
 import { requireNotMoved } from "./move-store.ts";
 import { adoptServices, nodeIdOf } from "./node-id.ts";
-import { fenced, type NodeAddresses, NodeLease, type NodeRole, nodeAddress } from "./nodes.ts";
+import { fenced, type NodeAddresses, NodeLease, type NodeRole, nodeAddress, type PipeSelection } from "./nodes.ts";
 import { OrganizationStore } from "./organizations.ts";
 import { BatchStore } from "./pipe-batches.ts";
 import { PipeOverviews } from "./pipe-overviews.ts";
@@ -103,6 +103,7 @@ export type StoresOptions = {
   readonly version?: string;
   /** Pipes of external services that this process runs at most; undefined: no limit. */
   readonly slots?: number | undefined;
+  readonly takes?: PipeSelection | undefined;
   /** In base64; without one, a key file in the folder is read or created. On Postgres it is required. */
   readonly secretKey: string | undefined;
   /** URL of a Postgres database; without one, SQLite in the folder. */
@@ -152,7 +153,7 @@ export async function openStoresOf(options: StoresOptions): Promise<LeasedStores
  * process alone.
  */
 async function leasedStores(db: Database, options: StoresOptions, isExclusive: boolean): Promise<LeasedStores> {
-  const { dataDir, secretKey, role = "tool", version = "", slots } = options;
+  const { dataDir, secretKey, role = "tool", version = "", slots, takes } = options;
   try {
     await requireNotMoved(db);
     const key = keyOf(dataDir, secretKey);
@@ -160,7 +161,8 @@ async function leasedStores(db: Database, options: StoresOptions, isExclusive: b
     if (!isExclusive) await requireSameKey(db, new Sealer(key));
     const node = await NodeLease.claim(db, { id: nodeIdOf(dataDir), role, version, isExclusive });
     const own = fenced(db, node);
-    const shared = isExclusive || role === "tool" ? undefined : new SharedLeases({ db: own, nodeId: node.id, slots });
+    const isAlone = isExclusive || role === "tool";
+    const shared = isAlone ? undefined : new SharedLeases({ db: own, nodeId: node.id, slots, takes });
     const leases = shared ?? allLeases(node.id, node.fence);
     await beginOn(own, node.id, isExclusive);
     const stores = storesOf(own, dataDir, key, leases);

@@ -7,10 +7,10 @@ import { openTestStores } from "../../../harness/stores.ts";
 import { createLogger } from "../../lib/logger.ts";
 import { TaskTable } from "../../lib/task-table.ts";
 import { SharedLeases } from "../../store/leases.ts";
-import { NodeLease } from "../../store/nodes.ts";
+import { NodeLease, type PipeSelection } from "../../store/nodes.ts";
 import type { Stores } from "../../store/open.ts";
 import type { RuntimeKind } from "../../store/services.ts";
-import { fairShare, PipeClaims } from "./claims.ts";
+import { PipeClaims } from "./claims.ts";
 
 let dir: string;
 let stores: Stores;
@@ -24,10 +24,10 @@ afterEach(async () => {
 });
 
 /** A process of the installation, without workers. */
-async function joining(id: string, slots?: number) {
+async function joining(id: string, slots?: number, takes?: PipeSelection) {
   const { db } = stores;
   await NodeLease.claim(db, { id, role: "server", version: "1", isExclusive: true });
-  const leases = new SharedLeases({ db, nodeId: id, slots });
+  const leases = new SharedLeases({ db, nodeId: id, slots, takes });
   await leases.join();
   const tasks = new TaskTable({ poke: () => {}, onFailure: (_, error) => expect.unreachable(String(error)) });
   const ended: string[] = [];
@@ -79,6 +79,13 @@ test.each(common)(
   },
 );
 
+test("a process that takes other kinds has no share, and the others have all", async () => {
+  await pipesIn("external", 4);
+  const [one, other] = [await joining("a"), await joining("b", undefined, { kinds: ["none", "such"] })];
+  expect(await other.pass()).toEqual([]);
+  expect(await one.pass()).toHaveLength(4);
+});
+
 test("the pipes of an engine are where its service is", async () => {
   const serviceId = await pipesIn("embedded", 3);
   const [one, other] = [await joining("a"), await joining("b")];
@@ -91,23 +98,4 @@ test("the pipes of an engine are where its service is", async () => {
   expect(await one.pass()).toEqual([]);
   expect(one.ended).toHaveLength(3);
   expect(await other.pass()).toHaveLength(3);
-});
-
-test("shares are equal but for one pipe, within the slots of each process, and all pipes run", () => {
-  for (const slots of [[1], [3, 3], [0, 5, 2], [Infinity], [Infinity, 2], [Infinity, Infinity, 0], [7, 1, 4, 4]]) {
-    for (const pipes of [0, 1, 2, 5, 6, 17]) {
-      const share = fairShare(pipes, slots);
-      const places = (most: number) => slots.reduce((sum, one) => sum + Math.min(one, most), 0);
-      const all = slots.reduce((sum, one) => sum + one, 0);
-      expect(places(share), `${pipes} pipes, slots ${slots}`).toBeGreaterThanOrEqual(Math.min(pipes, all));
-      // Of the smallest such number.
-      if (share > 0) expect(places(share - 1)).toBeLessThan(pipes);
-    }
-  }
-});
-
-test("nobody runs more than the slots allow when there are too few", () => {
-  expect(fairShare(100, [3, 8])).toBe(8);
-  expect(fairShare(100, [0, 0])).toBe(0);
-  expect(fairShare(100, [])).toBe(0);
 });

@@ -1,13 +1,13 @@
 /**
  * Which pipes this process runs: those of the engines that are its own, and its share of the pipes of all other
- * services, whose servers every process reaches. Processes agree on the shares without talking to each other: each
- * computes them from the same rows.
+ * services, whose servers every process reaches.
  */
 import type { Logger } from "../../lib/logger.ts";
 import type { TaskTable } from "../../lib/task-table.ts";
 import type { Leases } from "../../store/leases.ts";
 import type { Pipe } from "../../store/pipes.ts";
 import type { Service } from "../../store/services.ts";
+import { sharesOf } from "./shares.ts";
 
 export type ClaimsOptions = {
   readonly leases: Leases;
@@ -55,17 +55,13 @@ export class PipeClaims {
     }
     const isOwnClaimed = await this.#claim(own, own.length);
     const common = pipes.filter((pipe) => !isWithEngine(pipe));
-    const held = common.filter(({ id }) => leases.holds("pipe", id));
-    const slots = peers.find(({ id }) => id === leases.nodeId)?.slots ?? 0;
-    const most = Math.min(
-      slots,
-      fairShare(
-        common.length,
-        peers.map((peer) => peer.slots),
-      ),
-    );
-    for (const { id } of held.slice(most)) this.#giveUp(id);
-    return (await this.#claim(common, Math.max(0, most - held.length))) || isOwnClaimed;
+    let isClaimed = isOwnClaimed;
+    for (const { pipes: shared, most } of sharesOf(common, peers, leases.nodeId)) {
+      const held = shared.filter(({ id }) => leases.holds("pipe", id));
+      for (const { id } of held.slice(most)) this.#giveUp(id);
+      if (await this.#claim(shared, Math.max(0, most - held.length))) isClaimed = true;
+    }
+    return isClaimed;
   }
 
   async #claim(pipes: readonly Pipe[], most: number): Promise<boolean> {
@@ -99,22 +95,4 @@ export class PipeClaims {
 /** True of a service that only one server can reach: its pipes are where it is, and not in workers. */
 function isOfEngine(service: Service | undefined): boolean {
   return service?.runtime === "embedded";
-}
-
-/**
- * The smallest number with which processes of these slots run all pipes, none of them more than this number. Without
- * enough slots: the largest number of slots.
- */
-export function fairShare(pipes: number, slots: readonly number[]): number {
-  let left = pipes;
-  let share = 0;
-  let open = [...slots].sort((one, other) => one - other);
-  while (left > 0 && open.length > 0) {
-    const [least = 0] = open;
-    const level = Math.min(least, share + Math.ceil(left / open.length));
-    left -= (level - share) * open.length;
-    share = level;
-    open = open.filter((one) => one > share);
-  }
-  return share;
 }

@@ -1,6 +1,8 @@
 /** The Helm chart and the plain manifests, judged by a real API server without being stored. */
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
 import { kubernetesMissing } from "../../../harness/kubernetes/binaries.ts";
 import { chartManifests, chartText, type Manifest } from "../../../harness/kubernetes/chart.ts";
 import { TestCluster } from "../../../harness/kubernetes/cluster.ts";
@@ -76,6 +78,14 @@ describe.skipIf(missing !== undefined)("the Helm chart", () => {
     ["metadata on Postgres", onPostgres],
     ["everything", everything],
     ["several servers, and workers", severalServers],
+    [
+      "pools of workers, and the operator of ClickHouse Inc.",
+      {
+        ...onPostgres,
+        clickhouse: { operator: "clickhouse" },
+        workers: { replicas: 1, pools: [{ name: "kafka", pipeKinds: ["messageBroker"] }] },
+      },
+    ],
     [
       "a claim that exists, and no services in Kubernetes",
       { clickhouse: { enabled: false }, persistence: { existingClaim: "c" } },
@@ -153,10 +163,56 @@ describe.skipIf(missing !== undefined)("the Helm chart", () => {
     const [servers, workers] = manifests.filter(({ kind }) => kind === "Deployment") as Workload[];
     expect([servers?.spec, workers?.spec]).toMatchObject([{ replicas: 2 }, { replicas: 3 }]);
     expect(workers?.spec.template.spec.containers[0]).toMatchObject({ args: ["worker", "--slots=50"] });
+    expect(workers?.spec.template.spec).toMatchObject({ automountServiceAccountToken: false });
     const service = manifests.find(({ kind }) => kind === "Service") as unknown as { spec: { selector: object } };
     expect(workers?.spec.template).not.toMatchObject({ metadata: { labels: service.spec.selector } });
     expect(servers?.spec.template).toMatchObject({ metadata: { labels: service.spec.selector } });
-    expect(() => chartText({ values: { workers: { replicas: 1 } } })).toThrow(/workers.replicas requires existing/);
+    expect(() => chartText({ values: { workers: { replicas: 1 } } })).toThrow(
+      /workers.replicas and .* require existing/,
+    );
+  });
+
+  test("a class of pipes has a Deployment of its own, whose number may be left to an autoscaler", () => {
+    const pools = [
+      { name: "kafka", replicas: 2, slots: 5, pipeKinds: ["messageBroker", "managedStream"], pipeSizes: "shared" },
+      { name: "elastic", resources: { requests: { cpu: "2" } } },
+    ];
+    const manifests = chartManifests({ values: { ...severalServers, workers: { replicas: 1, pools } } });
+    const deployments = manifests.filter(({ kind }) => kind === "Deployment") as Workload[];
+    const [, all, kafka, elastic] = deployments;
+    const flags = ["--slots=5", "--pipe-kinds=messageBroker,managedStream", "--pipe-sizes=shared"];
+    expect(deployments.map(({ metadata }) => metadata.name)).toEqual([
+      "millrace",
+      "millrace-worker",
+      "millrace-worker-kafka",
+      "millrace-worker-elastic",
+    ]);
+    expect(all?.spec.template.spec.containers[0]).toMatchObject({ args: ["worker", "--slots=200"] });
+    expect(kafka?.spec.template.spec.containers[0]).toMatchObject({
+      args: ["worker", ...flags],
+      resources: { requests: { memory: "1Gi" } },
+    });
+    const given = Object.fromEntries(flags.map((flag) => flag.replace(/^--/, "").split("=")));
+    const { slots, "pipe-kinds": pipeKinds, "pipe-sizes": pipeSizes } = given;
+    expect(loadConfig({ slots, pipeKinds, pipeSizes }, {})).toMatchObject({ slots: 5, pipeSizes: "shared" });
+    expect(elastic?.spec).not.toHaveProperty("replicas");
+    // No Deployment finds the pods of another one.
+    const selectors = deployments.map(({ spec }) => JSON.stringify((spec as unknown as { selector: object }).selector));
+    expect(new Set(selectors).size).toBe(4);
+    const wrong = { name: "x", pipeKinds: ["kafka"] };
+    expect(() => chartText({ values: { workers: { pools: [wrong] } } })).toThrow(/pipeKinds/);
+    expect(() => chartText({ values: { workers: { pools: [{ name: "x" }] } } })).toThrow(/workers.pools require/);
+  });
+
+  test("the example for KEDA scales a Deployment that the chart makes, and reads a Secret that it names", () => {
+    const text = readFileSync(join(root, "deploy/kubernetes/keda-workers.yaml"), "utf8");
+    const [authentication, scaled] = parseAllDocuments(text).map((document) => document.toJS());
+    const manifests = chartManifests({ values: { ...onPostgres, workers: { pools: [{ name: "elastic" }] } } });
+    const { scaleTargetRef, triggers } = scaled.spec;
+    expect(manifests).toContainEqual(
+      expect.objectContaining({ kind: "Deployment", metadata: expect.objectContaining(scaleTargetRef) }),
+    );
+    expect(triggers[0].authenticationRef.name).toBe(authentication.metadata.name);
   });
 
   test("refuses values that it does not know or that are wrong, by their names", () => {

@@ -2,7 +2,11 @@
  * Servers that share their metadata and a cluster: one writes the installation, all use its hosts. Workers run its
  * pipes without access to the cluster.
  */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
 import { kubernetesMissing } from "../../../harness/kubernetes/binaries.ts";
 import { TestCluster, testNamespace } from "../../../harness/kubernetes/cluster.ts";
 import { FakeOperator } from "../../../harness/kubernetes/operator.ts";
@@ -37,6 +41,7 @@ describe.skipIf(missing !== undefined)("servers that share a cluster", () => {
   let service: BenchService;
   let store: TestStore;
   let history: LeaseHistory;
+  let database: string;
   const workers: WorkerServed[] = [];
 
   beforeAll(async () => {
@@ -47,7 +52,7 @@ describe.skipIf(missing !== undefined)("servers that share a cluster", () => {
     ]);
     [cluster, store] = [peers.use(started), peers.use(objects)];
     peers.use(new FakeOperator(cluster));
-    const database = await databaseUrl(peers.use(postgres), "shared");
+    database = await databaseUrl(peers.use(postgres), "shared");
     history = await LeaseHistory.on(database);
     const shared = sharedEnvironment(database);
     const env = {
@@ -58,6 +63,7 @@ describe.skipIf(missing !== undefined)("servers that share a cluster", () => {
     one = await serve({ env });
     other = await serve({ env });
     workers.push(await serveWorker({ env: shared }), await serveWorker({ env: shared }));
+    workers.push(await serveWorker({ env: { ...shared, MILLRACE_PIPE_KINDS: "messageBroker" } }));
     service = await runningService(one, { runtime: "kubernetes" });
     await query(service, "CREATE TABLE t (a UInt64) ENGINE = MergeTree ORDER BY a");
   });
@@ -71,6 +77,18 @@ describe.skipIf(missing !== undefined)("servers that share a cluster", () => {
   const installation = async () => {
     const kind = `/apis/clickhouse.altinity.com/v1/namespaces/${testNamespace}/clickhouseinstallations`;
     return (await cluster.must("GET", `${kind}/${installationName(service.id)}`)) as unknown as Installation;
+  };
+  /** What the example for KEDA counts. */
+  const pipesToScaleBy = async () => {
+    const file = join(import.meta.dirname, "../../../deploy/kubernetes/keda-workers.yaml");
+    const [, scaled] = parseAllDocuments(readFileSync(file, "utf8")).map((document) => document.toJS());
+    const client = new pg.Client({ connectionString: database });
+    await client.connect();
+    try {
+      return (await client.query(scaled.spec.triggers[0].metadata.query)).rows[0].count;
+    } finally {
+      await client.end();
+    }
   };
   /** Asked of its hosts, and not of the metadata. */
   const untilTableIsSeenBy = (served: Served) =>
@@ -104,12 +122,17 @@ describe.skipIf(missing !== undefined)("servers that share a cluster", () => {
     await createPipe(one, service, pipeBody(store, "in/*.json", "orders", { source, body: { settings } }));
     await until("a part is loaded", async () => /^[1-9]\d*\t/.test(await read()));
     const [lease] = await history.present("pipe");
-    const nodes = workers.map(({ dataDir }) => nodeIdOf(dataDir));
+    // The third one takes other kinds.
+    const nodes = workers.slice(0, 2).map(({ dataDir }) => nodeIdOf(dataDir));
     expect(nodes).toContain(lease?.holder);
     workers[nodes.indexOf(lease?.holder ?? "")]?.process.kill("SIGKILL");
     await load(10);
     await untilAll();
     expect(await history.sharedFences()).toEqual([]);
+    expect(nodes.filter((id) => id !== lease?.holder)).toEqual(
+      (await history.present("pipe")).map(({ holder }) => holder),
+    );
+    expect(await pipesToScaleBy()).toBe("1");
     await one.api.updateServiceScaling({ params, body: { idleScaling: true, idleTimeoutMinutes: 5 } });
     await until("it is idle", async () => (await state()) === "idle");
     await load(1);

@@ -13,10 +13,14 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end }}
 
+{{- define "millrace.worker" -}}
+worker{{ with .pool }}-{{ . }}{{ end }}
+{{- end }}
+
 {{/* Not those of the server: its Service must not send requests to workers. */}}
 {{- define "millrace.workerSelector" -}}
-app.kubernetes.io/name: millrace-worker
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: millrace-{{ include "millrace.worker" . }}
+app.kubernetes.io/instance: {{ .top.Release.Name }}
 {{- end }}
 
 {{- define "millrace.labels" -}}
@@ -26,7 +30,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 
 {{- define "millrace.workerLabels" -}}
 {{ include "millrace.workerSelector" . }}
-{{ include "millrace.commonLabels" . }}
+{{ include "millrace.commonLabels" .top }}
 {{- end }}
 
 {{- define "millrace.serviceAccount" -}}

@@ -68,10 +68,15 @@ timeoutSeconds: 5
 
 {{- define "millrace.pod" -}}
 {{- $isWorker := .isWorker }}
+{{- $pool := .pool }}
 {{- with .top -}}
 metadata:
   labels:
-    {{- include (ternary "millrace.workerLabels" "millrace.labels" $isWorker) . | nindent 4 }}
+    {{- if $isWorker }}
+    {{- include "millrace.workerLabels" (dict "top" . "pool" $pool.name) | nindent 4 }}
+    {{- else }}
+    {{- include "millrace.labels" . | nindent 4 }}
+    {{- end }}
     {{- with .Values.podLabels }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
@@ -102,7 +107,15 @@ spec:
       image: {{ printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) | quote }}
       imagePullPolicy: {{ .Values.image.pullPolicy }}
       {{- if $isWorker }}
-      args: [worker, {{ printf "--slots=%d" (int .Values.workers.slots) | quote }}]
+      args:
+        - worker
+        - {{ printf "--slots=%d" (int $pool.slots) }}
+        {{- with $pool.pipeKinds }}
+        - {{ printf "--pipe-kinds=%s" (join "," .) }}
+        {{- end }}
+        {{- with $pool.pipeSizes }}
+        - {{ printf "--pipe-sizes=%s" . }}
+        {{- end }}
       {{- else }}
       args: [serve]
       {{- end }}
@@ -125,7 +138,11 @@ spec:
         failureThreshold: 6
       {{- end }}
       resources:
-        {{- toYaml (ternary .Values.workers.resources .Values.resources $isWorker) | nindent 8 }}
+        {{- if $isWorker }}
+        {{- toYaml $pool.resources | nindent 8 }}
+        {{- else }}
+        {{- toYaml .Values.resources | nindent 8 }}
+        {{- end }}
       securityContext:
         allowPrivilegeEscalation: false
         readOnlyRootFilesystem: true
