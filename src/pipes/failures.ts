@@ -3,7 +3,8 @@ import { ClickHouseError } from "../clickhouse/client.ts";
 import { clickHouseCodes, codesOf, isBrokenBetweenServers, isDataError } from "../clickhouse/error-codes.ts";
 import { AppError, describeError } from "../lib/errors.ts";
 
-export type FailureKind = "data" | "source" | "destination" | "service" | "engine";
+/** `store`: the metadata database does not answer. */
+export type FailureKind = "data" | "source" | "destination" | "service" | "engine" | "store";
 
 export type Failure = {
   readonly kind: FailureKind;
@@ -86,10 +87,14 @@ export function isFinal(error: unknown): error is AppError {
 export function failureOf(error: unknown): Failure {
   if (error instanceof ClickHouseError) return ofEngine(error);
   if (error instanceof AppError) {
-    const kind = error.code.startsWith("SOURCE_") ? "source" : "service";
-    return { kind, code: 0, message: error.message, known: true };
+    return { kind: kindOfError(error), code: 0, message: error.message, known: true };
   }
   return { kind: "engine", code: 0, message: `no answer from the engine (${describeError(error)})`, known: true };
+}
+
+function kindOfError({ code }: AppError): FailureKind {
+  if (code === "STORE_UNAVAILABLE") return "store";
+  return code.startsWith("SOURCE_") ? "source" : "service";
 }
 
 function ofEngine(error: ClickHouseError): Failure {

@@ -71,8 +71,8 @@ export class Health {
 
   #limitOf(kind: FailureKind): number {
     if (kind === "source") return this.#limits.sourceOutageMs;
-    // A stopped or starting service is not the pipe's failure: it waits.
-    return kind === "service" ? Number.POSITIVE_INFINITY : this.#limits.destinationOutageMs;
+    // A stopped or starting service and a store that is away are not the pipe's failure: it waits.
+    return kind === "service" || kind === "store" ? Number.POSITIVE_INFINITY : this.#limits.destinationOutageMs;
   }
 }
 
@@ -90,6 +90,7 @@ const words: Record<FailureKind, string> = {
   destination: "the destination refuses inserts",
   service: "waiting for the service",
   engine: "the service fails",
+  store: "waiting for the metadata",
 };
 
 function duration(ms: number): string {

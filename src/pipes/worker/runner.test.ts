@@ -150,6 +150,22 @@ test("where no batch may begin, the pipe says why, waits longer each time, and g
   expect((begunAt[6] as number) - (begunAt[0] as number)).toBeGreaterThan(31);
 });
 
+test("a pipe without new rows runs again when the store answers", async () => {
+  const source = new NumbersSource();
+  const statuses: WorkerStatus[] = [];
+  const { parts } = partsOf(source, { destination: { insert: async () => summary, reject: async () => {} } });
+  let reads = 0;
+  source.read = async function* () {
+    reads += 1;
+    if (reads < 3) throw new AppError("STORE_UNAVAILABLE", "The metadata database does not answer.");
+    yield* [];
+  };
+  const health = new Health(limits, (status) => statuses.push(status));
+  await new Runner({ ...parts, health }, new AbortController().signal).run();
+  const degraded = { phase: "degraded", reason: "waiting for the metadata: The metadata database does not answer" };
+  expect(statuses).toEqual([{ phase: "running" }, degraded, { phase: "running" }, degraded, { phase: "running" }]);
+});
+
 test("the reason of an insert that fails stays shown while inserts of other lanes work", async () => {
   const lanes: Batch[] = ["bad", "good"].map((lane) => ({ lane, id: lane, replay: {}, inserts: [{ sql: lane }] }));
   const source: Source = {

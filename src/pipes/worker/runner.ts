@@ -72,7 +72,8 @@ export class Runner<D extends Durable = Durable> {
       // Also after a failure of ours: a batch whose confirmation failed must not be read again with other boundaries.
       await this.#replay();
       const checkpoints = new Map(Object.entries(await this.#parts.ledger.checkpoints()));
-      this.#parts.health.good([]);
+      // Both were just read. A pipe without new rows shows nothing else that the store is back.
+      this.#parts.health.good(["store"]);
       for await (const batch of this.#parts.source.read(checkpoints, this.#signal)) {
         if (this.#signal.aborted) break;
         await lanes.start(batch.lane, () => this.#begin(batch, backoff));
@@ -193,7 +194,7 @@ export class Runner<D extends Durable = Durable> {
     };
     const work = async () => {
       const summary = await this.#parts.destination.insert(insert, settings, this.#signal);
-      this.#parts.health.good(["source", "destination", "service", "engine"]);
+      this.#parts.health.good(["source", "destination", "service", "engine", "store"]);
       return summary;
     };
     const outcome = await retry(work, { signal: this.#signal, backoff: this.#backoff(), classify });
