@@ -3,13 +3,13 @@
  * kinds into an external server. Everything is killed with -9 at random moments: servers, workers, children of both,
  * primary and standby, the external server, a Kafka broker and a source. The standby is promoted, processes are
  * suspended for longer than their leases, and the network between any two is cut. In the end every row is there exactly
- * once, with its content; no fence has had two holders (the database itself records them); and a server that could
- * answer has answered.
+ * once, with its content; no fence has had two holders (the database itself records them); a server that could answer
+ * has answered; every pipe runs; and no worker process has ended by a fault of its own.
  *
  * `SEED` repeats a run, `SECONDS` bounds its faults (default 600), `FAULTS=promotion,cut` selects kinds of faults. A run
  * that fails keeps the logs of all processes, the times of the faults, and what the ledger says about the pipe.
  */
-import { appendFileSync, mkdtempSync, rmSync } from "node:fs";
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -20,6 +20,7 @@ import { kafkaMissing } from "../harness/kafka/kafka.ts";
 import { kinesisMissing } from "../harness/kinesis/kinesis.ts";
 import { requireTool } from "../harness/missing.ts";
 import { Wire } from "../harness/network/wire.ts";
+import { details } from "../harness/pipes.ts";
 import { ApiWatch } from "../harness/planes/api-watch.ts";
 import { Availability } from "../harness/planes/availability.ts";
 import { type FaultKind, Faults, faultKinds } from "../harness/planes/faults.ts";
@@ -97,6 +98,8 @@ async function runIn(folder: string, tell: (line: string) => void) {
   const began = Date.now();
   await untilAllEqual(fleet);
   const settleSeconds = Math.round((Date.now() - began) / 1000);
+  await untilAllRun(fleet);
+  requireNoOwnFault(folder);
   const shared = await history.sharedFences();
   if (shared.length > 0) throw new Error(`fences with two holders: ${JSON.stringify(shared)}`);
   if (watch.unanswered.length > 0) {
@@ -132,6 +135,28 @@ async function untilAllEqual(fleet: Fleet): Promise<void> {
     await until(`${feed.name} is equal to its source`, isEqual, left).catch(async (error: Error) => {
       throw new Error([error.message, seen, await findingsOf(fleet, feed), ...(await statesOf(fleet))].join("\n"));
     });
+  }
+}
+
+/** No pipe has stuck in a state of trouble, and its rows are accounted for. */
+async function untilAllRun(fleet: Fleet): Promise<void> {
+  const { service, pipeIds } = fleet;
+  const served = fleet.installation.servers[0] as Served;
+  const isRunning = async () => {
+    const found = await Promise.all([...pipeIds.values()].map((id) => details(served, service, id)));
+    return found.every(({ state }) => state === "Running");
+  };
+  await until("all pipes run", isRunning, settleMs).catch(async (error: Error) => {
+    throw new Error([error.message, ...(await statesOf(fleet))].join("\n"));
+  });
+}
+
+/** What was killed has said nothing: a worker process that did has ended by a fault of its own. */
+function requireNoOwnFault(folder: string): void {
+  for (const file of readdirSync(folder)) {
+    const lines = readFileSync(join(folder, file), "utf8").split("\n");
+    const fault = lines.find((line) => line.includes("cannot go on"));
+    if (fault !== undefined) throw new Error(`${file}: ${fault}`);
   }
 }
 
