@@ -6,8 +6,8 @@
  * once, with its content; no fence has had two holders (the database itself records them); a server that could answer
  * has answered; every pipe runs; and no worker process has ended by a fault of its own.
  *
- * `SEED` repeats a run, `SECONDS` bounds its faults (default 600), `FAULTS=promotion,cut` selects kinds of faults. A run
- * that fails keeps the logs of all processes, the times of the faults, and what the ledger says about the pipe.
+ * `SEED` repeats a run, `SECONDS` bounds its faults (default 600), `FAULTS=promotion,cut` selects kinds of faults. A
+ * run that fails keeps the logs of all processes, the times of the faults, and what the ledger says about the pipe.
  */
 import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,6 @@
 /**
- * Asks the servers of an installation all the time, as a load balancer does. A request is owed an answer when one server
- * ran and reached its metadata from five seconds before it until its end.
+ * Asks the servers of an installation all the time, as a load balancer does. A request is owed an answer when one
+ * server ran and reached its metadata from five seconds before it until its end.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Availability } from "./availability.ts";
