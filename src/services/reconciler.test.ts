@@ -333,6 +333,24 @@ describe("idling", () => {
     vi.useRealTimers();
   });
 
+  test("another process connects to pods when they run, and to an external server at any time", async () => {
+    const s = await setUp();
+    await s.until("running");
+    await s.db.run("UPDATE services SET runtime = 'kubernetes' WHERE id = ?", s.id);
+    await s.services.setState(s.id, "awaking", null);
+    const leases = { ...allLeases("other"), holds: () => false, free: async () => [] };
+    const other = s.make({ access: new ServiceAccess(s.services), leases });
+    await other.pass();
+    await other.pass();
+    expect(s.runtime.connects).toBe(0);
+    await s.db.run("UPDATE services SET runtime = 'external' WHERE id = ?", s.id);
+    await vi.waitFor(async () => {
+      await other.pass();
+      expect(s.runtime.connects).toBe(1);
+    }, 60_000);
+    s.close();
+  });
+
   test("a caller that goes away stops waiting", async () => {
     const s = await setUp();
     await s.services.setState(s.id, "idle", null);
