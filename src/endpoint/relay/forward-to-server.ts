@@ -18,7 +18,8 @@ export function forwardToServer({ serviceId, address, upstreams }: ServerForward
   return async (message, response, url, principal) => {
     const to = address();
     if (to === undefined) {
-      throw clickHouseException("NETWORK_ERROR", "The engine of this service belongs to a server that does not run.");
+      const text = "The engine of this service belongs to a server that does not run, or has no gateway.";
+      throw clickHouseException("NETWORK_ERROR", text);
     }
     const ownHeaders = { [serviceHeader]: serviceId };
     try {
