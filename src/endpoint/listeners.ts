@@ -3,8 +3,8 @@ import type { Leases } from "../store/leases.ts";
 import type { Service, ServiceStore } from "../store/services.ts";
 import type { EndpointAccess } from "./auth/gatekeeper.ts";
 import type { Gateway } from "./gateway.ts";
-import type { Names } from "./names/open.ts";
-import { listenProblem, portOf } from "./service-ports.ts";
+import type { HostNames } from "./names/open.ts";
+import { listenProblem, servicePortOf } from "./service-ports.ts";
 
 type Wanted = {
   readonly services: ServiceStore;
@@ -14,7 +14,7 @@ type Wanted = {
   readonly hasPorts: boolean;
   /** Receives the ports before they are opened. */
   readonly onPorts: (ports: readonly number[]) => void;
-  readonly names: Pick<Names, "sync"> | undefined;
+  readonly names: Pick<HostNames, "sync"> | undefined;
 };
 
 /**
@@ -45,7 +45,7 @@ export async function openListeners(
 
 /** True of the services that can be reached from here. */
 function hasListener({ desiredState, runtime, nodeId, port }: Service, leases: Wanted["leases"]): boolean {
-  if (portOf({ port }) === undefined) return false;
+  if (servicePortOf({ port }) === undefined) return false;
   if (leases.isElsewhere(nodeId)) return false;
   // A stopped engine is ours, and its listener says so. With a server that goes on, the closed door is the stop.
   return desiredState === "running" || (desiredState === "stopped" && runtime !== "external");

@@ -4,7 +4,7 @@ import type { Leases } from "../store/leases.ts";
 import type { ServiceStore } from "../store/services.ts";
 import { Gateway, type GatewayOptions } from "./gateway.ts";
 import { openListeners } from "./listeners.ts";
-import { type NamesOptions, openNames } from "./names/open.ts";
+import { type HostNamesOptions, openHostNames } from "./names/open.ts";
 
 export type EndpointOptions = GatewayOptions & {
   readonly services: ServiceStore;
@@ -17,7 +17,7 @@ export type EndpointOptions = GatewayOptions & {
   /** Receives the ports before they are opened. */
   readonly onPorts: (ports: readonly number[]) => void;
   /** The gateway, which has all endpoints by host name; undefined: there is none. */
-  readonly names?: NamesOptions | undefined;
+  readonly names?: HostNamesOptions | undefined;
 };
 
 export type Endpoint = {
@@ -49,7 +49,7 @@ export function openEndpoint({
   const gateway = new Gateway(options);
   const { backend, logger, onEvent = () => {} } = options;
   const refresh = () => loop.passed(refreshTimeoutMs);
-  const names = named && openNames(named, { host, backend, logger, onEvent, refresh });
+  const names = named && openHostNames(named, { host, backend, logger, onEvent, refresh });
   let problems: ReadonlyMap<string, string> = new Map();
   const body = async () => {
     // The relays of the other servers may have moved.

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import { ServicePorts } from "./service-ports.ts";
+import { ServicePorts, servicePortOf } from "./service-ports.ts";
 
 const host = "127.0.0.1";
 const servers: { close(): void }[] = [];
@@ -62,5 +62,16 @@ describe("a port that was asked for", () => {
       code: "CONFLICT",
       issues: [{ path: "port", message: 'belongs to service "sales"' }],
     });
+  });
+});
+
+test("where services have no ports, each gets a mark of its own, and a request for a port says so", async () => {
+  const ports = new ServicePorts({ host: "127.0.0.1", range: undefined, taken: async () => new Map() });
+  const marks = [await ports.pick(), await ports.pick()].map((port) => servicePortOf({ port }));
+  expect(marks).toEqual([undefined, undefined]);
+  expect(servicePortOf({ port: 21_000 })).toBe(21_000);
+  await expect(ports.require(21_000)).rejects.toMatchObject({
+    code: "BAD_REQUEST",
+    issues: [{ path: "port", message: "must be absent: the server runs with --service-ports none" }],
   });
 });

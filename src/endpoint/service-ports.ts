@@ -17,7 +17,7 @@ export type ServicePortsOptions = {
 const mostMarks = 2 ** 31 - 1;
 
 /** The port that the service has; undefined: none. */
-export function portOf({ port }: { readonly port: number }): number | undefined {
+export function servicePortOf({ port }: { readonly port: number }): number | undefined {
   return port < 0 ? undefined : port;
 }
 

@@ -1,7 +1,7 @@
 /** What the settings say about the gateway. */
 import { readFileSync } from "node:fs";
 import type { Config } from "../config.ts";
-import type { NamesOptions } from "../endpoint/names/open.ts";
+import type { HostNamesOptions } from "../endpoint/names/open.ts";
 import { relayKeyOf } from "../endpoint/relay/channel.ts";
 import type { LeasedStores } from "../store/open.ts";
 
@@ -9,8 +9,8 @@ import type { LeasedStores } from "../store/open.ts";
 export function gatewayOptions(
   config: Config,
   { leases, secretKey }: Pick<LeasedStores, "leases" | "secretKey">,
-  tls: NamesOptions["tls"],
-): NamesOptions | undefined {
+  tls: HostNamesOptions["tls"],
+): HostNamesOptions | undefined {
   const { gatewayPort: port, gatewayDomain: domain, gatewayTlsCert, gatewayTlsKey } = config;
   if (port === undefined || domain === undefined) return undefined;
   const own =

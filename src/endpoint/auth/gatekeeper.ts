@@ -56,7 +56,10 @@ export type GatekeeperOptions = {
   readonly handler: AuthenticatedHandler;
   readonly logger: LineLogger;
   readonly failedLogins?: FailedLogins;
-  /** Called for the first login of a connection, for each one of another user than before, and for every refusal. Must be cheap. */
+  /**
+   * Called for the first login of a connection, for each one of another user than before, and for every refusal. Must
+   * be cheap.
+   */
   readonly onEvent?: (event: AccessEvent) => void;
 };
 

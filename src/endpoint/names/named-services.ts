@@ -26,7 +26,7 @@ export type NamedServicesOptions = {
   readonly onEvent: (serviceId: string, event: AccessEvent) => void;
 };
 
-type Door = { service: NamedService; readonly gatekeeper: Gatekeeper };
+type Entry = { service: NamedService; readonly gatekeeper: Gatekeeper };
 
 /** Unknown names cause at most one reading of the services in this time. */
 const refreshEveryMs = 500;
@@ -34,7 +34,7 @@ const serviceId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export class NamedServices {
   readonly #options: NamedServicesOptions;
-  readonly #doors = new Map<string, Door>();
+  readonly #entries = new Map<string, Entry>();
   #isKnown = false;
   #refreshing: Promise<void> | undefined;
   #refreshedAt = Number.NEGATIVE_INFINITY;
@@ -47,45 +47,45 @@ export class NamedServices {
   sync(services: readonly NamedService[]): void {
     this.#isKnown = true;
     const wanted = new Set(services.map(({ id }) => id));
-    for (const id of this.#doors.keys()) if (!wanted.has(id)) this.#doors.delete(id);
+    for (const id of this.#entries.keys()) if (!wanted.has(id)) this.#entries.delete(id);
     for (const service of services) {
-      const door = this.#doors.get(service.id);
-      if (door === undefined) this.#doors.set(service.id, this.#doorOf(service));
-      else if (JSON.stringify(service) !== JSON.stringify(door.service)) {
-        door.service = service;
-        door.gatekeeper.update(service);
+      const entry = this.#entries.get(service.id);
+      if (entry === undefined) this.#entries.set(service.id, this.#entryOf(service));
+      else if (JSON.stringify(service) !== JSON.stringify(entry.service)) {
+        entry.service = service;
+        entry.gatekeeper.update(service);
       }
     }
   }
 
   /** Answers one request. Never rejects. */
   async serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
-    let door: Door | undefined;
+    let entry: Entry | undefined;
     try {
-      door = await this.#find(message, response);
+      entry = await this.#find(message, response);
     } catch (error) {
       answerFailure(message, response, error, this.#options.logger);
       return;
     }
-    await door?.gatekeeper.serve(message, response);
+    await entry?.gatekeeper.serve(message, response);
   }
 
-  #doorOf(first: NamedService): Door {
+  #entryOf(first: NamedService): Entry {
     const { logger, handlerOf, onEvent } = this.#options;
-    const door: Door = {
+    const entry: Entry = {
       service: first,
       gatekeeper: new Gatekeeper({
         facts: first,
-        handler: handlerOf(first, () => door.service),
+        handler: handlerOf(first, () => entry.service),
         logger,
         onEvent: (event) => onEvent(first.id, event),
       }),
     };
-    return door;
+    return entry;
   }
 
   /** Undefined: the request is answered. */
-  async #find(message: IncomingMessage, response: ServerResponse): Promise<Door | undefined> {
+  async #find(message: IncomingMessage, response: ServerResponse): Promise<Entry | undefined> {
     const { domain } = this.#options;
     const refuse = (status: number, text: string): never => {
       response.statusCode = status;
@@ -104,16 +104,16 @@ export class NamedServices {
       response.writeHead(200, { "Content-Type": "text/html; charset=UTF-8", "Content-Length": "4" }).end("Ok.\n");
       return undefined;
     }
-    const door = named.kind === "service" ? await this.#service(named.id) : undefined;
-    return door ?? refuse(404, "No service has the host name of this request.");
+    const entry = named.kind === "service" ? await this.#service(named.id) : undefined;
+    return entry ?? refuse(404, "No service has the host name of this request.");
   }
 
-  async #service(id: string): Promise<Door | undefined> {
-    const known = this.#doors.get(id);
+  async #service(id: string): Promise<Entry | undefined> {
+    const known = this.#entries.get(id);
     if (known !== undefined || !serviceId.test(id)) return known;
     await this.#refresh();
     if (!this.#isKnown) throw clickHouseException("NETWORK_ERROR", "The gateway is being started: repeat the request.");
-    return this.#doors.get(id);
+    return this.#entries.get(id);
   }
 
   async #refresh(): Promise<void> {

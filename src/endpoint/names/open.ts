@@ -11,7 +11,7 @@ import { NameGateway } from "./name-gateway.ts";
 import { type NamedService, NamedServices } from "./named-services.ts";
 import { reachableHost } from "./reachable-host.ts";
 
-export type NamesOptions = {
+export type HostNamesOptions = {
   readonly port: number;
   readonly domain: string;
   readonly tls?: { readonly key: Buffer; readonly cert: Buffer } | undefined;
@@ -30,7 +30,7 @@ export type RelayOptions = {
   readonly addressOf: (nodeId: string) => string | undefined;
 };
 
-export type NamesContext = {
+export type HostNamesContext = {
   readonly host: string;
   readonly backend: GatewayBackend;
   readonly logger: Logger;
@@ -39,14 +39,14 @@ export type NamesContext = {
   readonly refresh: () => Promise<void>;
 };
 
-export type Names = {
+export type HostNames = {
   /** Resolves with the address of the relay for the other servers, if there is one. Rejects when a port is taken. */
   listen(): Promise<{ readonly relay: string | undefined }>;
   sync(services: readonly NamedService[]): void;
   close(): Promise<void>;
 };
 
-export function openNames({ port, domain, tls, relay }: NamesOptions, context: NamesContext): Names {
+export function openHostNames({ port, domain, tls, relay }: HostNamesOptions, context: HostNamesContext): HostNames {
   const { host, backend, logger, onEvent, refresh } = context;
   const upstreams = new Upstreams();
   const toHost = (serviceId: string) => forwardToHost({ serviceId, backend, upstreams, handsOff: false });

@@ -27,7 +27,7 @@ export type UpstreamHandler = {
 };
 
 /** Opens connections to one server. */
-export type Connector = {
+export type UpstreamConnector = {
   /** `onread` receives what arrives. */
   open(onread: OnReadOpts): Socket;
   /** The socket's event after which it sends; before it, nothing of a request has reached the server. */
@@ -35,7 +35,7 @@ export type Connector = {
 };
 
 /** Of a port of this machine. */
-export function loopbackConnector(port: number): Connector {
+export function loopbackConnector(port: number): UpstreamConnector {
   return {
     open: (onread) => connect({ host: "127.0.0.1", port, noDelay: true, onread }),
     readyEvent: "connect",
@@ -54,7 +54,7 @@ const idleMs = 25_000;
 
 export class UpstreamConnection {
   readonly #socket: Socket;
-  readonly #readyEvent: Connector["readyEvent"];
+  readonly #readyEvent: UpstreamConnector["readyEvent"];
   readonly #onIdle: (connection: UpstreamConnection) => void;
   #exchange: Exchange | undefined;
   #connected = false;
@@ -63,7 +63,7 @@ export class UpstreamConnection {
 
   /** `onIdle` is called when an exchange has ended and the next may begin. */
   constructor(
-    connector: Connector,
+    connector: UpstreamConnector,
     listeners: { onIdle(connection: UpstreamConnection): void; onClose(connection: UpstreamConnection): void },
   ) {
     this.#onIdle = listeners.onIdle;

@@ -1,11 +1,11 @@
 /**
- * The HTTP client that forwards requests to a port of this machine, or to another server: it keeps connections open, reads no more
- * of a response than it can pass on, and passes on the received part of a truncated response.
+ * The HTTP client that forwards requests to a port of this machine, or to another server: it keeps connections open,
+ * reads no more of a response than it can pass on, and passes on the received part of a truncated response.
  */
 import {
-  type Connector,
   loopbackConnector,
   UpstreamConnection,
+  type UpstreamConnector,
   type UpstreamHandler,
   type UpstreamRequest,
 } from "./upstream-connection.ts";
@@ -17,11 +17,11 @@ export type ForwardAddress = { readonly port: number; readonly key: string };
 const maxIdle = 64;
 
 export class Upstream {
-  readonly #connector: Connector;
+  readonly #connector: UpstreamConnector;
   readonly #open = new Set<UpstreamConnection>();
   readonly #idle: UpstreamConnection[] = [];
 
-  constructor(connector: Connector) {
+  constructor(connector: UpstreamConnector) {
     this.#connector = connector;
   }
 
@@ -55,10 +55,10 @@ export class Upstream {
 
 /** One client per server, created on first use. */
 export class UpstreamPool<Target> {
-  readonly #connectorTo: (target: Target) => Connector;
+  readonly #connectorTo: (target: Target) => UpstreamConnector;
   readonly #known = new Map<Target, Upstream>();
 
-  constructor(connectorTo: (target: Target) => Connector) {
+  constructor(connectorTo: (target: Target) => UpstreamConnector) {
     this.#connectorTo = connectorTo;
   }
 

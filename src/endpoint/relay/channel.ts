@@ -4,7 +4,7 @@
  */
 import { hkdfSync } from "node:crypto";
 import { type ConnectionOptions, connect, createServer, type Server } from "node:tls";
-import type { Connector } from "../proxy/upstream-connection.ts";
+import type { UpstreamConnector } from "../proxy/upstream-connection.ts";
 
 /** The only kind of handshake with this key; it has forward secrecy. */
 const tls = {
@@ -23,7 +23,7 @@ export function relayKeyOf(secretKey: Buffer): Buffer {
 }
 
 /** Opens connections to the relay of another server, which is at `host:port`. */
-export function relayConnector(address: string, key: Buffer): Connector {
+export function relayConnector(address: string, key: Buffer): UpstreamConnector {
   const { hostname, port } = new URL(`tls://${address}`);
   const options = {
     ...tls,

@@ -4,7 +4,7 @@ import type { z } from "zod";
 import type { ServiceState, serviceDetails, serviceRecord } from "../../api/services.ts";
 import { packagedVersion } from "../../clickhouse/version.ts";
 import { hostNameOf } from "../../endpoint/names/host-name.ts";
-import { portOf } from "../../endpoint/service-ports.ts";
+import { servicePortOf } from "../../endpoint/service-ports.ts";
 import { serverOf } from "../../store/service-connections.ts";
 import type { LastBackup, ServiceFacts } from "../../store/service-facts.ts";
 import type { Service } from "../../store/services.ts";
@@ -72,7 +72,7 @@ export function ownEndpoints(
   { protocol, host, gateway, hasPorts }: EndpointFacts,
 ): z.input<typeof serviceRecord>["endpoints"] {
   const named = gateway && { ...gateway, host: hostNameOf(service.id, gateway.domain) };
-  const port = hasPorts ? portOf(service) : undefined;
+  const port = hasPorts ? servicePortOf(service) : undefined;
   return [
     ...(named === undefined
       ? []
@@ -100,7 +100,7 @@ export function serviceDetailsOf(
   const idles = service.state === "running" && service.idleScaling && lastActivityAt !== undefined;
   return {
     ...serviceRecordOf(service, endpoint),
-    ...(portOf(service) === undefined ? {} : { port: service.port }),
+    ...(servicePortOf(service) === undefined ? {} : { port: service.port }),
     version: service.version,
     state: reachable ? state : "degraded",
     ...(stateMessage === undefined ? {} : { stateMessage }),
