@@ -23,10 +23,11 @@ export const gatewaySettings = {
   gatewayDomain: domain
     .optional()
     .describe("Domain of the host names of services; its names must lead to the gateway: *.gatewayDomain in the DNS"),
-  gatewayPublicPort: port
+  gatewayPublicUrl: z
+    .url({ protocol: /^https?$/ })
     .optional()
     .describe(
-      "Port of the gateway as clients see it, for use behind a load balancer, shown in service endpoints; default: gatewayPort",
+      "URL of gatewayDomain as clients see it, for use behind a load balancer or proxy, as in https://ch.example.com; service endpoints show its scheme and port; default: those of the gateway itself",
     ),
   gatewayTlsCert: file.describe(
     "PEM certificate file of the gateway for *.gatewayDomain; together with gatewayTlsKey it enables https there; default: tlsCert",
@@ -46,7 +47,9 @@ export const gatewaySettings = {
     ),
 };
 
-type Given = { readonly [Name in keyof typeof gatewaySettings]?: unknown } & { readonly servicePorts: string };
+type Given = { readonly [Name in keyof typeof gatewaySettings | "port" | "cloudPort"]?: unknown } & {
+  readonly servicePorts: string;
+};
 
 /** What is wrong with the settings together; undefined: nothing. */
 export function gatewayProblem(given: Given): string | undefined {
@@ -57,8 +60,14 @@ export function gatewayProblem(given: Given): string | undefined {
     return "gatewayTlsCert and gatewayTlsKey must be set together";
   }
   if (given.servicePorts === "none" && given.gatewayPort === undefined) return "servicePorts none requires gatewayPort";
-  const other = ["gatewayPublicPort", "gatewayTlsCert", "relayPort", "relayHost"] as const;
+  const other = ["gatewayPublicUrl", "gatewayTlsCert", "relayPort", "relayHost"] as const;
   const unused = other.find((name) => given[name] !== undefined);
   if (given.gatewayPort === undefined && unused !== undefined) return `${unused} requires gatewayPort`;
-  return undefined;
+  const { gatewayPublicUrl: url } = given;
+  if (typeof url === "string" && new URL(url).hostname !== given.gatewayDomain) {
+    return "gatewayPublicUrl must have the host name of gatewayDomain";
+  }
+  const ports = ["port", "cloudPort", "relayPort"] as const;
+  const same = ports.find((name) => given.gatewayPort !== undefined && given[name] === given.gatewayPort);
+  return same === undefined ? undefined : `gatewayPort must differ from ${same}`;
 }

@@ -21,12 +21,15 @@ export function atNode(endpoint: EndpointFacts, address: string | undefined): En
   return { ...endpoint, protocol: schemeOf(url), host: url.hostname.replace(/^\[|\]$/g, "") };
 }
 
-/** Without a certificate of its own, TLS may end at a proxy, as `publicUrl` says. */
 function gatewayOf(config: Config, hasTls: boolean): NamedEndpoints | undefined {
-  const { gatewayPort, gatewayDomain: domain, gatewayPublicPort, gatewayTlsCert, publicUrl } = config;
-  if (gatewayPort === undefined || domain === undefined) return undefined;
-  const hasOwnTls = hasTls || gatewayTlsCert !== undefined || publicUrl?.startsWith("https:") === true;
-  return { protocol: hasOwnTls ? "https" : "http", domain, port: gatewayPublicPort ?? gatewayPort };
+  const { gatewayPort: port, gatewayDomain: domain, gatewayPublicUrl, gatewayTlsCert } = config;
+  if (port === undefined || domain === undefined) return undefined;
+  if (gatewayPublicUrl === undefined) {
+    return { protocol: hasTls || gatewayTlsCert !== undefined ? "https" : "http", domain, port };
+  }
+  const url = new URL(gatewayPublicUrl);
+  const protocol = schemeOf(url);
+  return { protocol, domain, port: url.port === "" ? (protocol === "https" ? 443 : 80) : Number(url.port) };
 }
 
 function schemeOf({ protocol }: URL): "http" | "https" {

@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { loadConfig } from "../config.ts";
+
+const gateway = { gatewayPort: "8443", gatewayDomain: "CH.example.com" };
+const load = (settings: Record<string, string>) => loadConfig(settings, {});
+
+test("port and domain make a gateway; the domain is in lower case, because host names are compared so", () => {
+  expect(load(gateway)).toMatchObject({ gatewayPort: 8443, gatewayDomain: "ch.example.com" });
+  expect(load({ ...gateway, servicePorts: "none" }).servicePorts).toBe("none");
+  expect(load({}).gatewayPort).toBeUndefined();
+});
+
+test.each([
+  [{ gatewayPort: "8443" }, "gatewayPort and gatewayDomain must be set together"],
+  [{ gatewayDomain: "ch.example.com" }, "gatewayPort and gatewayDomain must be set together"],
+  [{ ...gateway, gatewayTlsKey: "key.pem" }, "gatewayTlsCert and gatewayTlsKey must be set together"],
+  [
+    { ...gateway, gatewayPublicUrl: "https://example.com" },
+    "gatewayPublicUrl must have the host name of gatewayDomain",
+  ],
+  [{ relayPort: "9000" }, "relayPort requires gatewayPort"],
+  [{ servicePorts: "none" }, "servicePorts none requires gatewayPort"],
+  [{ ...gateway, gatewayDomain: "10.0.0.1" }, "gatewayDomain: must be a domain name"],
+  [{ ...gateway, gatewayDomain: "*.example.com" }, "gatewayDomain: must be a domain name"],
+  [{ ...gateway, gatewayDomain: `${"a.".repeat(101)}b` }, "gatewayDomain: must be a domain name"],
+  [{ ...gateway, gatewayPort: "0" }, "gatewayPort: "],
+  [{ ...gateway, port: "8443" }, "gatewayPort must differ from port"],
+  [{ ...gateway, cloudPort: "8443" }, "gatewayPort must differ from cloudPort"],
+  [{ ...gateway, relayPort: "8443" }, "gatewayPort must differ from relayPort"],
+])("%j is refused", (settings, text) => {
+  expect(() => load(settings as unknown as Record<string, string>)).toThrow(text);
+});
