@@ -18,6 +18,16 @@ const plain = "deploy/kubernetes/millrace.yaml";
 const secret = (name: string) => ({ name: "millrace", key: name });
 const onPostgres = { existingSecrets: { database: secret("database"), secretKey: secret("secret-key") } };
 const severalServers = { ...onPostgres, replicas: 2, workers: { replicas: 3, slots: 50 } };
+const behindIngress = {
+  ...severalServers,
+  service: { endpoints: { count: 0 } },
+  gateway: {
+    domain: "ch.example.com",
+    tls: { existingSecret: "wildcard" },
+    ingress: { enabled: true, className: "nginx", annotations: { a: "b" } },
+  },
+  networkPolicy: { enabled: true },
+};
 /** Everything that is off by default, and every list and map that may be given. */
 const everything = {
   image: { repository: "registry.example.com/millrace", tag: "1.2.3", pullPolicy: "Always" },
@@ -27,7 +37,19 @@ const everything = {
   tls: { existingSecret: "certificate" },
   clickhouse: { storageClass: "fast", keeper: "keeper-0:2181,keeper-1:2181", volumes: "delete" },
   persistence: { size: "5Gi", storageClass: "fast" },
-  service: { type: "LoadBalancer", annotations: { a: "b" }, port: 443, endpoints: { first: 30_000, count: 3 } },
+  service: {
+    type: "LoadBalancer",
+    externalTrafficPolicy: "Local",
+    annotations: { a: "b" },
+    port: 443,
+    endpoints: { first: 30_000, count: 3 },
+  },
+  gateway: {
+    domain: "ch.example.com",
+    port: 9443,
+    tls: { existingSecret: "wildcard" },
+    publicUrl: "https://ch.example.com",
+  },
   serviceAccount: { annotations: { a: "b" } },
   podAnnotations: { a: "b" },
   podLabels: { a: "b" },
@@ -45,6 +67,7 @@ type Workload = Manifest & {
     };
   };
 };
+type Service = { readonly spec: { readonly ports: readonly { readonly name: string; readonly port: number }[] } };
 const workloadOf = (manifests: readonly Manifest[]) =>
   manifests.find(({ kind }) => kind === "StatefulSet" || kind === "Deployment") as Workload;
 const environmentOf = (manifests: readonly Manifest[]) =>
@@ -55,7 +78,7 @@ type Slice = {
   readonly ports?: readonly { readonly port: number }[];
 };
 
-const plurals: Readonly<Record<string, string>> = { NetworkPolicy: "networkpolicies" };
+const plurals: Readonly<Record<string, string>> = { Ingress: "ingresses", NetworkPolicy: "networkpolicies" };
 
 function pathOf({ apiVersion, kind, metadata }: Manifest): string {
   const base = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
@@ -78,6 +101,7 @@ describe.skipIf(missing !== undefined)("the Helm chart", () => {
     ["metadata on Postgres", onPostgres],
     ["everything", everything],
     ["several servers, and workers", severalServers],
+    ["a gateway behind an Ingress, and no ports", behindIngress],
     [
       "pools of workers, and the operator of ClickHouse Inc.",
       {
@@ -131,7 +155,7 @@ describe.skipIf(missing !== undefined)("the Helm chart", () => {
 
   test("gives the server settings that it knows and accepts", () => {
     const known = new Set(Object.keys(settings).map(environmentName));
-    for (const values of [{}, onPostgres, everything]) {
+    for (const values of [{}, onPostgres, everything, behindIngress]) {
       const environment = environmentOf(chartManifests({ values }));
       expect(environment.map(({ name }) => name).filter((name) => !known.has(name))).toEqual([]);
       const literal = environment.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]]));
@@ -139,6 +163,33 @@ describe.skipIf(missing !== undefined)("the Helm chart", () => {
         loadConfig({}, Object.fromEntries(literal.filter(([name]) => !/_TLS_/.test(name ?? "")))),
       ).not.toThrow();
     }
+  });
+
+  test("has the gateway on a port of the Service, or behind an Ingress where TLS ends", () => {
+    const valuesOf = (values: object) => {
+      const literal = environmentOf(chartManifests({ values })).map(({ name, value }) => [name, value]);
+      return Object.fromEntries(literal);
+    };
+    const portsOf = (values: object) => {
+      const { spec } = chartManifests({ values }).find(({ kind }) => kind === "Service") as unknown as Service;
+      return spec.ports.map(({ name, port }) => `${name} ${port}`);
+    };
+    expect(valuesOf(everything)).toMatchObject({
+      MILLRACE_GATEWAY_DOMAIN: "ch.example.com",
+      MILLRACE_GATEWAY_PUBLIC_URL: "https://ch.example.com",
+      MILLRACE_GATEWAY_TLS_CERT: "/etc/millrace/gateway-tls/tls.crt",
+    });
+    expect(portsOf(everything)).toContain("gateway 9443");
+    const ended = valuesOf(behindIngress);
+    expect(ended).toMatchObject({
+      MILLRACE_GATEWAY_PUBLIC_URL: "https://ch.example.com",
+      MILLRACE_SERVICE_PORTS: "none",
+    });
+    expect(ended).not.toHaveProperty("MILLRACE_GATEWAY_TLS_CERT");
+    expect(portsOf(behindIngress)).toEqual(["api 8150", "gateway 8443"]);
+    const bare = valuesOf({ gateway: { domain: "ch.example.com" } });
+    expect(bare.MILLRACE_GATEWAY_PUBLIC_URL).toBe("http://ch.example.com:8443");
+    expect(valuesOf({})).not.toHaveProperty("MILLRACE_GATEWAY_PORT");
   });
 
   test("contains no secret: they are named", () => {

@@ -45,6 +45,21 @@ app.kubernetes.io/instance: {{ .top.Release.Name }}
 {{ sub (add .Values.service.endpoints.first .Values.service.endpoints.count) 1 }}
 {{- end }}
 
+{{/* The Secret of a certificate that the gateway itself presents. */}}
+{{- define "millrace.gatewaySecret" -}}
+{{- with .Values.gateway }}{{- if and .domain (not .ingress.enabled) }}{{ .tls.existingSecret }}{{ end }}{{- end }}
+{{- end }}
+
+{{/* The URL of the gateway for clients, which the Service or the Ingress determines. */}}
+{{- define "millrace.gatewayUrl" -}}
+{{- with .Values.gateway }}
+{{- if .publicUrl }}{{ .publicUrl }}
+{{- else if .ingress.enabled }}{{ printf "%s://%s" (ternary "https" "http" (ne .tls.existingSecret "")) .domain }}
+{{- else }}{{ printf "%s://%s:%d" (ternary "https" "http" (ne (printf "%s%s" .tls.existingSecret $.Values.tls.existingSecret) "")) .domain (int .port) }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{- define "millrace.onPostgres" -}}
 {{- if .Values.existingSecrets.database.name }}yes{{ end }}
 {{- end }}

@@ -13,7 +13,26 @@
 {{- if gt (int .count) 0 }}
 - name: MILLRACE_SERVICE_PORTS
   value: {{ printf "%d-%s" (int .first) (include "millrace.lastEndpoint" $) | quote }}
+{{- else if $.Values.gateway.domain }}
+- name: MILLRACE_SERVICE_PORTS
+  value: none
 {{- end }}
+{{- end }}
+{{- if .Values.gateway.domain }}
+- name: MILLRACE_GATEWAY_PORT
+  value: "8443"
+- name: MILLRACE_GATEWAY_DOMAIN
+  value: {{ .Values.gateway.domain | quote }}
+- name: MILLRACE_GATEWAY_PUBLIC_URL
+  value: {{ include "millrace.gatewayUrl" . | quote }}
+- name: MILLRACE_RELAY_PORT
+  value: "8444"
+{{- end }}
+{{- if include "millrace.gatewaySecret" . }}
+- name: MILLRACE_GATEWAY_TLS_CERT
+  value: /etc/millrace/gateway-tls/tls.crt
+- name: MILLRACE_GATEWAY_TLS_KEY
+  value: /etc/millrace/gateway-tls/tls.key
 {{- end }}
 {{- with .Values.clickhouse }}
 {{- if .enabled }}
@@ -125,6 +144,10 @@ spec:
       ports:
         - name: api
           containerPort: 8150
+        {{- if .Values.gateway.domain }}
+        - name: gateway
+          containerPort: 8443
+        {{- end }}
       startupProbe:
         {{- include "millrace.probe" . | nindent 8 }}
         periodSeconds: 2
@@ -158,6 +181,11 @@ spec:
           mountPath: /etc/millrace/tls
           readOnly: true
         {{- end }}
+        {{- if include "millrace.gatewaySecret" . }}
+        - name: gateway-tls
+          mountPath: /etc/millrace/gateway-tls
+          readOnly: true
+        {{- end }}
   volumes:
     - name: tmp
       emptyDir: {}
@@ -173,6 +201,11 @@ spec:
     - name: tls
       secret:
         secretName: {{ .Values.tls.existingSecret | quote }}
+    {{- end }}
+    {{- if include "millrace.gatewaySecret" . }}
+    - name: gateway-tls
+      secret:
+        secretName: {{ include "millrace.gatewaySecret" . | quote }}
     {{- end }}
   {{- with .Values.nodeSelector }}
   nodeSelector:
