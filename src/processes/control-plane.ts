@@ -136,6 +136,8 @@ async function run(options: AppOptions, rooms: Rooms, shutdown: ShutdownStack) {
   const { cloudPort, gatewayPort, relayPort } = options.config;
   rooms.outgoing.listensOn({ api: [port, cloudPort, gatewayPort, relayPort].filter((one) => one !== undefined) });
   shutdown.add("gateway", () => endpoint.close());
+  // Its first requests wait for the first pass of its loop.
+  const { relay } = await endpoint.listen();
   const running = new Map(loops.map((loop) => [loop, loop.run(options.signal)]));
   stores.db.onTold(() => {
     for (const loop of [services.loop, endpoint.loop, pipes.loop]) loop.poke();
@@ -150,7 +152,6 @@ async function run(options: AppOptions, rooms: Rooms, shutdown: ShutdownStack) {
   });
   // Ready means that the endpoints of services listen too.
   await endpoint.loop.passed(readyTimeoutMs);
-  const { relay } = await endpoint.listen();
   const urls = { baseUrl, observabilityBaseUrl: baseUrl, cloudApiUrl: `${baseUrl}/cloud/v1` };
   writeCredentials(credentialsFile, { ...issued, ...urls });
   await stores.announce({ address: baseUrl, relay });

@@ -19,16 +19,8 @@ const service = (id: string, over: Partial<NamedService> = {}): NamedService => 
   ...over,
 });
 
-let services: NamedServices;
-let gateway: NameGateway;
-let port: number;
-let refreshed: number;
-let onRefresh: () => void;
-let events: { serviceId: string; event: AccessEvent }[];
-
-beforeEach(async () => {
-  [refreshed, onRefresh, events] = [0, () => {}, []];
-  services = new NamedServices({
+const namedServices = () =>
+  new NamedServices({
     domain: "db.example",
     logger: createLogger("silent"),
     handlerOf: (first, current) => async (_message, response, _url, principal) => {
@@ -40,6 +32,17 @@ beforeEach(async () => {
     },
     onEvent: (serviceId, event) => events.push({ serviceId, event }),
   });
+
+let services: NamedServices;
+let gateway: NameGateway;
+let port: number;
+let refreshed: number;
+let onRefresh: () => void;
+let events: { serviceId: string; event: AccessEvent }[];
+
+beforeEach(async () => {
+  [refreshed, onRefresh, events] = [0, () => {}, []];
+  services = namedServices();
   gateway = new NameGateway({ onRequest: (message, response) => void services.serve(message, response) });
   port = await gateway.listen("127.0.0.1", 0);
   services.sync([service(one), service(other, { elsewhere: "node-b" })]);
@@ -145,4 +148,13 @@ test("a service that was removed is unknown, also on open connections", async ()
   services.sync([service(other)]);
   expect((await ask(`${one}.db.example`, "/?query=x", { agent })).status).toBe(404);
   agent.destroy();
+});
+
+test("a gateway that has just begun to listen finds its services, or asks for patience", async () => {
+  services = namedServices();
+  const early = await ask(`${one}.db.example`);
+  expect([early.status, early.body]).toEqual([503, expect.stringMatching(/^Code: 210\. .*repeat the request/)]);
+  services = namedServices();
+  onRefresh = () => services.sync([service(one)]);
+  expect((await ask(`${one}.db.example`)).status).toBe(200);
 });
