@@ -176,6 +176,7 @@ async function onConnection<T>(
   // A connection that breaks between two statements: the next one fails.
   const onError = () => {};
   client.on("error", onError);
+  const unwatch = server.hosts.watch(client);
   let isBroken = false;
   try {
     return await work(client, () => {
@@ -185,6 +186,7 @@ async function onConnection<T>(
     isBroken ||= isUnavailable(error);
     throw error;
   } finally {
+    unwatch();
     client.off("error", onError);
     client.release(isBroken);
   }
