@@ -28,6 +28,8 @@ export type FaultKind = (typeof faultKinds)[number];
 /** Longer than a lease. */
 const suspendMs = 18_000;
 const longestCutMs = 40_000;
+/** Until every process has noticed that its primary has vanished. */
+const noticeMs = 15_000;
 
 export type PlanesParts = {
   readonly installation: Installation;
@@ -86,7 +88,12 @@ export class Faults {
       return true;
     },
     promotion: async () => {
-      await this.#withoutMetadata("promotion of the standby", (m) => m.promote(this.#upTo(2_000)));
+      const vanishes = this.#parts.dice.chance(0.5);
+      const what = `promotion of the standby of a primary that ${vanishes ? "vanishes" : "is killed"}`;
+      await this.#withoutMetadata(what, async (metadata) => {
+        await metadata.promote(this.#upTo(2_000), vanishes);
+        if (vanishes) await delay(noticeMs);
+      });
       await this.#parts.metadata.renewStandby();
       this.#parts.tell("a new standby");
       return true;

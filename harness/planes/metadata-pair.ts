@@ -2,7 +2,7 @@
  * The metadata database of an installation: a primary and its synchronous standby, which is promoted when the primary
  * is killed. Clients know both places, and reach each of them through a wire.
  */
-import { Wire } from "../network/wire.ts";
+import { everybody, Wire } from "../network/wire.ts";
 import { TestPostgres } from "../postgres/postgres.ts";
 import { until } from "../serve.ts";
 import { databaseUrl } from "../stores.ts";
@@ -17,6 +17,7 @@ export class MetadataPair implements AsyncDisposable {
   /** As in a URL: with a slash. */
   readonly #database: string;
   #standbys = 1;
+  #mend: () => void = () => {};
 
   private constructor(primary: Place, standby: Place, replication: Wire, database: string) {
     this.#primary = primary;
@@ -79,8 +80,12 @@ export class MetadataPair implements AsyncDisposable {
     await this.#untilSynchronous();
   }
 
-  /** kill -9 of the primary, whose place the standby takes. */
-  async promote(away: () => Promise<void>): Promise<void> {
+  /**
+   * kill -9 of the primary, whose place the standby takes. A primary that vanishes tells nobody: its connections hang
+   * until it has been replaced by a new standby.
+   */
+  async promote(away: () => Promise<void>, vanishes = false): Promise<void> {
+    if (vanishes) this.#mend = this.#primary.wire.cut("silent", everybody);
     await this.primary.crash();
     await away();
     await this.standby.promote();
@@ -101,6 +106,7 @@ export class MetadataPair implements AsyncDisposable {
       this.replication.port,
     );
     this.#standby.wire.target = this.standby.port;
+    this.#mend();
     await this.#waitForStandby();
   }
 
