@@ -16,6 +16,7 @@ import type { Discovery } from "./discovery.ts";
 import type { DurableShapes } from "./durable.ts";
 import type { ListChange } from "./list-change.ts";
 import type { ListingPage, SourceListing } from "./listing.ts";
+import type { SourceObject, SourceWatch } from "./own-objects.ts";
 import type { ObjectResync, TableResync } from "./partial-resync.ts";
 import type { TableProgress } from "./several-tables.ts";
 
@@ -337,21 +338,6 @@ export type DiscoverOptions = { readonly network: NetworkContext; readonly query
 export type ListOptions = { readonly network: NetworkContext; readonly page: ListingPage };
 
 export type CleanUpOptions = { readonly network: NetworkContext; readonly object: SourceObject };
-
-export type SourceWatch = {
-  /** One short look, with a connection of its own. Throws SOURCE_* when the source does not answer. */
-  look(): Promise<{
-    readonly gauges: Readonly<Record<string, number>>;
-    /** What is in danger, with the remedy. */
-    readonly warning?: string | undefined;
-  }>;
-};
-
-/** Something that a pipe makes at its source. */
-export type SourceObject = {
-  readonly kind: "slot" | "publication" | "consumer" | "consumerGroup";
-  readonly name: string;
-};
 
 export type CheckOptions = {
   readonly network: NetworkContext;

@@ -1,6 +1,6 @@
 /**
- * Connections to a metadata database of several hosts, of which one can be written to: the primary. A host that vanishes
- * without closing its connections is noticed by a statement that waits for it, and asked on a new connection.
+ * Connections to a metadata database of several hosts, of which one can be written to: the primary. A host that
+ * vanishes without closing its connections is noticed by a statement that waits for it, and asked on a new connection.
  */
 import pg from "pg";
 import { urlsOfHosts } from "./postgres-url.ts";

@@ -9,7 +9,8 @@ import type { JsonObject } from "../../lib/json.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { TaskTable } from "../../lib/task-table.ts";
 import type { OutgoingPolicy } from "../../outgoing/policy.ts";
-import type { Connector, NetworkContext, SourceObject } from "../../sources/source.ts";
+import type { SourceObject } from "../../sources/own-objects.ts";
+import type { Connector, NetworkContext } from "../../sources/source.ts";
 import type { Leftover, LeftoverStore } from "../../store/leftovers.ts";
 import { sealedOtherwise } from "./stored-definition.ts";
 

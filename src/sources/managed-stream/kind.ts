@@ -1,7 +1,7 @@
 /** `source.managedStream`: a Kinesis data stream. */
 import { z } from "zod";
 import type { JsonObject } from "../../lib/json.ts";
-import { ownName } from "../own-names.ts";
+import { ownName } from "../own-objects.ts";
 import { schemaRegistry } from "../schema-registry.ts";
 import type { SourceKind } from "../source.ts";
 import { kinesisShapes } from "./durable.ts";

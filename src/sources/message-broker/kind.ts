@@ -1,7 +1,7 @@
 /** `source.messageBroker`: topics of a Kafka-protocol broker. */
 import { z } from "zod";
 import type { JsonObject } from "../../lib/json.ts";
-import { ownName } from "../own-names.ts";
+import { ownName } from "../own-objects.ts";
 import { schemaRegistry } from "../schema-registry.ts";
 import type { SourceKind } from "../source.ts";
 import { kafkaShapes } from "./durable.ts";

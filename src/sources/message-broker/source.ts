@@ -14,7 +14,7 @@ import { type BatchLimits, batchLimits } from "../messages/limits.ts";
 import { MessageBatch } from "../messages/message-batch.ts";
 import { planRows, type RowPlan } from "../messages/plan.ts";
 import { byReason, decideRefusal, type Refused, refusedOf } from "../messages/refusals.ts";
-import { ownName } from "../own-names.ts";
+import { ownName } from "../own-objects.ts";
 import type { InsertFailure, Source, Batch as SourceBatch, SourceContext } from "../source.ts";
 import { topicsOf } from "./access.ts";
 import { type BrokerClient, isSameTopic } from "./broker-client.ts";

@@ -1,6 +1,7 @@
 /** The Postgres connector: checks a configuration, opens a source, and takes away what the pipe made. */
 import { defineConnector } from "../define-connector.ts";
-import type { CheckOptions, CleanUpOptions, ListOptions, SourceContext, SourceWatch } from "../source.ts";
+import type { SourceWatch } from "../own-objects.ts";
+import type { CheckOptions, CleanUpOptions, ListOptions, SourceContext } from "../source.ts";
 import type { PostgresDurable } from "./durable.ts";
 import type { RelationalDbConfig } from "./kind.ts";
 import { listTables } from "./listing.ts";

@@ -2,8 +2,9 @@
 
 import { z } from "zod";
 import type { JsonObject } from "../../lib/json.ts";
-import { ownSqlName } from "../own-names.ts";
-import type { NetworkContext, SourceKind, SourceObject } from "../source.ts";
+import type { SourceObject } from "../own-objects.ts";
+import { ownSqlName } from "../own-objects.ts";
+import type { NetworkContext, SourceKind } from "../source.ts";
 import { postgresShapes } from "./durable.ts";
 import { mappingChanges } from "./mapping-changes.ts";
 import { sourceName, tableMapping } from "./table-mapping.ts";

@@ -1,4 +1,4 @@
-/** A machine that vanishes keeps the slot of its Postgres pipe: the next process of the pipe takes it, nobody else's. */
+/** A machine that vanishes keeps the slot of its Postgres pipe: the pipe's next process takes it, and no other slot. */
 import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { externalServiceOn } from "../../../harness/clickhouse/external-service.ts";

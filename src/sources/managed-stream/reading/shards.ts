@@ -5,7 +5,7 @@ import { Limiter } from "../../../lib/limiter.ts";
 import { marks } from "../../marks.ts";
 import type { RowEncoder } from "../../messages/formats/encoder.ts";
 import type { LaneBatches } from "../../messages/lane-batches.ts";
-import { ownName } from "../../own-names.ts";
+import { ownName } from "../../own-objects.ts";
 import type { SourceContext } from "../../source.ts";
 import type { KinesisDurable } from "../durable.ts";
 import type { ManagedStreamConfig } from "../kind.ts";

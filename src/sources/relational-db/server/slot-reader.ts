@@ -1,7 +1,7 @@
 /**
- * The connection that reads the slot of a pipe. When a machine vanishes, the source keeps its connection, and with it the
- * slot, until `wal_sender_timeout`. The next process of the pipe ends it: its name says which pipe it belongs to, and
- * the fence of its process. A connection of anybody else is left alone.
+ * The connection that reads the slot of a pipe. When a machine vanishes, the source keeps its connection, and with it
+ * the slot, until `wal_sender_timeout`. The next process of the pipe ends it: its name says which pipe it belongs to,
+ * and the fence of its process. A connection of anybody else is left alone.
  */
 import { AppError } from "../../../lib/errors.ts";
 import type { SlotReader, SourceServer } from "../kind.ts";

@@ -1,8 +1,8 @@
 /** What the pipe makes at the source: a publication and a slot, and the snapshots that copies are read in. */
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
-import { ownSqlName } from "../../own-names.ts";
-import type { SourceObject } from "../../source.ts";
+import type { SourceObject } from "../../own-objects.ts";
+import { ownSqlName } from "../../own-objects.ts";
 import type { TimelineHistory } from "../durable.ts";
 import type { RelationalDbConfig, SourceServer } from "../kind.ts";
 import { parseLsn, versionText } from "../protocol/lsn.ts";
