@@ -30,6 +30,7 @@ const hashes = {
   "column accessRights": "ae4c46f468f2",
   "column cloudMembers": "6e088685a908",
   "column errorSelection": "ac2868d8816b",
+  "column managedConnection": "c409eaf81191",
   "column queryEndpointKeys": "4e2bd3d7ee0e",
   "column queryEndpointRoles": "6ce097846989",
   "column resyncObjects": "aaa0ed10ff97",
