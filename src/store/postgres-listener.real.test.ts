@@ -86,6 +86,7 @@ describe.skipIf(missing !== undefined)(`notifications between processes${missing
     await pipes.setState(pipeId, "Running", null, 1);
     await leases.claim("pipe", [pipeId]);
     await stores.renew();
+    await leases.leave();
     const told: readonly (() => Promise<unknown>)[] = [
       () => pipes.change(pipeId, { desiredState: "stopped" }),
       () => services.setDesired(serviceId, "running"),
@@ -93,7 +94,6 @@ describe.skipIf(missing !== undefined)(`notifications between processes${missing
       () => services.setState(serviceId, "idle", null),
       () => services.change(serviceId, { name: "other" }),
       () => leases.join(),
-      () => leases.leave(),
       () => Promise.all([leases.release("pipe", [pipeId]), leases.release("service", [serviceId])]),
     ];
     for (const [at, tell] of told.entries()) {
