@@ -86,6 +86,7 @@ async function runIn(folder: string, tell: (line: string) => void) {
   const watch = stack.use(new ApiWatch(installation, availability));
   const parts = { installation, metadata, availability, clickhouse, kafka, source, dice, tell };
   const faults = new Faults({ ...parts, wires: { ...wires, clickhouse: wire } }, kinds);
+  stack.defer(() => faults.settle());
   const deadline = Date.now() + seconds * 1000;
   while (Date.now() < deadline) {
     for (const feed of feeds) await feed.grow(() => dice.next());

@@ -45,7 +45,7 @@ export type PlanesParts = {
   readonly tell: (line: string) => void;
 };
 
-type Lasting = { readonly node: PlanesNode | undefined; readonly end: () => void; readonly done: Promise<void> };
+type Lasting = { readonly node: PlanesNode | undefined; readonly done: Promise<void> };
 
 export class Faults {
   readonly counts: Record<FaultKind, number>;
@@ -217,7 +217,7 @@ export class Faults {
       end();
       this.#lasting.delete(kind);
     };
-    this.#lasting.set(kind, { node, end, done: pass() });
+    this.#lasting.set(kind, { node, done: pass() });
   }
 
   /** One without a fault. One server has none at any time. */
