@@ -11,7 +11,7 @@ const secrets = {
 };
 
 test("every setting that sounds secret is one, or was looked at", () => {
-  const looked = ["tlsKey", "keysPerOrganization", "chartsPerToken"];
+  const looked = ["tlsKey", "gatewayTlsKey", "keysPerOrganization", "chartsPerToken"];
   const sounds = Object.keys(settings).filter((name) => /key|token|secret|password|credential/i.test(name));
   expect(sounds.filter((name) => !secretSettings.has(name)).sort()).toEqual(looked.sort());
 });
