@@ -6,6 +6,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { type EngineConfiguration, writeConfiguration } from "./configuration.ts";
 import { runEngine } from "./library.ts";
+import { forgetLostInserts } from "./lost-inserts.ts";
 
 /** The local tool exits after its last statement: this one runs for about a hundred years. */
 const keepAlive = `SELECT sleepEachRow(3) FROM numbers(1000000000)
@@ -20,6 +21,7 @@ export function startServer(options: EngineConfiguration & { readonly configDir:
   const file = writeConfiguration(options.configDir, options);
   // The engine forgets at its end that it has this table, and cannot create it while its folder is there.
   rmSync(join(options.dataDir, "data", "system", "query_log"), { recursive: true, force: true });
+  forgetLostInserts(options.dataDir);
   const args = [`--config-file=${file}`, `--path=${options.dataDir}`];
   const ended = runEngine([...args, "--query", `SYSTEM START LISTEN HTTP; ${keepAlive}`]).then(() => {
     throw new Error("the engine has ended");

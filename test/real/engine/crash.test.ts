@@ -1,5 +1,6 @@
 /** Failures around the process: kill -9, a dead parent, too many queries, two hosts on one directory. */
 import { fork } from "node:child_process";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -48,6 +49,32 @@ test("kill -9 in the middle of a query: its connection breaks, and after the res
   ]);
   await stage.restart();
   expect(await stage.ok("SELECT count() FROM kept")).toBe("1000");
+});
+
+test("kill -9 between the token of an insert and its part: the repeated insert brings the rows, merged ones stay once", async () => {
+  await stage.ok("CREATE DATABASE tokens");
+  const window = "SETTINGS non_replicated_deduplication_window = 1000";
+  for (const table of ["tokens.t", "tokens_t"]) {
+    await stage.ok(`CREATE TABLE ${table} (a UInt64) ENGINE = MergeTree ORDER BY a ${window}`);
+    const insert = (token: string) =>
+      stage.ok(`INSERT INTO ${table} SELECT number FROM numbers(10) SETTINGS insert_deduplication_token = '${token}'`);
+    for (const token of ["one", "two", "three"]) await insert(token);
+    await stage.ok(`OPTIMIZE TABLE ${table} FINAL`);
+    await stage.ok(`ALTER TABLE ${table} DELETE WHERE a = 9 SETTINGS mutations_sync = 1`);
+    await insert("lost");
+    const [database, name] = table.includes(".") ? table.split(".") : ["default", table];
+    const lost = await stage.ok(
+      `SELECT path FROM system.parts WHERE active AND database = '${database}' AND table = '${name}' AND rows = 10`,
+    );
+    process.kill(stage.host.pid, "SIGKILL");
+    await stage.host.exited;
+    // The engine names the part after it has written the token.
+    rmSync(lost, { recursive: true });
+    await stage.restart();
+    expect(await stage.ok(`SELECT count() FROM ${table}`)).toBe("27");
+    for (const token of ["one", "two", "three", "lost", "lost"]) await insert(token);
+    expect(await stage.ok(`SELECT count() FROM ${table}`)).toBe("37");
+  }
 });
 
 test("kill -9 in the middle of a query that the gateway carries: a clean error", async () => {
