@@ -41,6 +41,8 @@ export class PostgresHosts {
       constructor(options?: pg.ClientConfig) {
         const { at, url } = present();
         super({ ...options, connectionString: url });
+        // The pool does not listen while a new connection is verified: its loss would end the process.
+        this.on("error", () => {});
         connectsTo(this, at);
       }
     }
