@@ -173,9 +173,6 @@ async function onConnection<T>(
   work: (client: pg.PoolClient, lose: () => void) => Promise<T>,
 ): Promise<T> {
   const client = await connected(server);
-  // A connection that breaks between two statements: the next one fails.
-  const onError = () => {};
-  client.on("error", onError);
   const unwatch = server.hosts.watch(client);
   let isBroken = false;
   try {
@@ -187,7 +184,6 @@ async function onConnection<T>(
     throw error;
   } finally {
     unwatch();
-    client.off("error", onError);
     client.release(isBroken);
   }
 }

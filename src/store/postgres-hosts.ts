@@ -41,7 +41,8 @@ export class PostgresHosts {
       constructor(options?: pg.ClientConfig) {
         const { at, url } = present();
         super({ ...options, connectionString: url });
-        // The pool does not listen while a new connection is verified: its loss would end the process.
+        // The pool does not listen while a connection is verified, or used: its loss would end the process. Whatever
+        // is asked on a lost connection fails.
         this.on("error", () => {});
         connectsTo(this, at);
       }
