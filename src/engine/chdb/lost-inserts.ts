@@ -24,19 +24,13 @@ export function forgetLostInserts(dataDir: string): number {
 
 /** The folders of tables: by UUID, and by name in databases that have none. */
 function tableFolders(dataDir: string): string[] {
-  return ["store", "data"].flatMap((root) =>
-    foldersIn(join(dataDir, root)).flatMap((group) => foldersIn(group).filter(hasLogs)),
-  );
+  return ["store", "data"].flatMap((root) => foldersIn(join(dataDir, root)).flatMap(foldersIn));
 }
 
 function foldersIn(folder: string): string[] {
   return entriesOf(folder)
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => join(folder, name));
-}
-
-function hasLogs(folder: string): boolean {
-  return entriesOf(join(folder, logFolder)).length > 0;
 }
 
 function forgetIn(table: string): number {
