@@ -11,6 +11,7 @@ import { Gatekeeper } from "./auth/gatekeeper.ts";
 import type { GatewayBackend, GatewayService } from "./backend.ts";
 import { ClientConnections, idleConnectionMs, maxHeaderBytes } from "./connections/connections.ts";
 import type { HandoffSender } from "./handoff/sender.ts";
+import { listenOn } from "./listen.ts";
 import { forwardToHost } from "./proxy/forward-to-host.ts";
 import { Upstreams } from "./proxy/upstream.ts";
 
@@ -100,14 +101,7 @@ export class Gateway {
     const { logger, tls } = this.#options;
     const listener = tls === undefined ? this.#plain(service) : this.#overTls(service, tls);
     const { server } = listener;
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", reject);
-      server.listen(service.port, service.host, () => {
-        server.removeListener("error", reject);
-        resolve();
-      });
-    });
-    server.on("error", (error) => logger.error({ err: error, service: service.id }, "listener failed"));
+    await listenOn(server, service, (error) => logger.error({ err: error, service: service.id }, "listener failed"));
     return listener;
   }
 

@@ -3,12 +3,15 @@
  * through this process to the engine, as those of TLS connections at the services' own ports do.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket } from "node:tls";
+import type { LineLogger } from "../../lib/deferred-logger.ts";
 import { ClientConnections } from "../connections/connections.ts";
+import { listenOn } from "../listen.ts";
 
 export type NameGatewayOptions = {
   readonly tls?: { readonly key: string | Buffer; readonly cert: string | Buffer } | undefined;
+  readonly logger: LineLogger;
   readonly onRequest: (message: IncomingMessage, response: ServerResponse) => void;
 };
 
@@ -20,9 +23,11 @@ const bufferedBytes = 1_048_576;
 export class NameGateway {
   readonly #connections: ClientConnections;
   readonly #server: Server;
+  readonly #logger: LineLogger;
   #isClosed = false;
 
-  constructor({ tls, onRequest }: NameGatewayOptions) {
+  constructor({ tls, logger, onRequest }: NameGatewayOptions) {
+    this.#logger = logger;
     // A missing header gets an error that says so.
     this.#connections = new ClientConnections({ onRequest, requireHostHeader: false });
     const sockets = { noDelay: true, keepAlive: true, highWaterMark: bufferedBytes };
@@ -38,14 +43,8 @@ export class NameGateway {
 
   /** Resolves with the port; 0 selects a free one. Rejects when it cannot be bound. */
   async listen(host: string, port: number): Promise<number> {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once("error", reject);
-      this.#server.listen({ host, port }, () => {
-        this.#server.off("error", reject);
-        resolve();
-      });
-    });
-    return (this.#server.address() as AddressInfo).port;
+    const onError = (error: Error) => this.#logger.error({ err: error }, "gateway failed");
+    return await listenOn(this.#server, { host, port }, onError);
   }
 
   /** Responses in progress get a moment. */

@@ -43,7 +43,10 @@ let events: { serviceId: string; event: AccessEvent }[];
 beforeEach(async () => {
   [refreshed, onRefresh, events] = [0, () => {}, []];
   services = namedServices();
-  gateway = new NameGateway({ onRequest: (message, response) => void services.serve(message, response) });
+  gateway = new NameGateway({
+    logger: createLogger("silent"),
+    onRequest: (message, response) => void services.serve(message, response),
+  });
   port = await gateway.listen("127.0.0.1", 0);
   services.sync([service(one), service(other, { elsewhere: "node-b" })]);
 });

@@ -71,6 +71,7 @@ export function openHostNames({ port, domain, tls, relay }: HostNamesOptions, co
   });
   const gateway = new NameGateway({
     tls,
+    logger,
     onRequest: (message, response) => void services.serve(message, response),
   });
   const listener = relay && new RelayListener({ key: relay.key, logger, handlerOf: toHost });

@@ -3,12 +3,12 @@
  * client and name it; the connections belong to holders of the installation's key.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { LineLogger } from "../../lib/deferred-logger.ts";
 import { createServer } from "../../lib/node-http.ts";
 import { answerFailure } from "../answer.ts";
 import type { AuthenticatedHandler } from "../auth/gatekeeper.ts";
+import { listenOn } from "../listen.ts";
 import { principalOf } from "../proxy/principal-headers.ts";
 import { relayServer } from "./channel.ts";
 
@@ -45,14 +45,8 @@ export class RelayListener {
 
   /** Resolves with the port; 0 selects a free one. Rejects when it cannot be bound. */
   async listen(host: string, port: number): Promise<number> {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once("error", reject);
-      this.#server.listen({ host, port }, () => {
-        this.#server.off("error", reject);
-        resolve();
-      });
-    });
-    return (this.#server.address() as AddressInfo).port;
+    const onError = (error: Error) => this.#options.logger.error({ err: error }, "relay failed");
+    return await listenOn(this.#server, { host, port }, onError);
   }
 
   /** Responses in progress get a moment. */

@@ -1,0 +1,14 @@
+import { createServer } from "node:net";
+import { expect, test } from "vitest";
+import { listenOn } from "./listen.ts";
+
+test("a port in use is refused, and a later error of a listener ends nothing", async () => {
+  await using server = createServer();
+  const errors: Error[] = [];
+  const port = await listenOn(server, { host: "127.0.0.1", port: 0 }, (error) => errors.push(error));
+  const taken = listenOn(createServer(), { host: "127.0.0.1", port }, () => {});
+  await expect(taken).rejects.toThrow("EADDRINUSE");
+  // What Node does when the process has too many open files.
+  server.emit("error", new Error("accept EMFILE"));
+  expect(errors.map(({ message }) => message)).toEqual(["accept EMFILE"]);
+});
