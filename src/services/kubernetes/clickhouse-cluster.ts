@@ -9,9 +9,11 @@ import {
   defaultVolumeGb,
   type InstallationSettings,
   installationName,
-  milliCpuPerGb,
+  metadataOf,
   ownUser,
   readerProfile,
+  resourcesOf,
+  volumeClaimOf,
   type Wanted,
 } from "./installation.ts";
 import type { ManagedObject } from "./objects.ts";
@@ -51,21 +53,14 @@ export function clickHouseOperator(settings: InstallationSettings): ClusterOpera
   };
 }
 
-function metadataOf({ id }: Wanted, { namespace }: InstallationSettings) {
-  const labels = { "app.kubernetes.io/managed-by": "millrace", "millrace/service-id": id };
-  return { name: installationName(id), namespace, labels };
-}
-
 /** The number of replicas is left to the operator. */
 function keeperOf(wanted: Wanted, settings: InstallationSettings): ManagedObject {
-  const spec = { dataVolumeClaimSpec: volumeOf(keeperVolumeGb, settings) };
+  const spec = { dataVolumeClaimSpec: volumeClaimOf(keeperVolumeGb, settings) };
   return { apiVersion, kind: "KeeperCluster", metadata: metadataOf(wanted, settings), spec };
 }
 
 function clusterOf(wanted: Wanted, settings: InstallationSettings): ManagedObject {
-  const { id, maxReplicaMemoryGb, numReplicas, diskGb } = wanted;
-  const memory = `${maxReplicaMemoryGb}Gi`;
-  const cpu = `${maxReplicaMemoryGb * milliCpuPerGb}m`;
+  const { id, numReplicas, diskGb } = wanted;
   return {
     apiVersion,
     kind: "ClickHouseCluster",
@@ -76,9 +71,9 @@ function clusterOf(wanted: Wanted, settings: InstallationSettings): ManagedObjec
       keeperClusterRef: { name: installationName(id) },
       containerTemplate: {
         image: imageOf(settings.image),
-        resources: { requests: { memory, cpu }, limits: { memory } },
+        resources: resourcesOf(wanted),
       },
-      dataVolumeClaimSpec: volumeOf(diskGb ?? defaultVolumeGb, settings),
+      dataVolumeClaimSpec: volumeClaimOf(diskGb ?? defaultVolumeGb, settings),
       settings: {
         extraConfig: {
           merge_tree: {
@@ -99,14 +94,6 @@ function imageOf(image: string): Json {
   if (hash !== undefined) return { repository, hash };
   const [, name = image, tag] = /^(.*?)(?::([^/:]*))?$/.exec(image) ?? [];
   return tag === undefined ? { repository: name } : { repository: name, tag };
-}
-
-function volumeOf(sizeGb: number, { storageClass }: InstallationSettings): Json {
-  return {
-    accessModes: ["ReadWriteOnce"],
-    ...(storageClass === undefined ? {} : { storageClassName: storageClass }),
-    resources: { requests: { storage: `${sizeGb}Gi` } },
-  };
 }
 
 function usersOf({ users, ipAccessList, ownPasswordSha256 }: Wanted): Json {

@@ -16,7 +16,7 @@ const reservedUsers = new Set([ownUser, "clickhouse_operator"]);
 /** The profile of read-only users. */
 export const readerProfile = "millrace_reader";
 /** As in ClickHouse Cloud: one processor for 4 GiB. It is requested, and not a limit. */
-export const milliCpuPerGb = 250;
+const milliCpuPerGb = 250;
 
 export type InstallationSettings = {
   readonly namespace: string;
@@ -44,15 +44,33 @@ export function installationName(serviceId: string): string {
   return `mr-${serviceId.replaceAll("-", "").slice(0, 12)}`;
 }
 
+/** Of an object that belongs to the service. */
+export function metadataOf({ id }: Pick<Wanted, "id">, { namespace }: InstallationSettings) {
+  const labels = { "app.kubernetes.io/managed-by": "millrace", "millrace/service-id": id };
+  return { name: installationName(id), namespace, labels };
+}
+
+/** What a pod requests, and its limits. */
+export function resourcesOf({ maxReplicaMemoryGb }: Pick<Wanted, "maxReplicaMemoryGb">) {
+  const memory = `${maxReplicaMemoryGb}Gi`;
+  const cpu = `${maxReplicaMemoryGb * milliCpuPerGb}m`;
+  return { requests: { memory, cpu }, limits: { memory } };
+}
+
+/** The claim of a volume. */
+export function volumeClaimOf(sizeGb: number, { storageClass }: InstallationSettings) {
+  return {
+    accessModes: ["ReadWriteOnce"],
+    ...(storageClass === undefined ? {} : { storageClassName: storageClass }),
+    resources: { requests: { storage: `${sizeGb}Gi` } },
+  };
+}
+
 /** Without a `taskID`. The same service always gives the same installation. */
 export function installationOf(wanted: Wanted, stop: "yes" | "no", settings: InstallationSettings): Installation {
   return {
     ...installationKind,
-    metadata: {
-      name: installationName(wanted.id),
-      namespace: settings.namespace,
-      labels: { "app.kubernetes.io/managed-by": "millrace", "millrace/service-id": wanted.id },
-    },
+    metadata: metadataOf(wanted, settings),
     spec: {
       stop,
       defaults: { templates: { podTemplate: "clickhouse", dataVolumeClaimTemplate: "data" } },
@@ -106,22 +124,16 @@ function userMembers(name: string, passwordSha256: string, profile: string, sour
   ] as const;
 }
 
-function templatesOf({ maxReplicaMemoryGb, diskGb }: Wanted, settings: InstallationSettings): Json {
-  const { image, storageClass, volumes } = settings;
-  const memory = `${maxReplicaMemoryGb}Gi`;
-  const cpu = `${maxReplicaMemoryGb * milliCpuPerGb}m`;
-  const resources = { requests: { memory, cpu }, limits: { memory } };
+function templatesOf(wanted: Wanted, settings: InstallationSettings): Json {
+  const { image, volumes } = settings;
+  const resources = resourcesOf(wanted);
   return {
     podTemplates: [{ name: "clickhouse", spec: { containers: [{ name: "clickhouse", image, resources }] } }],
     volumeClaimTemplates: [
       {
         name: "data",
         reclaimPolicy: volumes === "retain" ? "Retain" : "Delete",
-        spec: {
-          accessModes: ["ReadWriteOnce"],
-          ...(storageClass === undefined ? {} : { storageClassName: storageClass }),
-          resources: { requests: { storage: `${diskGb ?? defaultVolumeGb}Gi` } },
-        },
+        spec: volumeClaimOf(wanted.diskGb ?? defaultVolumeGb, settings),
       },
     ],
   };
