@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { gatewayProblem, gatewaySettings } from "./config/gateway.ts";
 import { kubernetesProblem, kubernetesSettings } from "./config/kubernetes.ts";
-import { parsingProblem } from "./config/problem.ts";
+import { parsingProblem, refusing } from "./config/problem.ts";
 import { parsePorts } from "./lib/port-range.ts";
 import { parseReach } from "./outgoing/policy.ts";
 import type { SourceKindKey } from "./sources/registry.ts";
@@ -24,20 +24,14 @@ const positive = z.coerce.number().int().positive();
 
 const reach = z
   .string()
-  .superRefine((text, context) => {
-    const message = parsingProblem(() => parseReach(text));
-    if (message !== undefined) context.addIssue({ code: "custom", message });
-  })
+  .superRefine(refusing((text) => parsingProblem(() => parseReach(text))))
   .optional();
 
 export const settings = {
   dataDir: z.string().min(1).default("data").describe("Directory for metadata, databases and credentials"),
   database: z
     .string()
-    .superRefine((text, context) => {
-      const message = problemOfUrl(text);
-      if (message !== undefined) context.addIssue({ code: "custom", message });
-    })
+    .superRefine(refusing(problemOfUrl))
     .optional()
     .describe(
       "Postgres database for the metadata, as postgres://user:password@host:5432/database; several hosts, as host1:5432,host2:5432, are a primary and its standbys. Set it in the environment, because flags are visible in `ps`; default: SQLite in dataDir. See docs/metadata-on-postgres.md",
@@ -61,10 +55,7 @@ export const settings = {
     ),
   servicePorts: z
     .string()
-    .superRefine((text, context) => {
-      const message = parsingProblem(() => parsePorts(text));
-      if (message !== undefined) context.addIssue({ code: "custom", message });
-    })
+    .superRefine(refusing((text) => parsingProblem(() => parsePorts(text))))
     .default("21000-21999")
     .describe(
       "Port range for services that are created without `port`; should not overlap the ephemeral ports of the system. `none`: services have endpoints at the gateway only",
@@ -272,14 +263,8 @@ const schema = z
   .refine((value) => (value.tlsCert === undefined) === (value.tlsKey === undefined), {
     error: "tlsCert and tlsKey must be set together",
   })
-  .superRefine((value, context) => {
-    const message = gatewayProblem(value);
-    if (message !== undefined) context.addIssue({ code: "custom", message });
-  })
-  .superRefine((value, context) => {
-    const message = kubernetesProblem(value);
-    if (message !== undefined) context.addIssue({ code: "custom", message });
-  })
+  .superRefine(refusing(gatewayProblem))
+  .superRefine(refusing(kubernetesProblem))
   .refine((value) => value.cloudPort === undefined || value.cloudPort !== value.port, {
     error: "cloudPort must differ from port",
   })

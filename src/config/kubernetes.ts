@@ -1,7 +1,7 @@
 /** Settings of services in Kubernetes. */
 import { z } from "zod";
 import { parseHosts } from "../lib/host-list.ts";
-import { parsingProblem } from "./problem.ts";
+import { parsingProblem, refusing } from "./problem.ts";
 
 export const kubernetesSettings = {
   kubernetesNamespace: z
@@ -36,10 +36,7 @@ export const kubernetesSettings = {
     .describe("Storage class of the volumes of services in Kubernetes; default: that of the cluster"),
   kubernetesKeeper: z
     .string()
-    .superRefine((text, context) => {
-      const message = parsingProblem(() => parseHosts(text));
-      if (message !== undefined) context.addIssue({ code: "custom", message });
-    })
+    .superRefine(refusing((text) => parsingProblem(() => parseHosts(text))))
     .optional()
     .describe(
       "Hosts of ClickHouse Keeper for services in Kubernetes, as host:port separated by commas; default: none, and services have one replica",
