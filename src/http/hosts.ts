@@ -5,6 +5,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP } from "node:net";
 import { AppError } from "../lib/errors.ts";
+import { bracketed } from "../lib/host-list.ts";
 
 export type RequestHead = { readonly url: string; readonly headers: IncomingHttpHeaders };
 
@@ -59,5 +60,5 @@ function plainName(name: string): string {
 /** The host part of a URL for a listener on `host`, as reached from this machine. */
 export function hostInUrl(host: string): string {
   if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
-  return host.includes(":") ? `[${host}]` : host;
+  return bracketed(host);
 }

@@ -1,6 +1,11 @@
-/** Lists of hosts in settings: `keeper-0:2181,keeper-1:2181`. */
+/** Hosts with ports, and lists of them in settings: `keeper-0:2181,keeper-1:2181`. */
 
 export type HostAndPort = { readonly host: string; readonly port: number };
+
+/** As in a URL, where an IPv6 address has brackets. */
+export function bracketed(host: string): string {
+  return host.includes(":") ? `[${host}]` : host;
+}
 
 /** Throws a TypeError that names a wrong item. */
 export function parseHosts(text: string): readonly HostAndPort[] {

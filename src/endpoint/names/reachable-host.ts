@@ -1,11 +1,12 @@
 /** The address at which other machines reach a listener of this one. */
 import { networkInterfaces } from "node:os";
+import { bracketed } from "../../lib/host-list.ts";
 
 /** `host:port`. A host that stands for all addresses is replaced by the first one of this machine. */
 export function reachableHost(host: string, port: number): string {
   const isAll = host === "0.0.0.0" || host === "::";
   const name = isAll ? firstAddress() : host;
-  return `${name.includes(":") ? `[${name}]` : name}:${port}`;
+  return `${bracketed(name)}:${port}`;
 }
 
 /** IPv4 before IPv6; loopback on a machine without a network. */

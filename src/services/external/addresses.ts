@@ -1,5 +1,6 @@
 /** The addresses of an external service's server. */
 import type { ClickHouseAddress } from "../../clickhouse/client.ts";
+import { bracketed } from "../../lib/host-list.ts";
 import { Dialer } from "../../outgoing/dialer.ts";
 import { serverAgent } from "../../outgoing/http.ts";
 import type { OutgoingPolicy } from "../../outgoing/policy.ts";
@@ -47,5 +48,5 @@ export function readerOf(address: ExternalAddress): ExternalAddress {
 
 /** The URL for messages. */
 export function urlOf({ host, port, tls }: ClickHouseAddress): string {
-  return `${tls === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  return `${tls === undefined ? "http" : "https"}://${bracketed(host)}:${port}`;
 }

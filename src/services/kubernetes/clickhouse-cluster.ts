@@ -4,6 +4,7 @@
  */
 import { anywhere, sourcesOf } from "../../api/ip-access.ts";
 import { dedupWindow, dedupWindowSeconds } from "../../clickhouse/table-form.ts";
+import { bracketed } from "../../lib/host-list.ts";
 import type { Json } from "../../lib/json.ts";
 import {
   defaultVolumeGb,
@@ -146,5 +147,5 @@ function httpAddressOf({ spec, status }: Pod): string[] {
   const ports = (spec?.containers ?? []).flatMap(({ ports: all = [] }) => all);
   const port = ports.find(({ name }) => name === "http")?.containerPort;
   if (port === undefined) return [];
-  return [`${status.podIP.includes(":") ? `[${status.podIP}]` : status.podIP}:${port}`];
+  return [`${bracketed(status.podIP)}:${port}`];
 }

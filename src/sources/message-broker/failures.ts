@@ -1,5 +1,6 @@
 /** Explains broker failures in words that name the faulty part of the configuration. Never with credentials. */
 import { AppError } from "../../lib/errors.ts";
+import { bracketed } from "../../lib/host-list.ts";
 import { connectionFailure, type ErrorLink, errorChain } from "../../outgoing/connection-failure.ts";
 import type { DialTarget } from "../../outgoing/dialer.ts";
 import { kafkaCodes, nameOf } from "./protocol/error-codes.ts";
@@ -112,7 +113,7 @@ function answeredError({ errorCode }: BrokerError, cause: unknown): AppError {
 
 /** What failed at one broker. */
 function placeProblem({ address, cause }: UnreachableBroker): string {
-  const place = `${address.host.includes(":") ? `[${address.host}]` : address.host}:${address.port}`;
+  const place = `${bracketed(address.host)}:${address.port}`;
   const texts = errorChain(cause).map(text);
   const says = (pattern: RegExp) => texts.some((line) => pattern.test(line));
   if (says(/requires TLS/)) return `${place} wants TLS; give caCertificate or SSL:// in front of it`;
