@@ -39,7 +39,10 @@ export async function forwardUpstream(
   const { promise, ...settle } = Promise.withResolvers<void>();
   const splicing = splicer && { splicer, takeConnection: () => closesAfter(response) };
   const sent = upstream.send({ ...request, splicing }, new Relay(response, signal, settle));
-  const abort = () => sent.abort(signal?.reason ?? new Error("the client went away"));
+  const abort = () => {
+    // A complete response closes as well; an error with its stack would cost each of them time.
+    if (!response.writableFinished) sent.abort(signal?.reason ?? new Error("the client went away"));
+  };
   response.on("close", abort);
   signal?.addEventListener("abort", abort, { once: true });
   if (response.destroyed) abort();
