@@ -52,6 +52,34 @@ test("slots go first to pipes that few processes take, and to no more than there
   ]);
 });
 
+test("no slot stays free while a pipe waits for it", () => {
+  for (const [brokers, objects] of [
+    [3, 1],
+    [1, 3],
+    [5, 2],
+    [2, 2],
+    [4, 6],
+  ] as const) {
+    const pipes = [...pipesOf("messageBroker", brokers), ...pipesOf("objectStorage", objects)];
+    for (const wide of [1, 2, 3]) {
+      // As many slots as pipes: some processes take everything, and the last one has a slot for brokers.
+      const slots = brokers + objects - 1 - (wide - 1);
+      const everything = Array.from({ length: wide }, (_, at) => peer(`a${at}`, {}, at === 0 ? slots : 1));
+      const peers = [...everything, peer("b", { kinds: ["messageBroker"] }, 1)];
+      for (const kind of ["messageBroker", "objectStorage"]) {
+        const places = peers
+          .map(({ id }) => sharesOf(pipes, peers, id))
+          .map((shares) => shares.find(({ pipes: [first] }) => first?.sourceKind === kind)?.most ?? 0);
+        const count = kind === "messageBroker" ? brokers : objects;
+        expect(
+          places.reduce((sum, one) => sum + one, 0),
+          `${kind} of ${brokers} and ${objects}, ${wide}`,
+        ).toBe(count);
+      }
+    }
+  }
+});
+
 test("shares are equal but for one pipe, within the slots of each process, and all pipes run", () => {
   for (const slots of [[1], [3, 3], [0, 5, 2], [Infinity], [Infinity, 2], [Infinity, Infinity, 0], [7, 1, 4, 4]]) {
     for (const pipes of [0, 1, 2, 5, 6, 17]) {

@@ -24,11 +24,12 @@ export function sharesOf<P extends Sized>(pipes: readonly P[], peers: readonly P
   const left = new Map(peers.map(({ id, slots }) => [id, slots]));
   const ordered = [...groups].sort(([a, one], [b, other]) => one.able.length - other.able.length || (a < b ? -1 : 1));
   return ordered.map(([, group]) => {
-    const slots = group.able.map(({ id }) => left.get(id) ?? 0);
-    const share = fairShare(group.pipes.length, slots);
-    const most = Math.min(share, group.able.some(({ id }) => id === nodeId) ? (left.get(nodeId) ?? 0) : 0);
-    for (const [at, { id }] of group.able.entries()) left.set(id, (slots[at] ?? 0) - Math.min(share, slots[at] ?? 0));
-    return { pipes: group.pipes, most };
+    const most = mostOfEach(
+      group.pipes.length,
+      group.able.map(({ id }) => left.get(id) ?? 0),
+    );
+    for (const [at, { id }] of group.able.entries()) left.set(id, (left.get(id) ?? 0) - (most[at] ?? 0));
+    return { pipes: group.pipes, most: most[group.able.findIndex(({ id }) => id === nodeId)] ?? 0 };
   });
 }
 
@@ -40,6 +41,22 @@ function isOwnSized({ scaling }: Sized): boolean {
 function isTaken(pipe: Sized, { kinds, sizes }: PipeSelection): boolean {
   if (kinds !== undefined && !kinds.includes(pipe.sourceKind)) return false;
   return sizes === undefined || sizes === (isOwnSized(pipe) ? "own" : "shared");
+}
+
+/**
+ * How many of these pipes each process runs at most. Processes with a limited number of slots have no place too many
+ * among them: another group needs it. The others have: whoever is first may be the one that runs one more.
+ */
+function mostOfEach(pipes: number, slots: readonly number[]): number[] {
+  const share = fairShare(pipes, slots);
+  const most = slots.map((own) => Math.min(own, share));
+  let spare = most.reduce((sum, one) => sum + one, 0) - pipes;
+  for (let at = most.length - 1; at >= 0 && spare > 0; at -= 1) {
+    if (most[at] !== share || slots[at] === Number.POSITIVE_INFINITY) continue;
+    most[at] = share - 1;
+    spare -= 1;
+  }
+  return most;
 }
 
 /**
