@@ -1,51 +1,16 @@
 /** Commands against the real API: several objects at once, pages, output that repeats, links for the browser. */
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type CommandOptions, type CommandResult, runInside } from "../../harness/cli.ts";
-import { limits } from "../../harness/limits.ts";
-import { type Api, startApi } from "./harness.ts";
+import { afterAll, describe, expect, test } from "vitest";
+import { startCommandLine } from "./command-line.ts";
 
-let api: Api;
-let url: string;
-let folder: string;
-const pipeIds: string[] = [];
-
-beforeAll(async () => {
-  api = await startApi();
-  url = await api.server.listen({ host: "127.0.0.1", port: 0 });
-  folder = mkdtempSync(join(tmpdir(), "millrace-cli-"));
-  const web = await createService("web", { key: "team", value: "web" });
-  const data = await createService("data", { key: "team", value: "data" });
-  for (const name of ["clicks", "views"]) await createPipe(web, name);
-  await createPipe(data, "orders");
-});
-afterAll(async () => {
-  await api[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true });
-});
-
-async function createService(name: string, tag: object): Promise<string> {
-  const { body } = await api.call("POST", "/v1/organizations/{o}/services", { body: { name, tags: [tag] } });
-  await api.services.setState(body.result.service.id, "running", null);
-  return body.result.service.id;
-}
-
-async function createPipe(serviceId: string, name: string): Promise<void> {
-  const owner = { serviceId, name, sourceKind: "objectStorage", roles: [], fieldMappings: [] };
-  const source = { objectStorage: { url: "http://127.0.0.1:1/bucket/*.json" } };
-  const destination = { table: "events", columns: [{ name: "a", type: "UInt8" }] };
-  const rest = { secrets: {}, scaling: {}, settings: {} };
-  pipeIds.push(await api.pipes.create({ ...owner, source, destination, ...rest }, limits.pipes));
-}
-
-async function run(line: string | readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
-  const args = typeof line === "string" ? line.split(" ") : line;
-  const env = { MILLRACE_URL: url, MILLRACE_KEY: `${api.keyId}:${api.keySecret}`, ...options.env };
-  return await runInside(args, { cwd: folder, home: folder, ...options, env });
-}
+const commands = await startCommandLine();
+const { api, folder, run, createService, createPipe } = commands;
+const web = await createService("web", [{ key: "team", value: "web" }]);
+const data = await createService("data", [{ key: "team", value: "data" }]);
+const pipeIds = [await createPipe(web, "clicks"), await createPipe(web, "views"), await createPipe(data, "orders")];
+afterAll(async () => await commands[Symbol.asyncDispose]());
 
 describe("--selector", () => {
   test("selects services by tags, and pipes by the tags of their services", async () => {

@@ -1,51 +1,19 @@
 /** Commands against the real API: formats, names, exit codes and errors. */
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { type CommandOptions, type CommandResult, runInside } from "../../harness/cli.ts";
+import { afterAll, beforeEach, describe, expect, test, vi } from "vitest";
+import type { CommandOptions } from "../../harness/cli.ts";
 import { limits } from "../../harness/limits.ts";
-import { type Api, startApi } from "./harness.ts";
+import { startCommandLine } from "./command-line.ts";
 
-let api: Api;
-let url: string;
-let folder: string;
-let serviceId: string;
-const pipeIds: string[] = [];
 const strange = 'a "b" ü\u001b[31m';
-
-beforeAll(async () => {
-  api = await startApi();
-  url = await api.server.listen({ host: "127.0.0.1", port: 0 });
-  folder = mkdtempSync(join(tmpdir(), "millrace-cli-"));
-  serviceId = await createService("analytics");
-  pipeIds.push(await createPipe("clicks"), await createPipe("clicks-old"), await createPipe("größe"));
-  await api.pipes.setState(pipeIds[1] as string, "Failed", `cannot read ${strange}`, 1);
-});
-afterAll(async () => {
-  await api[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true });
-});
-
-async function createService(name: string): Promise<string> {
-  const { body } = await api.call("POST", "/v1/organizations/{o}/services", { body: { name } });
-  await api.services.setState(body.result.service.id, "running", null);
-  return body.result.service.id;
-}
-
-async function createPipe(name: string): Promise<string> {
-  const columns = [{ name: "a", type: "UInt8" }];
-  const owner = { serviceId, name, sourceKind: "objectStorage", roles: [], fieldMappings: [] };
-  const source = { objectStorage: { url: "http://127.0.0.1:1/bucket/*.json" } };
-  const rest = { secrets: {}, destination: { table: "events", columns }, scaling: {}, settings: {} };
-  return await api.pipes.create({ ...owner, source, ...rest }, limits.pipes);
-}
-
-async function run(line: string | readonly string[], options: CommandOptions = {}): Promise<CommandResult> {
-  const args = typeof line === "string" ? line.split(" ") : line;
-  const env = { MILLRACE_URL: url, MILLRACE_KEY: `${api.keyId}:${api.keySecret}`, ...options.env };
-  return await runInside(args, { cwd: folder, home: folder, ...options, env });
-}
+const commands = await startCommandLine();
+const { api, url, folder, run, createService, createPipe } = commands;
+const serviceId = await createService("analytics");
+const pipeIds: string[] = [];
+for (const name of ["clicks", "clicks-old", "größe"]) pipeIds.push(await createPipe(serviceId, name));
+await api.pipes.setState(pipeIds[1] as string, "Failed", `cannot read ${strange}`, 1);
+afterAll(async () => await commands[Symbol.asyncDispose]());
 
 describe("output", () => {
   test("a piped table has no colour and nothing is cut; a terminal's has both", async () => {
@@ -199,7 +167,7 @@ test("flags of pipe update add tables to a Postgres pipe and remove them", async
 
 describe("waiting", () => {
   test("a failed pipe is exit code 3 with the reason", async () => {
-    const id = await createPipe("doomed");
+    const id = await createPipe(serviceId, "doomed");
     await api.pipes.setState(id, "Stopped", null, 1);
     const started = run("pipe start doomed --wait --timeout 5s");
     await vi.waitFor(async () => expect((await api.pipes.find(id))?.generation).toBe(2), 60_000);

@@ -1,49 +1,13 @@
 /** The tools of `millrace mcp` against the real API: which there are, what they refuse, and what they show. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type CommandOptions, runInside } from "../../harness/cli.ts";
-import { limits } from "../../harness/limits.ts";
-import { type Api, startApi } from "./harness.ts";
+import { afterAll, expect, test } from "vitest";
+import { startCommandLine } from "./command-line.ts";
 
-let api: Api;
-let url: string;
-let folder: string;
-let serviceId: string;
-let failedId: string;
-
-beforeAll(async () => {
-  api = await startApi();
-  url = await api.server.listen({ host: "127.0.0.1", port: 0 });
-  folder = mkdtempSync(join(tmpdir(), "millrace-mcp-"));
-  serviceId = await createService("analytics");
-  await createPipe("clicks");
-  failedId = await createPipe("clicks-old");
-});
-afterAll(async () => {
-  await api[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true });
-});
-
-async function createService(name: string): Promise<string> {
-  const { body } = await api.call("POST", "/v1/organizations/{o}/services", { body: { name } });
-  await api.services.setState(body.result.service.id, "running", null);
-  return body.result.service.id;
-}
-
-async function createPipe(name: string): Promise<string> {
-  const columns = [{ name: "a", type: "UInt8" }];
-  const owner = { serviceId, name, sourceKind: "objectStorage", roles: [], fieldMappings: [] };
-  const source = { objectStorage: { url: "http://127.0.0.1:1/bucket/*.json" } };
-  const rest = { secrets: {}, destination: { table: "events", columns }, scaling: {}, settings: {} };
-  return await api.pipes.create({ ...owner, source, ...rest }, limits.pipes);
-}
-
-async function run(args: readonly string[], options: CommandOptions = {}) {
-  const env = { MILLRACE_URL: url, MILLRACE_KEY: `${api.keyId}:${api.keySecret}`, ...options.env };
-  return await runInside(args, { cwd: folder, home: folder, ...options, env });
-}
+const commands = await startCommandLine();
+const { api, run, createService, createPipe } = commands;
+const serviceId = await createService("analytics");
+await createPipe(serviceId, "clicks");
+const failedId = await createPipe(serviceId, "clicks-old");
+afterAll(async () => await commands[Symbol.asyncDispose]());
 
 async function talk(messages: readonly object[], ...flags: string[]) {
   const stdin = messages.map((message) => JSON.stringify({ jsonrpc: "2.0", ...message })).join("\n");
