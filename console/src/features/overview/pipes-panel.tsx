@@ -1,49 +1,24 @@
-import { Link } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
-import type { OperationResult } from "../../api/client.ts";
-import { pipeAddress } from "../../lib/addresses.ts";
-import { durationText, shortCountText } from "../../lib/format.ts";
 import { ButtonLink } from "../../parts/button.tsx";
 import { Count } from "../../parts/numbers.tsx";
 import { Panel } from "../../parts/page.tsx";
-import { StateBadge } from "../../parts/state-badge.tsx";
+import { type ListedPipe, pipeSummary } from "../../parts/pipe-summary.tsx";
 import { EmptyState } from "../../parts/states.tsx";
-import { type Column, mainLinkClass, Table } from "../../parts/table.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
 
-type Pipe = OperationResult<"listAllPipes">["pipes"][number];
-
-const columns: readonly Column<Pipe>[] = [
-  {
-    key: "name",
-    header: "Pipe",
-    cell: ({ name, serviceId, id }) => (
-      <Link className={mainLinkClass} {...pipeAddress(serviceId, id)}>
-        {name}
-      </Link>
-    ),
-  },
+const columns: readonly Column<ListedPipe>[] = [
+  pipeSummary.name,
   { key: "service", header: "Service", wide: true, cell: ({ serviceName }) => serviceName },
-  { key: "state", header: "State", cell: ({ state }) => <StateBadge state={state} /> },
-  {
-    key: "rate",
-    header: "Rows/s",
-    align: "end",
-    cell: ({ rates }) => (rates === undefined ? "–" : shortCountText(rates.rowsPerSecond)),
-  },
-  {
-    key: "lag",
-    header: "Behind",
-    align: "end",
-    wide: true,
-    cell: ({ lag }) => (lag?.seconds === undefined ? "–" : durationText(lag.seconds)),
-  },
+  pipeSummary.state,
+  pipeSummary.rate,
+  { ...pipeSummary.lag, wide: true },
   { key: "rows", header: "Rows", align: "end", wide: true, cell: ({ rows }) => <Count value={rows} /> },
 ];
 
 const shown = 8;
 
 /** The busiest pipes. */
-export function PipesPanel({ pipes }: { readonly pipes: readonly Pipe[] }) {
+export function PipesPanel({ pipes }: { readonly pipes: readonly ListedPipe[] }) {
   const actions = (
     <ButtonLink to="/new-pipe" small icon={<Plus aria-hidden />}>
       New pipe

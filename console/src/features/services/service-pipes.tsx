@@ -1,41 +1,12 @@
-import { Link } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
-import type { OperationResult } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
-import { pipeAddress } from "../../lib/addresses.ts";
-import { durationText, shortCountText } from "../../lib/format.ts";
 import { ButtonLink } from "../../parts/button.tsx";
 import { Panel } from "../../parts/page.tsx";
-import { StateBadge } from "../../parts/state-badge.tsx";
+import { pipeSummary } from "../../parts/pipe-summary.tsx";
 import { Answer, EmptyState } from "../../parts/states.tsx";
-import { type Column, mainLinkClass, Table } from "../../parts/table.tsx";
+import { Table } from "../../parts/table.tsx";
 
-type Pipe = OperationResult<"listAllPipes">["pipes"][number];
-
-const columns: readonly Column<Pipe>[] = [
-  {
-    key: "name",
-    header: "Pipe",
-    cell: ({ name, serviceId, id }) => (
-      <Link className={mainLinkClass} {...pipeAddress(serviceId, id)}>
-        {name}
-      </Link>
-    ),
-  },
-  { key: "state", header: "State", cell: ({ state }) => <StateBadge state={state} /> },
-  {
-    key: "rate",
-    header: "Rows/s",
-    align: "end",
-    cell: ({ rates }) => (rates === undefined ? "–" : shortCountText(rates.rowsPerSecond)),
-  },
-  {
-    key: "lag",
-    header: "Behind",
-    align: "end",
-    cell: ({ lag }) => (lag?.seconds === undefined ? "–" : durationText(lag.seconds)),
-  },
-];
+const columns = [pipeSummary.name, pipeSummary.state, pipeSummary.rate, pipeSummary.lag];
 
 /** The pipes that fill this service. */
 export function ServicePipes({ serviceId }: { readonly serviceId: string }) {
