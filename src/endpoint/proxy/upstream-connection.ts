@@ -92,9 +92,9 @@ export class UpstreamConnection {
    */
   send({ method, path, headers, body, splicing }: UpstreamRequest, handler: UpstreamHandler): (error: Error) => void {
     const { first, rest } = body;
-    const length = headers["content-length"];
+    const length = rest === undefined ? undefined : headers["content-length"];
     const chunked = rest !== undefined && length === undefined;
-    const head = headOf(method, path, headers, chunked, rest === undefined ? sizeOf(first) : undefined);
+    const head = headOf(method, path, headers, framingOf(method, body, length));
     const upload = rest === undefined ? undefined : this.#upload(rest, length, first, splicing);
     const exchange: Exchange = { reader: this.#reader(method, handler), handler, upload };
     this.#exchange = exchange;
@@ -187,17 +187,33 @@ function sizeOf(buffers: readonly Buffer[]): number {
   return buffers.reduce((bytes, { length }) => bytes + length, 0);
 }
 
+/** The header that delimits the body, if there is one. `length` is that of a body with a rest, if it is known. */
+function framingOf(
+  method: string,
+  { first, rest }: UpstreamRequest["body"],
+  length: string | undefined,
+): string | undefined {
+  if (rest !== undefined) return length === undefined ? "Transfer-Encoding: chunked" : `Content-Length: ${length}`;
+  const bytes = sizeOf(first);
+  return bytes > 0 || method === "POST" ? `Content-Length: ${bytes}` : undefined;
+}
+
+/**
+ * Only `framing` says how long the body is. A length that a client has sent along with a GET, whose body is not
+ * forwarded, would turn the beginning of the next request on this connection into a body, and the rest of it into a
+ * request of the client's making.
+ */
 function headOf(
   method: string,
   path: string,
   headers: Readonly<Record<string, string>>,
-  chunked: boolean,
-  bytes: number | undefined,
+  framing: string | undefined,
 ): string {
   const lines = [`${method} ${path} HTTP/1.1`, "Host: localhost"];
-  for (const [name, value] of Object.entries(headers)) lines.push(`${name}: ${value}`);
-  if (chunked) lines.push("Transfer-Encoding: chunked");
-  else if (bytes !== undefined && (bytes > 0 || method === "POST")) lines.push(`Content-Length: ${bytes}`);
+  for (const [name, value] of Object.entries(headers)) {
+    if (name !== "content-length" && name !== "transfer-encoding") lines.push(`${name}: ${value}`);
+  }
+  if (framing !== undefined) lines.push(framing);
   const head = `${lines.join("\r\n")}\r\n\r\n`;
   if (head.split("\r\n").length !== lines.length + 2 || /[^\t\r\n\x20-\xff]/.test(head)) {
     throw new Error("a request whose head has a line break in a value");
