@@ -1,5 +1,6 @@
 /** Request headers that matter to a ClickHouse server. No others are passed on, especially no credentials. */
 import type { IncomingHttpHeaders } from "node:http";
+import { clickHouseException } from "../../clickhouse/exception.ts";
 
 const passedHeaders = [
   "accept-encoding",
@@ -13,12 +14,27 @@ const passedHeaders = [
   "tracestate",
 ] as const;
 
-/** Those of the headers that a server may see; `more` names others, such as those of the body where it is passed on. */
+/**
+ * Those of the headers that a server may see; `more` names others, such as those of the body where it is passed on.
+ * Throws BAD_ARGUMENTS for a value that the server would not read as it is written.
+ */
 export function passedHeadersOf(headers: IncomingHttpHeaders, more: readonly string[] = []): Record<string, string> {
   const passed: Record<string, string> = {};
   for (const name of [...passedHeaders, ...more]) {
     const value = headers[name];
-    if (typeof value === "string") passed[name] = value;
+    if (typeof value !== "string") continue;
+    refuseEncodedWords(name, value);
+    passed[name] = value;
   }
   return passed;
+}
+
+/**
+ * A ClickHouse server decodes encoded words (RFC 2047, `=?charset?encoding?text?=`) in every header. A Content-Type
+ * that is a form only to the server would have it read a statement from what was judged as a comment.
+ */
+function refuseEncodedWords(name: string, value: string): void {
+  if (!value.includes("=?")) return;
+  const text = `The header ${name} has an encoded word (=?...?=). Send the text itself.`;
+  throw clickHouseException("BAD_ARGUMENTS", text);
 }

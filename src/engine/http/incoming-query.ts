@@ -44,7 +44,7 @@ export async function readIncomingQuery(
   const others = parameters.filter(([name]) => name !== "query");
   const head = inUrl.length === 0 ? inUrl : Buffer.concat([inUrl, Buffer.from("\n")]);
   if (!mayHaveBody(message)) return bare(message, inUrl, others, parameters);
-  const asItCame = { parameters, headers: pick(message, ["content-encoding", "content-type", "content-length"]) };
+  const asItCame = { parameters, headers: bodyHeadersOf(message) };
   if (head.length > 0 && hasData(head) && !(isSmall(message, others) || mayBeValues(head))) {
     const onward = { ...asItCame, first: [], rest: message };
     return { text: head, whole: false, parameters: others, forwarded: onward };
@@ -65,7 +65,7 @@ export async function readIncomingQuery(
   }
   const text = Buffer.concat([head, prefix.bytes()]);
   // Decoded already: the engine reads exactly the bytes that were judged.
-  const headers = { ...pick(message, ["content-type"]), "content-length": String(prefix.bytes().length) };
+  const headers = { "content-length": String(prefix.bytes().length) };
   const plain = parameters.filter(([name]) => name !== "decompress");
   const onward = { parameters: plain, headers, first: [prefix.bytes()], rest: undefined };
   return { text, whole: true, parameters: others, forwarded: onward };
@@ -136,11 +136,17 @@ function isCompressed(message: IncomingMessage, parameters: readonly Parameter[]
   return compressed;
 }
 
-function pick(message: IncomingMessage, names: readonly string[]): Record<string, string> {
-  const found: Record<string, string> = {};
-  for (const name of names) {
-    const value = message.headers[name];
-    if (typeof value === "string") found[name] = value;
+/**
+ * The headers with which a body is forwarded as it came. Not the Content-Type: the engine looks only whether it is a
+ * form, and this one is none.
+ */
+function bodyHeadersOf({ headers }: IncomingMessage): Record<string, string> {
+  const { "content-encoding": encoding, "content-length": length } = headers;
+  if (encoding !== undefined && !/^[a-z0-9-]*$/i.test(encoding)) {
+    throw clickHouseException("BAD_ARGUMENTS", "The Content-Encoding must be the name of one encoding.");
   }
-  return found;
+  return {
+    ...(encoding === undefined ? {} : { "content-encoding": encoding }),
+    ...(length === undefined ? {} : { "content-length": length }),
+  };
 }

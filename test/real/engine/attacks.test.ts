@@ -178,6 +178,44 @@ describe("no statement leaves the database", () => {
     expect(await twice.text()).toMatch(/BAD_ARGUMENTS/);
   });
 
+  test("a header is read by the engine as it was judged", async () => {
+    const hidden = `SELECT file('${secret}')`;
+    const body = `SELECT 'judged' /*\r\n--x\r\nContent-Disposition: form-data; name="query"\r\n\r\n${hidden}\r\n--x--\r\n*/`;
+    const type = "multipart/form-data; boundary=x";
+    for (const word of [
+      `=?UTF-8?B?${Buffer.from(type).toString("base64")}?=`,
+      `=?utf-8?Q?${type.replace("=", "=3D").replace(" ", "_")}?=`,
+      `=?UTF-8?Q?multi?= =?UTF-8?Q?part/form-data;?= boundary=x`,
+    ]) {
+      const answer = await stage.query(body, {}, { headers: { "Content-Type": word } });
+      expect(answer, word).toMatchObject({ status: 200, text: "judged\n" });
+    }
+    for (const name of ["User-Agent", "X-ClickHouse-Database", "X-ClickHouse-Format", "X-ClickHouse-Quota", "Origin"]) {
+      const answer = await stage.query("SELECT 1", {}, { headers: { [name]: "=?UTF-8?Q?system?=" } });
+      expect(answer.text, name).toMatch(/BAD_ARGUMENTS/);
+    }
+    const encoding = { headers: { "Content-Encoding": "=?UTF-8?Q?gzip?=" } };
+    const params = { query: "INSERT INTO t FORMAT CSV" };
+    expect((await stage.query(gzipSync("1,2\n"), params, encoding)).text).toMatch(/BAD_ARGUMENTS/);
+  });
+
+  test.each([
+    "param_f ",
+    "param_f\t",
+    "=?UTF-8?Q?param=5Ff?=",
+    "x; name=param_f",
+    "=?UTF-8?Q?x?=",
+    " ",
+    "param_f\u0000",
+  ])("a form has no field %j, which the engine would read as another name", async (name) => {
+    const part = (field: string, value: string) =>
+      `--x\r\nContent-Disposition: form-data; name="${field}"\r\n\r\n${value}\r\n`;
+    const query = `SELECT arrayMap({f:Identifier}, ['${secret}'])`;
+    const body = `${part("query", query)}${part("param_f", "upper")}${part(name, "file")}--x--\r\n`;
+    const headers = { "Content-Type": "multipart/form-data; boundary=x" };
+    expect((await stage.query(body, {}, { headers })).text).toMatch(/BAD_ARGUMENTS|UNKNOWN_SETTING/);
+  });
+
   test("a session keeps no name of a function", async () => {
     expect((await stage.query("SET param_f = 'file'", { session_id: "x" })).status).toBe(403);
     const sql = `SELECT arrayMap({f:Identifier}, ['${secret}'])`;
