@@ -6,6 +6,8 @@ import type { IncomingMessage } from "node:http";
 import type { Transform } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from "node:zlib";
 import { ClickHouseException, clickHouseException } from "../../clickhouse/exception.ts";
+import { maxStatementBytes } from "../sql/limits.ts";
+import { maxSearchedBytes } from "../sql/text/values-data.ts";
 import { CompressedBlocks } from "./compressed-blocks.ts";
 import { Lz4Frames } from "./lz4-frames.ts";
 
@@ -18,6 +20,9 @@ const decoders: Readonly<Record<string, () => Transform>> = {
   zstd: createZstdDecompress,
   lz4: () => new Lz4Frames(),
 };
+
+/** No statement needs more, and a few bytes may decode to gigabytes. */
+const maxDecodedBytes = Math.max(maxStatementBytes + 1, maxSearchedBytes);
 
 export class BodyPrefix {
   /** The raw body read so far. */
@@ -56,9 +61,12 @@ export class BodyPrefix {
     return this.#decoded[0] ?? Buffer.alloc(0);
   }
 
-  /** Reads until at least `bytes` are decoded or the body has ended. Throws when the body is truncated or damaged. */
+  /**
+   * Reads until at least `bytes` are decoded, at most `maxDecodedBytes`, or the body has ended. Throws when the body is
+   * truncated or damaged.
+   */
   async read(bytes: number): Promise<void> {
-    while (!this.#ended && this.#bytes < bytes) {
+    while (!this.#ended && this.#bytes < Math.min(bytes, maxDecodedBytes)) {
       const chunk = await nextChunk(this.#message);
       if (chunk === undefined) await this.#finish();
       else await this.#give(chunk);
@@ -68,8 +76,15 @@ export class BodyPrefix {
 
   async #give(chunk: Buffer): Promise<void> {
     this.raw.push(chunk);
-    if (this.#decoder === undefined) this.#take(chunk);
-    else await new Promise<void>((resolve) => this.#decoder?.write(chunk, () => resolve()));
+    const decoder = this.#decoder;
+    if (decoder === undefined) return this.#take(chunk);
+    await new Promise<void>((resolve) => {
+      decoder.once("close", resolve);
+      decoder.write(chunk, () => {
+        decoder.off("close", resolve);
+        resolve();
+      });
+    });
   }
 
   async #finish(): Promise<void> {
@@ -81,14 +96,17 @@ export class BodyPrefix {
     const over = new Promise<void>((resolve) => {
       decoder.once("end", resolve);
       decoder.once("error", () => resolve());
+      decoder.once("close", resolve);
     });
     decoder.end();
     await over;
   }
 
   #take(chunk: Buffer): void {
+    if (this.#decoder?.destroyed) return;
     this.#decoded.push(chunk);
     this.#bytes += chunk.length;
+    if (this.#bytes >= maxDecodedBytes) this.#decoder?.destroy();
   }
 }
 

@@ -22,6 +22,8 @@ export class CompressedBlocks extends Transform {
     this.#held = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
     try {
       for (let size = this.#blockSize(); size !== undefined && this.#held.length >= size; size = this.#blockSize()) {
+        // The reader has enough.
+        if (this.destroyed) break;
         this.push(unpacked(this.#held.subarray(checksumBytes, size)));
         this.#held = this.#held.subarray(size);
       }

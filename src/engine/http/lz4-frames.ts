@@ -9,7 +9,11 @@ export class Lz4Frames extends Transform {
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
     try {
-      for (const block of this.#reader.read(chunk)) this.push(block);
+      for (const block of this.#reader.read(chunk)) {
+        // The reader has enough.
+        if (this.destroyed) break;
+        this.push(block);
+      }
       done();
     } catch (error) {
       done(clickHouseException("CANNOT_DECOMPRESS", "The LZ4 frame cannot be decompressed.", { cause: error }));
