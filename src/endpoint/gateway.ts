@@ -3,13 +3,13 @@
  * is idle or stopped: then a query wakes it, or gets a clear 503. While the engine runs, connections are handed over to
  * its process, which alone handles their requests. Only TLS is terminated here.
  */
-import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import type { Logger } from "../lib/logger.ts";
 import type { AccessEvent } from "./auth/events.ts";
 import { Gatekeeper } from "./auth/gatekeeper.ts";
 import type { GatewayBackend, GatewayService } from "./backend.ts";
-import { ClientConnections, idleConnectionMs, maxHeaderBytes } from "./connections/connections.ts";
+import { ClientConnections } from "./connections/connections.ts";
+import { type TlsFiles, tlsServerFor } from "./connections/tls-server.ts";
 import type { HandoffSender } from "./handoff/sender.ts";
 import { listenOn } from "./listen.ts";
 import { forwardToHost } from "./proxy/forward-to-host.ts";
@@ -20,7 +20,7 @@ export type GatewayOptions = {
   readonly logger: Logger;
   /** Called for logins and refusals on connections that are served here. */
   readonly onEvent?: (serviceId: string, event: AccessEvent) => void;
-  readonly tls?: { readonly key: string | Buffer; readonly cert: string | Buffer };
+  readonly tls?: TlsFiles;
   /** How long responses in progress may take when a listener is closed; default 2 s. */
   readonly closeGraceMs?: number;
 };
@@ -36,8 +36,6 @@ type Listener = {
 };
 
 const defaultCloseGraceMs = 2_000;
-/** A larger high-water mark than the default 64 KiB: otherwise every chunk waits until the previous one is sent. */
-const bufferedBytes = 1_048_576;
 
 export class Gateway {
   readonly #options: GatewayOptions;
@@ -131,30 +129,17 @@ export class Gateway {
     return listener;
   }
 
-  #overTls(service: GatewayService, tls: NonNullable<GatewayOptions["tls"]>): Listener {
+  #overTls(service: GatewayService, tls: TlsFiles): Listener {
     const gatekeeper = this.#gatekeeper(service, false);
-    const http = {
-      maxHeaderSize: maxHeaderBytes,
-      keepAliveTimeout: idleConnectionMs,
-      requestTimeout: 0,
-      highWaterMark: bufferedBytes,
-    };
-    const server = createTlsServer(
-      { ...http, ...tls },
-      (message, response) => void gatekeeper.serve(message, response),
-    );
+    const connections = new ClientConnections({
+      onRequest: (message, response) => void gatekeeper.serve(message, response),
+    });
+    let closed = false;
+    const server = tlsServerFor(connections, tls, () => closed);
     const close = async (graceMs: number) => {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(() => {
-          server.closeAllConnections();
-          resolve();
-        }, graceMs);
-        server.close(() => {
-          clearTimeout(timer);
-          resolve();
-        });
-        server.closeIdleConnections();
-      });
+      closed = true;
+      server.close();
+      await connections.close(graceMs);
     };
     return { server, gatekeeper, service, admitted: undefined, close };
   }

@@ -4,21 +4,18 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server, type Socket } from "node:net";
-import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import type { LineLogger } from "../../lib/deferred-logger.ts";
 import { ClientConnections } from "../connections/connections.ts";
+import { adopt, socketOptions, type TlsFiles, tlsServerFor } from "../connections/tls-server.ts";
 import { listenOn } from "../listen.ts";
 
 export type NameGatewayOptions = {
-  readonly tls?: { readonly key: string | Buffer; readonly cert: string | Buffer } | undefined;
+  readonly tls?: TlsFiles | undefined;
   readonly logger: LineLogger;
   readonly onRequest: (message: IncomingMessage, response: ServerResponse) => void;
 };
 
 const closeGraceMs = 2_000;
-const handshakeTimeoutMs = 10_000;
-/** As on the services' own ports: otherwise every chunk waits until the previous one is sent. */
-const bufferedBytes = 1_048_576;
 
 export class NameGateway {
   readonly #connections: ClientConnections;
@@ -30,15 +27,11 @@ export class NameGateway {
     this.#logger = logger;
     // A missing header gets an error that says so.
     this.#connections = new ClientConnections({ onRequest, requireHostHeader: false });
-    const sockets = { noDelay: true, keepAlive: true, highWaterMark: bufferedBytes };
+    const isClosed = () => this.#isClosed;
     if (tls === undefined) {
-      this.#server = createServer({ ...sockets, allowHalfOpen: true });
-      this.#server.on("connection", (socket: Socket) => this.#adopt(socket));
-    } else {
-      const options = { ...sockets, ...tls, ALPNProtocols: ["http/1.1"], handshakeTimeout: handshakeTimeoutMs };
-      this.#server = createTlsServer(options);
-      this.#server.on("secureConnection", (socket: TLSSocket) => this.#adopt(socket));
-    }
+      this.#server = createServer({ ...socketOptions, allowHalfOpen: true });
+      this.#server.on("connection", (socket: Socket) => adopt(this.#connections, socket, isClosed));
+    } else this.#server = tlsServerFor(this.#connections, tls, isClosed);
   }
 
   /** Resolves with the port; 0 selects a free one. Rejects when it cannot be bound. */
@@ -52,11 +45,5 @@ export class NameGateway {
     this.#isClosed = true;
     if (this.#server.listening) this.#server.close();
     await this.#connections.close(closeGraceMs);
-  }
-
-  #adopt(socket: Socket): void {
-    socket.on("error", () => {});
-    if (this.#isClosed) socket.destroy();
-    else this.#connections.adopt(socket);
   }
 }
