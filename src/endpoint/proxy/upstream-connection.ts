@@ -195,7 +195,8 @@ function framingOf(
 ): string | undefined {
   if (rest !== undefined) return length === undefined ? "Transfer-Encoding: chunked" : `Content-Length: ${length}`;
   const bytes = sizeOf(first);
-  return bytes > 0 || method === "POST" ? `Content-Length: ${bytes}` : undefined;
+  // Of other methods than these a ClickHouse server without a length reads until the connection closes.
+  return bytes > 0 || (method !== "GET" && method !== "HEAD") ? `Content-Length: ${bytes}` : undefined;
 }
 
 /**

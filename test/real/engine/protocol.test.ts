@@ -27,6 +27,10 @@ beforeEach(async () => {
 });
 
 describe("queries", () => {
+  test.each(["PUT", "PATCH", "DELETE", "PROPFIND"])("a request by %s without a body is answered", async (method) => {
+    expect(await stage.ok("", { query: "SELECT 1" }, { method, body: null })).toBe("1");
+  });
+
   test.each([
     ["a format in the statement", "SELECT 1 AS x FORMAT JSONEachRow", {}, '{"x":1}'],
     ["a format before settings", "SELECT 1 AS x FORMAT CSV SETTINGS max_threads = 1", {}, "1"],
