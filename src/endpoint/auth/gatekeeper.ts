@@ -10,6 +10,7 @@ import { ClickHouseException, clickHouseException } from "../../clickhouse/excep
 import type { LineLogger } from "../../lib/deferred-logger.ts";
 import { answerFailure } from "../answer.ts";
 import { engineCodeHeader } from "../proxy/forward-upstream.ts";
+import { requestUrl } from "../request-url.ts";
 import { accessCheck, plainAddress } from "./access-list.ts";
 import { authenticate, type DatabaseUser, readCredentials } from "./credentials.ts";
 import type { AccessEvent } from "./events.ts";
@@ -104,7 +105,7 @@ export class Gatekeeper {
       this.#onEvent({ type: "address_refused", user: "", address, detail: "not on the IP access list" });
       throw clickHouseException("ACCESS_DENIED", text);
     }
-    const url = new URL(message.url ?? "/", "http://host");
+    const url = requestUrl(message);
     if (answerProbe(message, response, url)) return;
     const user = await this.#login(message, response, url, address);
     const refused = (code: number, detail: string) => {

@@ -10,6 +10,7 @@ import { answerFailure } from "../answer.ts";
 import type { AuthenticatedHandler } from "../auth/gatekeeper.ts";
 import { listenOn } from "../listen.ts";
 import { principalOf } from "../proxy/principal-headers.ts";
+import { requestUrl } from "../request-url.ts";
 import { relayServer } from "./channel.ts";
 
 export const serviceHeader = "x-millrace-service";
@@ -64,7 +65,7 @@ export class RelayListener {
   async #serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       const handler = this.#options.handlerOf(String(message.headers[serviceHeader]));
-      await handler(message, response, new URL(message.url ?? "/", "http://host"), principalOf(message));
+      await handler(message, response, requestUrl(message), principalOf(message));
     } catch (error) {
       answerFailure(message, response, error, this.#options.logger);
     }
