@@ -145,6 +145,9 @@ export class ClientConnections {
     connection.message = message;
     connection.readAtHead = socket.bytesRead;
     this.#onBusy(socket, true);
+    // Node's parser drops what arrives together with such a request: the answer to a later one would seem to be that of
+    // the dropped one.
+    if (message.headers.upgrade !== undefined) response.shouldKeepAlive = false;
     // From here on the HTTP server itself applies the timeout between two requests.
     socket.setTimeout(0);
     this.#responses.add(response);
