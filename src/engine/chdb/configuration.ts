@@ -48,9 +48,14 @@ export function hasUserFunctions(dataDir: string): boolean {
   return existsSync(dir) && readdirSync(dir).length > 0;
 }
 
+/** An empty folder: whatever is named by a relative path in SQL is not there. */
+export function noFilesDir(dir: string): string {
+  return join(dir, "none");
+}
+
 /** Writes both configuration files into `dir` and returns the path of the server's file. */
 export function writeConfiguration(dir: string, configuration: EngineConfiguration): string {
-  mkdirSync(join(dir, "none"), { recursive: true, mode: 0o700 });
+  mkdirSync(noFilesDir(dir), { recursive: true, mode: 0o700 });
   const users = join(dir, "users.xml");
   const server = join(dir, "engine.xml");
   const { key, maxMemoryBytes, minFreeDiskBytes } = configuration;
@@ -64,8 +69,7 @@ export function writeConfiguration(dir: string, configuration: EngineConfigurati
 function serverXml(dir: string, users: string, options: EngineConfiguration): string {
   const { port, key, maxMemoryBytes, maxQueries, displayName, backupsAllowedPath } = options;
   const cache = String(Math.floor(maxMemoryBytes * cacheShare));
-  // An empty folder of our own, so that a relative path in SQL resolves to nothing.
-  const none = join(dir, "none/");
+  const none = join(noFilesDir(dir), "/");
   const settings: Record<string, string> = {
     users_config: users,
     listen_host: "127.0.0.1",

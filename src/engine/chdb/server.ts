@@ -4,7 +4,7 @@
  */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { type EngineConfiguration, writeConfiguration } from "./configuration.ts";
+import { type EngineConfiguration, noFilesDir, writeConfiguration } from "./configuration.ts";
 import { runEngine } from "./library.ts";
 import { forgetLostInserts } from "./lost-inserts.ts";
 
@@ -19,6 +19,8 @@ export type ServerThread = { readonly ended: Promise<never> };
 /** Starts the server in a separate thread. It starts to listen later: see `connectServer`. */
 export function startServer(options: EngineConfiguration & { readonly configDir: string }): ServerThread {
   const file = writeConfiguration(options.configDir, options);
+  // The engine takes unknown names of tables for files below its working folder.
+  process.chdir(noFilesDir(options.configDir));
   // The engine forgets at its end that it has this table, and cannot create it while its folder is there.
   rmSync(join(options.dataDir, "data", "system", "query_log"), { recursive: true, force: true });
   forgetLostInserts(options.dataDir);

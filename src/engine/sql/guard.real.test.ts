@@ -7,13 +7,13 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { text as bodyText } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { BareEngine } from "../../../harness/engine/bare-engine.ts";
+import type { BareEngine } from "../../../harness/engine/bare-engine.ts";
+import { type Asking, GuardedEngine } from "../../../harness/engine/guarded-engine.ts";
 import { ClickHouseException } from "../../clickhouse/exception.ts";
-import { Guard } from "./guard.ts";
-import { guardQueryOf } from "./judge.ts";
+import type { Guard } from "./guard.ts";
 
+let behindGuard: GuardedEngine;
 let engine: BareEngine;
 let guard: Guard;
 let secret: string;
@@ -22,8 +22,8 @@ let listener: Server;
 const visits: string[] = [];
 
 beforeAll(async () => {
-  engine = await BareEngine.start();
-  guard = new Guard({ guardQuery: guardQueryOf(engine.client) });
+  behindGuard = await GuardedEngine.start();
+  ({ bare: engine, guard } = behindGuard);
   secret = join(engine.dir, "secret.csv");
   loot = join(engine.dir, "loot");
   mkdirSync(loot);
@@ -37,10 +37,8 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   listener.close();
-  await engine[Symbol.asyncDispose]();
+  await behindGuard[Symbol.asyncDispose]();
 });
-
-type Asking = { params?: Record<string, string>; settings?: Record<string, string>; user?: "default" | "reader" };
 
 const fill = (text: string) =>
   text
@@ -52,22 +50,9 @@ const fill = (text: string) =>
  * Judges the statement, and runs exactly the judged text. Resolves to the answer; rejects with the guard's or the
  * engine's error.
  */
-async function run(statement: string, { params = {}, settings = {}, user = "default" }: Asking = {}): Promise<string> {
-  const text = Buffer.from(fill(statement), "latin1");
+async function run(statement: string, { params = {}, ...asking }: Asking = {}): Promise<string> {
   const filled = Object.fromEntries(Object.entries(params).map(([name, value]) => [name, fill(value)]));
-  const { expressions } = await guard.judge({
-    text,
-    complete: true,
-    params: Object.entries(filled),
-    settings: Object.entries(settings),
-    readonly: user === "reader",
-    get: false,
-  });
-  const compute: Record<string, string> = expressions ? { input_format_values_interpret_expressions: "1" } : {};
-  const answer = await engine
-    .clientOf(user)
-    .stream("", { body: text, params: filled, settings: { ...settings, ...compute } });
-  return await bodyText(answer);
+  return await behindGuard.run(fill(statement), { params: filled, ...asking });
 }
 
 /** Rejected by the guard itself, not by missing grants of the engine. */

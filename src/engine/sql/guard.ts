@@ -14,6 +14,7 @@ import { emptyFacts, type Facts, type StatementKind } from "./rules/facts.ts";
 import { judgeParameters } from "./rules/parameters.ts";
 import { readOnly, refuse, unknownFunction } from "./rules/refusal.ts";
 import { judgeSetting } from "./rules/settings.ts";
+import { refuseFilePath } from "./rules/table-names.ts";
 import { hasPlainNames, mayHideAlias } from "./text/bare-names.ts";
 import { type InsertHead, insertHeads } from "./text/insert-data.ts";
 import { maxSearchedBytes, mayHoldExpressions } from "./text/values-data.ts";
@@ -66,6 +67,7 @@ export class Guard {
     const text = question.text.toString("latin1", 0, maxStatementBytes + 1);
     const { facts, head } = await this.#read(text, question.complete);
     judgeParameters(facts, question.params);
+    judgeNamesOfTables(facts);
     if (facts.attached !== undefined && this.#forbidden.has(facts.attached)) {
       refuse(`The definition of ${facts.attached} holds what is not available.`);
     }
@@ -171,9 +173,21 @@ export class Guard {
       const facts = await this.#factsOf(text, depth + 1);
       if (facts.kind !== "read") refuse("A text inside the statement must be a query.");
       judgeParameters(facts, []);
-      if (facts.identifiers.size > 0) refuse("A text inside the statement cannot hold parameters in arguments.");
+      judgeNamesOfTables(facts);
+      if (facts.identifiers.size > 0 || facts.tableParameters.size > 0)
+        refuse("A text inside the statement cannot hold parameters in arguments.");
     }
   }
+}
+
+/**
+ * Names in the client's own statement. Stored definitions may have them: the engine has resolved their tables, and a
+ * column may have any name.
+ */
+function judgeNamesOfTables(facts: Facts): void {
+  if (facts.filePath !== undefined) refuseFilePath(facts.filePath);
+  if (facts.bareDictionary === undefined) return;
+  refuse(`Write the name of the dictionary in ${facts.bareDictionary} in quotes: without them it may be a column.`);
 }
 
 function mayRunExpressions(text: Buffer, head: InsertHead): boolean {

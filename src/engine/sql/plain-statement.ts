@@ -9,6 +9,7 @@
 
 import { functions, tableFunctions } from "./lists/lists.ts";
 import { emptyFacts, type Facts } from "./rules/facts.ts";
+import { isFilePath, namesTable } from "./rules/table-names.ts";
 import { readPlain } from "./text/plain-text.ts";
 import { isMark, isName } from "./text/scan.ts";
 import type { SqlToken } from "./text/tokens.ts";
@@ -44,7 +45,7 @@ const plainTableFunctions = new Set([
 ]);
 
 /** Functions that another rule inspects. */
-const watched = new Set(["hascolumnintable", "format"]);
+const watched = new Set(["format"]);
 
 /** The facts of a plain statement (latin1); undefined when the engine must be asked. */
 export function plainFacts(text: string): Facts | undefined {
@@ -58,21 +59,31 @@ export function plainFacts(text: string): Facts | undefined {
 function isPlain(tokens: Tokens, at: number): boolean {
   const token = tokens[at] as SqlToken;
   if (isMark(token, ";")) return at === tokens.length - 1;
+  // An escape may stand for a slash.
+  if (token.kind === "string" && /[\\/]/.test(token.value)) return !mayBeTable(tokens, at);
   if (!isName(token)) return true;
-  if (token.kind === "quoted" && /[\\`"]/.test(token.value)) return false;
+  if (token.kind === "quoted" && (/[\\`"]/.test(token.value) || isFilePath(token.value))) return false;
   const name = token.value.toLowerCase();
   if (token.kind === "word" && otherClauses.test(name)) return false;
   if (functions.refused.has(name) || tableFunctions.refused.has(name) || name.startsWith("__")) return false;
   if (!isMark(tokens[at + 1], "(")) return true;
   // `a.b(1)` is a single name.
   if (isMark(tokens[at - 1], ".")) return false;
-  if (functions.allowed.has(name)) return !watched.has(name);
+  if (functions.allowed.has(name)) return !watched.has(name) && !namesTable(name);
   return token.kind === "word" && (keywords.has(name) || plainTableFunctions.has(name));
+}
+
+/** `FROM 'text'`, `JOIN 'text'` and `FROM a, 'text'` name a table; a text after another text or number does not. */
+function mayBeTable(tokens: Tokens, at: number): boolean {
+  const previous = tokens[at - 1];
+  if (isMark(previous, ",")) return !/^(?:string|number)$/.test(tokens[at - 2]?.kind ?? "");
+  return /^(?:from|join)$/.test(wordOf(previous));
 }
 
 /** `INSERT INTO [TABLE] name [(columns)] FORMAT name` or `VALUES`, and nothing after it. */
 function insertFacts(tokens: Tokens): Facts | undefined {
   if (wordOf(tokens[1]) !== "into") return undefined;
+  if (tokens.some((token) => token.kind === "quoted" && isFilePath(token.value))) return undefined;
   let at = wordOf(tokens[2]) === "table" ? 3 : 2;
   if (/^(?:table|function|values|format)$/.test(wordOf(tokens[at])) || !isName(tokens[at])) return undefined;
   at = isMark(tokens[at + 1], ".") && isName(tokens[at + 2]) ? at + 3 : at + 1;

@@ -7,6 +7,7 @@ import { takesDisk } from "./rules/growth.ts";
 import { readKind } from "./rules/kinds.ts";
 import { refuse } from "./rules/refusal.ts";
 import { judgeSettingClauses } from "./rules/settings.ts";
+import { collectFilePaths } from "./rules/table-names.ts";
 import { isKeyword, partners } from "./text/scan.ts";
 import { readCanonical, type SqlToken, UnreadableText } from "./text/tokens.ts";
 
@@ -35,6 +36,7 @@ function readTokens(tokens: readonly SqlToken[]): Facts {
   const skipped = facts.kind === "define" ? judgeDefinition(tokens, pairs, facts) : new Set<number>();
   if (facts.kind === "define" || facts.kind === "change") judgeRights(tokens);
   judgeFiles(tokens);
+  collectFilePaths(tokens, facts);
   judgeSettingClauses(tokens, pairs, facts);
   judgeCalls(tokens, pairs, facts, skipped);
   if (facts.unknown.size > 0) forgetLambdas(tokens, facts);

@@ -38,11 +38,15 @@ export const functions = {
   allowed: namesBelow(functionSections, "allowed", "lower"),
   refused: namesBelow(functionSections, "refused", "lower"),
   aggregate: namesBelow(functionSections, "allowed: aggregate", "lower"),
+  /** The first argument names a dictionary. */
+  dictionary: namesBelow(functionSections, "allowed: dictionary", "lower"),
 } as const;
 
 export const tableFunctions = {
   allowed: namesBelow(nameSections, "table functions allowed", "lower"),
   objectStorage: namesBelow(nameSections, "table functions allowed: object storage", "lower"),
+  /** The first arguments name a table or a dictionary of this service. */
+  thisService: namesBelow(nameSections, "table functions allowed: read this service", "lower"),
   refused: namesBelow(nameSections, "table functions refused", "lower"),
 } as const;
 
@@ -67,6 +71,8 @@ export const definitionNames: ReadonlySet<string> = new Set(
 
 export const settingNames = {
   allowed: namesBelow(settingSections, "allowed"),
+  /** The engine checks a bound of their values, and not that of DEFAULT. */
+  bounded: namesBelow(settingSections, "allowed: queries, with a bound"),
   judged: namesBelow(settingSections, "judged"),
   refused: namesBelow(settingSections, "refused"),
 } as const;

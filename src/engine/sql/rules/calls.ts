@@ -6,6 +6,7 @@ import type { SqlToken } from "../text/tokens.ts";
 import type { Facts } from "./facts.ts";
 import { refuse, unknownFunction } from "./refusal.ts";
 import { isStructured, judgeTableFunction } from "./table-function.ts";
+import { judgeTableNames, namesTable } from "./table-names.ts";
 
 type Tokens = readonly SqlToken[];
 
@@ -21,6 +22,7 @@ export function judgeCalls(tokens: Tokens, pairs: Int32Array, facts: Facts, skip
     if (!isCall(tokens, at) || skipped.has(at) || isColumnList(tokens, pairs, at)) continue;
     judgeName(token.value, facts);
     if (isStructured(tokens, at)) judgeTableFunction(tokens, pairs, at, facts);
+    if (namesTable(token.value)) judgeTableNames(tokens, pairs, at, facts);
     if (takesFunctions(token.value)) judgeFunctionArguments(tokens, pairs, at + 1, facts);
     if (token.value === "hasColumnInTable" && argumentRanges(tokens, pairs, at + 1).length > 3) {
       refuse("Function hasColumnInTable is not available for other servers.");

@@ -9,6 +9,7 @@ import { refuseParallel, wordsFrom } from "./kinds.ts";
 import { judgeFormat } from "./object-storage.ts";
 import { refuse, refuseKind } from "./refusal.ts";
 import { judgeAddress } from "./table-function.ts";
+import { judgeReferredTable } from "./table-names.ts";
 
 type Tokens = readonly SqlToken[];
 
@@ -71,6 +72,7 @@ function judgeEngines(tokens: Tokens, pairs: Int32Array, database: boolean, skip
       refuse(`${database ? "Database engine" : "Engine"} ${engine.value} is not available.`);
     }
     skipped.add(at + 2);
+    judgeReferredTable(tokens, pairs, at + 2, facts);
     if (engines.objectStorage.has(engine.value)) judgeStorageEngine(tokens, pairs, at + 2, facts);
   }
 }

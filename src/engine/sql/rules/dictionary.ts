@@ -4,6 +4,7 @@ import { isName } from "../text/scan.ts";
 import type { SqlToken } from "../text/tokens.ts";
 import type { Facts } from "./facts.ts";
 import { refuse } from "./refusal.ts";
+import { refuseFilePath } from "./table-names.ts";
 
 const names = new Set(["DB", "TABLE", "USER", "PASSWORD", "UPDATE_LAG"]);
 
@@ -21,6 +22,7 @@ export function judgeClickHouseSource(tokens: readonly SqlToken[], pairs: Int32A
 
 function judgeKey(key: string, value: string, facts: Facts): void {
   if (key === "USER" && value === internalUser) refuse(`User ${value} is not available.`);
+  if (key === "TABLE") refuseFilePath(value);
   if (names.has(key)) return;
   if (key === "QUERY" || key === "INVALIDATE_QUERY") facts.nested.push(value);
   // The engine inserts these two into its query unescaped.

@@ -14,6 +14,10 @@ export type Facts = {
   readonly unknown: Set<string>;
   /** Parameters of type Identifier in positions where a function could be named. */
   readonly identifiers: Set<string>;
+  /** All parameters of type Identifier. */
+  readonly nameParameters: Set<string>;
+  /** Other parameters that name a table or a dictionary. */
+  readonly tableParameters: Set<string>;
   /** Values of parameters that SET keeps for the session. */
   readonly parameters: string[];
   /** Texts inside the statement that the engine parses as statements or expressions, as statements to be judged. */
@@ -24,6 +28,10 @@ export type Facts = {
   format?: string;
   /** True when a table function has a bare word among its arguments, which must not be an alias. */
   bareWords?: boolean;
+  /** A quoted name that the engine could take for the path of a file. */
+  filePath?: string;
+  /** A function whose dictionary is named without quotes, as a column would be. */
+  bareDictionary?: string;
   /** True for a dictionary, whose keys the formatter writes without quotes. */
   bareNames?: boolean;
   /** The object that ATTACH restores. */
@@ -42,6 +50,8 @@ export function emptyFacts(kind: StatementKind, readOnly: boolean): Facts {
     takesDisk: kind === "insert",
     unknown: new Set(),
     identifiers: new Set(),
+    nameParameters: new Set(),
+    tableParameters: new Set(),
     parameters: [],
     nested: [],
     addresses: new Set(),

@@ -6,14 +6,34 @@
 import { isRefusedFunction } from "./calls.ts";
 import type { Facts } from "./facts.ts";
 import { refuse } from "./refusal.ts";
+import { refuseFilePath } from "./table-names.ts";
 
 /** Throws when a parameter, of this request or of the session, could name a function that is not available. */
 export function judgeParameters(facts: Facts, params: readonly (readonly [string, string])[]): void {
-  for (const value of facts.parameters) judgeName(value);
+  for (const value of facts.parameters) {
+    judgeName(value);
+    judgeTableName(value);
+  }
+  judgeTableParameters(facts, params);
   if (facts.identifiers.size === 0) return;
   // A view is defined now and receives its parameters later, when they are ordinary texts.
   if (facts.kind === "define") refuse("A definition cannot hold a parameter of type Identifier in an argument.");
   for (const [name, value] of params) if (facts.identifiers.has(name)) judgeName(value);
+}
+
+function judgeTableParameters(facts: Facts, params: readonly (readonly [string, string])[]): void {
+  const { kind, nameParameters, tableParameters } = facts;
+  if (kind === "define" && tableParameters.size > 0) {
+    refuse("A definition cannot hold a parameter that names a table or a dictionary.");
+  }
+  for (const [name, value] of params) {
+    if (nameParameters.has(name) || tableParameters.has(name)) judgeTableName(value);
+  }
+}
+
+function judgeTableName(value: string): void {
+  refuseFilePath(unescapeParameter(value));
+  refuseFilePath(value);
 }
 
 function judgeName(value: string): void {

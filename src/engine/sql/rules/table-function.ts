@@ -133,7 +133,7 @@ function judgeText(text: string, name: string): void {
 const defined = new WeakMap<Tokens, ReadonlySet<string>>();
 
 /** Names that the statement gives to expressions, tables or lambda parameters: they may stand for a computed text. */
-function definedNames(tokens: Tokens): ReadonlySet<string> {
+export function definedNames(tokens: Tokens): ReadonlySet<string> {
   const known = defined.get(tokens);
   if (known !== undefined) return known;
   const names = new Set<string>();

@@ -3,6 +3,7 @@
  * Expressions are enabled for data that is plain and calls only listed functions.
  */
 import { functions } from "../lists/lists.ts";
+import { isFilePath, namesTable } from "../rules/table-names.ts";
 import { plainTokenAt } from "./plain-text.ts";
 import { isName } from "./scan.ts";
 
@@ -41,10 +42,11 @@ export function mayHoldExpressions(data: string): boolean {
 
 function isHarmless(text: string, value: string, end: number): boolean {
   // An escape could spell any name.
-  if (/[\\`"]/.test(value)) return false;
+  if (/[\\`"]/.test(value) || isFilePath(value)) return false;
   const name = value.toLowerCase();
   if (queries.test(name) || functions.refused.has(name)) return false;
   opening.lastIndex = end;
+  if (!opening.test(text) || name === "in") return true;
   // `format` is also a table function, which takes a structure.
-  return !opening.test(text) || (functions.allowed.has(name) && name !== "format") || name === "in";
+  return functions.allowed.has(name) && name !== "format" && !namesTable(name);
 }

@@ -1,0 +1,110 @@
+/**
+ * Names of tables that the engine would take for files. It is built from a local tool: in the database `default`, a name
+ * that no table has is the path of a file, and some functions and engines open it without asking for a grant. The
+ * engine's working folder is empty, so only a path that leaves it names a file.
+ */
+import { functions, tableFunctions } from "../lists/lists.ts";
+import { argumentRanges, isCall, isKeyword, isMark, isName } from "../text/scan.ts";
+import type { SqlToken } from "../text/tokens.ts";
+import type { Facts } from "./facts.ts";
+import { refuse } from "./refusal.ts";
+import { definedNames } from "./table-function.ts";
+
+type Tokens = readonly SqlToken[];
+
+/** An absolute path, a step out of a folder, or a pattern that can become one. */
+const path = /^\/.|\.\/|\/\.\.|\{[\s\S]*\/|\/[\s\S]*\{/;
+
+/** True for a name that may be the path of a file outside of the engine's working folder. */
+export function isFilePath(name: string): boolean {
+  return path.test(name);
+}
+
+/** Throws for a text that the engine would use as such a name. */
+export function refuseFilePath(name: string): void {
+  if (isFilePath(name)) refuse(`The name of a table cannot be the path of a file: ${name.slice(0, 100)}.`);
+}
+
+/** Functions whose leading arguments name a table; without `hasColumnInTable`, the first one. */
+const tableFunctionsOfExpressions = new Set(["joinget", "joingetornull", "hascolumnintable"]);
+
+/** Engines whose first two arguments name a database and a table. */
+const referringEngines = new Set(["buffer", "alias", "dictionary", "loop"]);
+
+/** True when an argument of this function names a table or a dictionary. */
+export function namesTable(name: string): boolean {
+  const folded = name.toLowerCase();
+  return (
+    functions.dictionary.has(folded) ||
+    tableFunctionsOfExpressions.has(folded) ||
+    tableFunctions.thisService.has(folded) ||
+    folded === "loop"
+  );
+}
+
+/** Keeps the quoted names of the statement that are paths. A column's name after AS is no table. */
+export function collectFilePaths(tokens: Tokens, facts: Facts): void {
+  const mayRename = (facts.kind === "read" || facts.kind === "insert") && !isKeyword(tokens[0], "EXPLAIN");
+  for (const [at, token] of tokens.entries()) {
+    if (token.kind === "parameter" && token.type === "Identifier") facts.nameParameters.add(token.value);
+    if (token.kind !== "quoted" || !isFilePath(token.value)) continue;
+    if (!(mayRename && isKeyword(tokens[at - 1], "AS"))) facts.filePath ??= token.value;
+  }
+}
+
+/** Throws when an argument of the function at `at` that names a table is computed, or the path of a file. */
+export function judgeTableNames(tokens: Tokens, pairs: Int32Array, at: number, facts: Facts): void {
+  const name = (tokens[at] as SqlToken).value;
+  const folded = name.toLowerCase();
+  const ranges = argumentRanges(tokens, pairs, at + 1);
+  if (functions.dictionary.has(folded)) judgeDictionaryName(tokens, ranges, name, facts);
+  else for (const range of ranges.slice(0, countOfNames(folded, ranges.length))) judgeName(tokens, range, name, facts);
+}
+
+/** Throws when the engine at `at` refers to a table by a name that is computed, or the path of a file. */
+export function judgeReferredTable(tokens: Tokens, pairs: Int32Array, at: number, facts: Facts): void {
+  const { value } = tokens[at] as SqlToken;
+  if (!referringEngines.has(value.toLowerCase()) || !isCall(tokens, at)) return;
+  for (const [from, to] of argumentRanges(tokens, pairs, at + 1).slice(0, 2)) {
+    // A name stands for itself here, also one that the statement defines.
+    if (to - from > 1 || !isName(tokens[from])) judgeName(tokens, [from, to], value, facts);
+  }
+}
+
+function countOfNames(folded: string, given: number): number {
+  if (folded === "hascolumnintable") return given - 1;
+  return folded.startsWith("joinget") ? 1 : 2;
+}
+
+/** The engine opens the file without a grant, and a bare name may be a column with any text. */
+function judgeDictionaryName(tokens: Tokens, ranges: readonly [number, number][], name: string, facts: Facts): void {
+  const [from, to] = ranges[0] ?? [0, 0];
+  const token = tokens[from];
+  if (to - from === 1 && token?.kind === "string") refuseFilePath(token.value);
+  else if (to - from === 1 && token?.kind === "parameter") facts.tableParameters.add(token.value);
+  else if (isPlainName(tokens, from, to)) facts.bareDictionary ??= name;
+  else refuse(`The name of the dictionary in ${name} must be a text in quotes.`);
+}
+
+function judgeName(tokens: Tokens, [from, to]: readonly [number, number], name: string, facts: Facts): void {
+  // `loop` takes another table function, which is judged as such.
+  if (isCall(tokens, from) && name.toLowerCase() === "loop") return;
+  const start = isName(tokens[from]) && isMark(tokens[from + 1], "=") ? from + 2 : from;
+  const token = tokens[start];
+  if (to - start === 1 && token?.kind === "string") refuseFilePath(token.value);
+  else if (to - start === 1 && token?.kind === "parameter") facts.tableParameters.add(token.value);
+  else if ((to - start === 1 && token?.kind === "number") || isCurrentDatabase(tokens, start, to)) return;
+  else if (!isPlainName(tokens, start, to))
+    refuse(`The name of the table in ${name} must be a text in quotes or a name.`);
+}
+
+function isCurrentDatabase(tokens: Tokens, from: number, to: number): boolean {
+  return to - from === 3 && isCall(tokens, from) && /^(?:currentDatabase|database)$/i.test(tokens[from]?.value ?? "");
+}
+
+/** `a` or `a.b`, when the statement does not define it: then it may stand for a computed text. */
+function isPlainName(tokens: Tokens, from: number, to: number): boolean {
+  const [first, dot, second] = tokens.slice(from, to);
+  const shaped = to - from === 1 || (to - from === 3 && isMark(dot, ".") && isName(second));
+  return shaped && isName(first) && !definedNames(tokens).has((to - from === 1 ? first : (second as SqlToken)).value);
+}
