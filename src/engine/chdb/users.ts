@@ -110,6 +110,8 @@ const pinned: Readonly<Record<string, string>> = {
   schema_inference_hints: "",
   allow_experimental_eval_table_function: "0",
   s3_max_redirects: "0",
+  // Makes statements out of those of all users, and runs them.
+  ast_fuzzer_runs: "0",
 };
 
 /** Free bytes of the disk that inserts and temporary data must leave. */

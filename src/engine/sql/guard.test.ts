@@ -135,12 +135,25 @@ describe("settings of the request", () => {
     ["max_query_size", "0"],
     ["max_query_size", "1e9"],
     ["no_such_setting", "1"],
+    ["ast_fuzzer_runs", "0.1"],
+    ["ast_fuzzer_any_query", "1"],
+    ["os_threads_nice_value_query", "-20"],
     ["additional_table_filters", "{'t':'file(\\'x\\') = \\'y\\''}"],
     ["additional_table_filters", "{'t':'f\\Nile(1)'}"],
     ["additional_table_filters", "{'t':concat('a','b')}"],
     ["schema_inference_hints", "a String DEFAULT file(1)"],
   ])("not %s = %s", async (name, value) => {
     await expect(judge(name, value)).rejects.toBeInstanceOf(ClickHouseException);
+  });
+
+  test("a bound cannot be passed with DEFAULT, which the engine does not check", async () => {
+    const set = (sql: string) => engine({ [sql]: sql }).guard.judge(question(sql));
+    for (const name of ["readonly", "max_query_size", "min_free_disk_bytes_to_perform_insert"]) {
+      await expect(set(`SET ${name} = DEFAULT`), name).rejects.toThrow(`Setting ${name} should not be changed`);
+      await expect(set(`SET max_threads = 1, ${name} = DEFAULT`), name).rejects.toThrow("should not be changed");
+    }
+    await set("SET max_threads = DEFAULT");
+    await set("SET min_free_disk_bytes_to_perform_insert = 9000000000");
   });
 });
 

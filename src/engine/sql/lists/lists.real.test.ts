@@ -122,4 +122,17 @@ describe("what the rules take for granted", () => {
       .map(([name, value]) => `${name} is ${values.get(name)}, not ${value}`);
     expect(wrong).toEqual([]);
   });
+
+  test("a setting with a bound is on the list of those that cannot be set to DEFAULT", async () => {
+    const bounded = await engine.client.rows<{ name: string }>(
+      "SELECT name FROM system.settings WHERE min IS NOT NULL OR max IS NOT NULL OR name = 'readonly'",
+      { headers: { "X-ClickHouse-User": "default" } },
+    );
+    expect(bounded.map(({ name }) => name).sort()).toEqual([...settingNames.bounded].sort());
+  });
+
+  test("the engine itself runs no statement that nobody wrote", async () => {
+    const fuzzed = engine.clientOf("default").text("SELECT 1 SETTINGS ast_fuzzer_runs = 1");
+    await expect(fuzzed).rejects.toThrow(/ast_fuzzer_runs should not be changed/);
+  });
 });

@@ -71,6 +71,7 @@ function valueEnd(tokens: Tokens, pairs: Int32Array, from: number): number {
 
 function judgeAssignment(name: string, value: Tokens, facts: Facts): void {
   const [first] = value;
+  if (settingNames.bounded.has(name) && isKeyword(first, "DEFAULT")) fixedSetting(name);
   if (name.startsWith("param_")) judgeParameter(name, value, facts);
   else if (settingNames.judged.has(name)) judgeTokens(name, value, facts);
   else judgePlain(name, value.length === 1 && first !== undefined ? literalOf(first) : undefined);
