@@ -79,6 +79,14 @@ test("the first death allows a start at once, the next ones after pauses, and th
   expect([tasks.mayStart("a"), tasks.size]).toEqual([true, 0]);
 });
 
+test("only deaths in a row that may give up are counted", () => {
+  const { tasks } = setUp();
+  for (let i = 0; i < maxDeaths - 1; i += 1) expect(tasks.died("a", "no start").gaveUp).toBe(false);
+  expect(tasks.died("a", "crash", { endless: true })).toMatchObject({ count: maxDeaths, gaveUp: false });
+  for (let i = 0; i < maxDeaths - 1; i += 1) expect(tasks.died("a", "no start").gaveUp).toBe(false);
+  expect(tasks.died("a", "no start").message).toBe(`gave up after ${maxDeaths} attempts; no start`);
+});
+
 test("endless attempts never give up, and their pauses stay short", () => {
   const { clock, tasks } = setUp();
   for (let count = 1; count <= 3 * maxDeaths; count += 1) {

@@ -18,6 +18,8 @@ const endlessCapMs = 5_000;
 type Task = {
   action: Promise<void> | undefined;
   deaths: number;
+  /** The last of them that may end in giving up. */
+  deathsInVain: number;
   /** When the last start succeeded. */
   startedAt: number;
   /** No start before this time: the pause after repeated deaths. */
@@ -120,17 +122,18 @@ export class TaskTable {
 
   /**
    * Counts a death. The one that gives up also resets the count: a later start request gets all attempts again. With
-   * `endless` none gives up, and the pauses stay short.
+   * `endless` this death does not give up, the others before it no longer count, and the pause stays short.
    */
   died(key: string, reason: string, { endless = false } = {}): Death {
     const task = this.#taskOf(key);
     task.deaths += 1;
-    const count = task.deaths;
-    const gaveUp = count >= maxDeaths && !endless;
+    task.deathsInVain = endless ? 0 : task.deathsInVain + 1;
+    const { deaths: count, deathsInVain } = task;
+    const gaveUp = deathsInVain >= maxDeaths;
     const longest = endless ? endlessCapMs : pauses.capMs;
     if (gaveUp) this.forgive(key);
     else if (count > 1) task.noStartBefore = this.#now() + Math.min(task.deathPauses.next(), longest);
-    return { count, gaveUp, message: gaveUp ? `gave up after ${count} attempts; ${reason}` : reason };
+    return { count, gaveUp, message: gaveUp ? `gave up after ${deathsInVain} attempts; ${reason}` : reason };
   }
 
   /** Resets the deaths of the key and the pause after them. */
@@ -138,6 +141,7 @@ export class TaskTable {
     const task = this.#tasks.get(key);
     if (task === undefined) return;
     task.deaths = 0;
+    task.deathsInVain = 0;
     task.noStartBefore = 0;
     task.deathPauses.reset();
     this.#forgetBlank(key, task);
@@ -153,7 +157,7 @@ export class TaskTable {
     let task = this.#tasks.get(key);
     if (task === undefined) {
       const [deathPauses, failurePauses] = [new Backoff(pauses), new Backoff(pauses)];
-      const none = { action: undefined, deaths: 0, startedAt: 0, noStartBefore: 0, noActionBefore: 0 };
+      const none = { action: undefined, deaths: 0, deathsInVain: 0, startedAt: 0, noStartBefore: 0, noActionBefore: 0 };
       task = { ...none, deathPauses, failurePauses };
       this.#tasks.set(key, task);
     }

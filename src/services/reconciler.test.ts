@@ -185,6 +185,23 @@ describe("services reconciler", () => {
     }
   });
 
+  test("an engine that statements end again and again comes back each time, within seconds", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    try {
+      for (let i = 0; i < 2 * maxDeaths; i += 1) {
+        await s.until("running");
+        s.runtime.die("signal SIGSEGV");
+        await vi.waitFor(async () => expect(await s.state()).toBe("degraded"), 60_000);
+        vi.setSystemTime(Date.now() + 7_000);
+        await s.reconciler.pass();
+      }
+      await s.until("running");
+      expect(s.runtime.starts).toBe(2 * maxDeaths + 1);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   test("a service whose backup is damaged is failed after one attempt; start tries again", async () => {
     s.runtime.failure = new AppError("BACKUP_UNUSABLE", "The backup is damaged: data.bin is missing");
     s.runtime.failStarts = 1;

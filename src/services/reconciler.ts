@@ -338,7 +338,8 @@ export class ServicesReconciler {
     this.#engines.delete(row.id);
     this.#options.access.withdraw(row.id);
     const reason = row.runtime !== "embedded" ? how : `the engine ended unexpectedly: ${how}`;
-    this.#tasks.run(row.id, () => this.#died(row, reason));
+    // A statement can end an engine that works: whoever sends it again and again must not end the service.
+    this.#tasks.run(row.id, () => this.#died(row, reason, { endless: true }));
   }
 
   /** True when the engine has died during the calling action: the next action records it. */
@@ -346,8 +347,8 @@ export class ServicesReconciler {
     return this.#engines.get(serviceId) !== engine;
   }
 
-  async #died(row: Service, reason: string): Promise<void> {
-    const death = this.#tasks.died(row.id, reason, { endless: row.runtime !== "embedded" });
+  async #died(row: Service, reason: string, { endless = row.runtime !== "embedded" } = {}): Promise<void> {
+    const death = this.#tasks.died(row.id, reason, { endless });
     this.#options.logger.warn({ serviceId: row.id, service: row.name, deaths: death.count, reason }, "engine died");
     if (!this.#leases.holds("service", row.id)) return;
     await this.#setState(row, death.gaveUp ? "failed" : "degraded", death.message);

@@ -6,7 +6,7 @@
  * awaking       engine being started because of a query      -> running, degraded
  * running       engine answers                                -> stopping, idle, degraded
  * degraded      engine died; it is being started again        -> running, failed
- * failed        engine died too often; waits for `start`      -> starting, stopped
+ * failed        engine does not start; waits for `start`      -> starting, stopped
  * idle          engine ended for want of queries              -> awaking, stopped
  * stopping      engine being ended on request                 -> stopped
  * stopped       no engine until `start`                       -> starting
