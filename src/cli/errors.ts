@@ -1,6 +1,6 @@
 /** What a command fails with: exit code, error code, issues and remedy, for people and as JSON. */
 import { type ErrorCode, errorCodes, type Issue } from "../lib/errors.ts";
-import { printable } from "./output/text.ts";
+import { harmless, printable } from "./output/text.ts";
 
 /** The exit codes of `docs/cli.md`. */
 export const exitCodes = {
@@ -107,10 +107,10 @@ function shortened(message: string): string {
   return message.replace(/(Expected one of: .{100}[^,]*,).+$/s, "$1 ...");
 }
 
-/** The document for programs, on one line. */
+/** The document for programs, on one line, which a terminal can show. */
 export function errorDocument(error: CliError): string {
   const { code, message, issues, hint, retryable, requestId } = error;
-  return `${JSON.stringify({ error: { code, message, issues, hint, retryable, requestId } })}\n`;
+  return `${harmless(JSON.stringify({ error: { code, message, issues, hint, retryable, requestId } }))}\n`;
 }
 
 /** Any thrown value as a CliError. An unexpected one keeps its message. */

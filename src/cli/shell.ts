@@ -6,7 +6,7 @@ import { CliError, exitCodes, usageError } from "./errors.ts";
 import { isForPeople, isNameOnly, machineText, type OutputFormat, outputFormat } from "./output/format.ts";
 import { Progress } from "./output/progress.ts";
 import { fieldLines, type TableColumn, tableLines } from "./output/table.ts";
-import { printable, type Style } from "./output/text.ts";
+import { harmless, printable, type Style } from "./output/text.ts";
 
 /** The flags that every command accepts. */
 export type GlobalFlags = CredentialFlags & {
@@ -24,6 +24,8 @@ export class Shell {
   /** What to say about the server's side when Ctrl-C ends the command. */
   afterInterrupt: string | undefined;
   #client: CliClient | undefined;
+  /** A character may be divided between two chunks. */
+  readonly #decoder = new TextDecoder();
 
   constructor(io: Surroundings) {
     this.io = io;
@@ -56,8 +58,21 @@ export class Shell {
     this.io.stderr.write(`${printable(text)}\n`);
   }
 
-  /** Text on stdout; waits for a slow reader. */
+  /**
+   * Text on stdout; waits for a slow reader. On a terminal, control characters are shown as escapes, and bytes are
+   * UTF-8; elsewhere nothing is changed.
+   */
   async write(text: string | Uint8Array): Promise<void> {
+    if (this.io.stdout.isTTY !== true) return await this.#send(text);
+    await this.#send(harmless(typeof text === "string" ? text : this.#decoder.decode(text, { stream: true })));
+  }
+
+  /** Lines on stdout with colours of this program. What they say of others is `printable` already. */
+  async draw(lines: readonly string[]): Promise<void> {
+    await this.#send(`${lines.join("\n")}\n`);
+  }
+
+  async #send(text: string | Uint8Array): Promise<void> {
     if (!this.io.stdout.write(text)) await new Promise<void>((resolve) => this.io.stdout.once("drain", resolve));
   }
 
@@ -65,13 +80,13 @@ export class Shell {
   async printList<Row>(rows: readonly Row[], columns: readonly TableColumn<Row>[], nothing: string): Promise<void> {
     if (!isForPeople(this.format)) return await this.write(await machineText(rows, this.format));
     if (rows.length === 0) return this.say(nothing);
-    await this.write(`${this.table(rows, columns).join("\n")}\n`);
+    await this.draw(this.table(rows, columns));
   }
 
   /** One object: its fields for people, otherwise exactly this object. */
   async printOne(value: unknown, fields: readonly ShownField[]): Promise<void> {
     if (!isForPeople(this.format)) return await this.write(await machineText(value, this.format));
-    await this.write(`${fieldLines(fields, this.hasColor(this.io.stdout)).join("\n")}\n`);
+    await this.draw(fieldLines(fields, this.hasColor(this.io.stdout)));
   }
 
   /**

@@ -25,6 +25,27 @@ describe("output", () => {
     expect(shown.stdout).toContain("…");
   });
 
+  test("on a terminal no format carries control characters of the server", async () => {
+    const hostile = "\u001b]0;owned\u0007\u009b2J\u202e\r";
+    const made = { kind: "query", name: "hostile", content: { query: hostile } };
+    const { body } = await api.call("POST", "/v1/organizations/{o}/savedObjects", { body: made });
+    await api.pipes.setState(pipeIds[2] as string, "Failed", `cannot read ${hostile}`, 1);
+    const path = `/v1/organizations/{o}/savedObjects/${body.result.id}`;
+    const lines = ["table", "wide", "json", "yaml", "ndjson", "csv"].map((format) => `pipe list -o ${format}`);
+    for (const line of [...lines, `api GET ${path}`, `api GET ${path} --paginate`]) {
+      const { code, stdout } = await run(line, { terminal: 300 });
+      expect([line, code]).toEqual([line, 0]);
+      // Colours of the command itself.
+      const foreign = stdout.replaceAll(/\u001b\[\d+m/g, "");
+      expect(foreign, line).toMatch(/owned/);
+      expect(foreign, line).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202e]/);
+    }
+    const piped = await run(`api GET ${path}`);
+    expect(JSON.parse(piped.stdout).result.content.query).toBe(hostile);
+    await api.call("DELETE", path);
+    await api.pipes.setState(pipeIds[2] as string, "Provisioning", null, 1);
+  });
+
   test("columns are aligned", async () => {
     const lines = (await run("pipe list")).stdout.split("\n");
     const at = lines[0]?.indexOf("STATE") ?? -1;

@@ -2,7 +2,7 @@
 import { sourceMembers } from "../client/operations.ts";
 import { fileError } from "../documents.ts";
 import { CliError, exitCodes } from "../errors.ts";
-import { styled } from "../output/text.ts";
+import { printable, styled } from "../output/text.ts";
 import { type Change, type Comparison, compareSpecs } from "./compare.ts";
 import type { CurrentObject } from "./current.ts";
 import { type ObjectDocument, titleOf, type WantedObject } from "./files.ts";
@@ -69,25 +69,27 @@ export function planLines(steps: readonly PlannedStep[], color: boolean): string
 function stepLines(step: PlannedStep, color: boolean): string[] {
   switch (step.action) {
     case "create":
-      return [styled(`+ ${titleOf(step.wanted)}`, "green", color)];
+      return [styled(`+ ${printable(titleOf(step.wanted))}`, "green", color)];
     case "delete":
-      return [styled(`- ${titleOf(step.current)}`, "red", color)];
+      return [styled(`- ${printable(titleOf(step.current))}`, "red", color)];
     case "none":
       return [];
     default: {
       const { wanted, comparison, fixed } = step;
       const isReplaced = step.action === "replace";
-      const head = isReplaced ? `! ${titleOf(wanted)} needs replacement` : `~ ${titleOf(wanted)}`;
+      const title = printable(titleOf(wanted));
+      const head = isReplaced ? `! ${title} needs replacement` : `~ ${title}`;
       return [
         styled(head, isReplaced ? "red" : "yellow", color),
         ...comparison.changes.map((change) => changeLine(change, fixed.includes(change), color)),
-        ...comparison.secrets.map((path) => `    ${path}: not compared (secret)`),
+        ...comparison.secrets.map((path) => `    ${printable(path)}: not compared (secret)`),
       ];
     }
   }
 }
 
-function changeLine({ path, from, to }: Change, isFixed: boolean, color: boolean): string {
+function changeLine({ path: name, from, to }: Change, isFixed: boolean, color: boolean): string {
+  const path = printable(name);
   const note = isFixed ? " (cannot change)" : "";
   if (from === undefined || from === null) return styled(`    + ${path}: ${shown(to)}${note}`, "green", color);
   if (to === null) return styled(`    - ${path}: ${shown(from)}${note}`, "red", color);
@@ -95,7 +97,7 @@ function changeLine({ path, from, to }: Change, isFixed: boolean, color: boolean
 }
 
 function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? "null";
+  const text = printable(JSON.stringify(value) ?? "null");
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }
 

@@ -52,7 +52,7 @@ export function addDiff(command: Command, shell: Shell): void {
     .option("--exit-code", "Exit code 6 if there are differences")
     .action(async (flags: PlanFlags & { exitCode?: boolean }) => {
       const steps = await planned(shell, flags);
-      await showPlan(shell, steps, (text) => shell.write(text));
+      await showPlan(shell, steps);
       for (const { path, message } of replacements(steps)) shell.say(`${path}: ${message}`);
       const differs = steps.some(({ action }) => action !== "none");
       if (flags.exitCode !== true || !differs) return;
@@ -86,15 +86,15 @@ function checkServices(wanted: readonly WantedObject[], existing: readonly Curre
   });
 }
 
-async function showPlan(shell: Shell, steps: readonly PlannedStep[], write: (text: string) => unknown): Promise<void> {
-  if (isForPeople(shell.format)) await write(`${planLines(steps, shell.hasColor(shell.io.stdout)).join("\n")}\n`);
+async function showPlan(shell: Shell, steps: readonly PlannedStep[]): Promise<void> {
+  if (isForPeople(shell.format)) await shell.draw(planLines(steps, shell.hasColor(shell.io.stdout)));
   else await shell.printList(planDocument(steps), [], "");
 }
 
 async function apply(shell: Shell, flags: ApplyFlags): Promise<void> {
   checkWait(flags);
   const steps = await planned(shell, flags);
-  await showPlan(shell, steps, (text) => shell.write(text));
+  await showPlan(shell, steps);
   refuseReplacement(steps);
   const isIdle = steps.every(({ action }) => action === "none") && flags.updateSecrets !== true;
   if (flags.dryRun === true || isIdle) return;

@@ -51,7 +51,7 @@ export function addChart(command: Command, shell: Shell): void {
       const width = shell.io.stdout.isTTY === true ? (shell.io.stdout.columns ?? 80) : 80;
       const lines = chartLines(answer.data, { width, color: shell.hasColor(shell.io.stdout) });
       if (lines.length === 0) return shell.say("There are no rows in this range.");
-      await shell.write(`${lines.join("\n")}\n`);
+      await shell.draw(lines);
       if (answer.truncated === true) shell.say("Some groups are left out; --limit shows more.");
     });
 }

@@ -85,5 +85,5 @@ async function follow(shell: Shell, client: CliClient, query: object, first: rea
 async function show(shell: Shell, activities: readonly Activity[], first: boolean): Promise<void> {
   if (!isForPeople(shell.format)) return await shell.write(await machineText(activities, "ndjson"));
   const lines = shell.table(activities, columns);
-  await shell.write(`${(first ? lines : lines.slice(1)).join("\n")}\n`);
+  await shell.draw(first ? lines : lines.slice(1));
 }

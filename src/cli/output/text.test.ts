@@ -1,9 +1,16 @@
 import { expect, test } from "vitest";
 import { tableLines } from "./table.ts";
-import { byteSize, cutTo, printable, span, widthOf } from "./text.ts";
+import { byteSize, cutTo, harmless, printable, span, widthOf } from "./text.ts";
 
 test("control characters of a server cannot steer the terminal", () => {
   expect(printable("a\u001b]0;x\u0007\nb\u009b")).toBe("a\\x1b]0;x\\x07\\nb\\x9b");
+  expect(printable("gpj\u202ecod\u2066\u2028")).toBe("gpj\\u202ecod\\u2066\\u2028");
+});
+
+test("text of several lines keeps its lines and tabs, and JSON stays the same JSON", () => {
+  const value = { name: "a\u009b2J\u007f\u202e\u001b]0;x\u0007\r", note: "é\n\t" };
+  expect(JSON.parse(harmless(JSON.stringify(value, null, 2)))).toEqual(value);
+  expect(harmless("a\tb\n\u001b[2J\u009b\r")).toBe("a\tb\n\\u001b[2J\\u009b\\u000d");
 });
 
 test("widths count wide and combining characters", () => {

@@ -5,13 +5,26 @@ import { stripVTControlCharacters, styleText } from "node:util";
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
 
+/** Control characters, and characters that end a line or reverse the order of what follows. */
+const steering = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
+
 /** Control characters become visible escapes: text of a server or a table cannot steer the terminal. */
 export function printable(text: string): string {
-  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, (character) => {
+  return text.replaceAll(steering, (character) => {
     if (character === "\n") return "\\n";
     if (character === "\t") return "\\t";
-    return `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}`;
+    const code = character.charCodeAt(0);
+    return code < 0x100 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u${code.toString(16)}`;
   });
+}
+
+/** The same for text of several lines: line ends and tabs stay, and escapes are those of JSON, so that JSON stays JSON. */
+export function harmless(text: string): string {
+  return text.replaceAll(steering, (character) =>
+    character === "\n" || character === "\t"
+      ? character
+      : `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
 
 /** Columns that the text fills. */

@@ -5,7 +5,7 @@ import { createInterface, type Interface } from "node:readline";
 import type { CliClient } from "../client/client.ts";
 import type { ServiceObject } from "../client/resolve.ts";
 import { errorText, toCliError } from "../errors.ts";
-import { byteSize, count } from "../output/text.ts";
+import { byteSize, count, printable } from "../output/text.ts";
 import type { Shell } from "../shell.ts";
 import { type QueryOutcome, type StatementOptions, streamStatement } from "./run.ts";
 import { isComplete, statementsIn } from "./statements.ts";
@@ -32,7 +32,7 @@ export async function runPrompt(
     },
   });
   shell.say(`${service.name}, ${service.databaseVersion}. End a statement with ; and leave with Ctrl-D.`);
-  const prompt = new Prompt(shell, client, reader, service.name, options);
+  const prompt = new Prompt(shell, client, reader, printable(service.name), options);
   reader.on("history", (history: string[]) => writeHistory(file, history));
   await prompt.run();
 }
@@ -145,7 +145,9 @@ const maxCandidates = 50;
 export function completed(known: readonly string[], line: string): [string[], string] {
   const word = /[\w.]*$/.exec(line)?.[0] ?? "";
   if (word === "") return [[], word];
-  const found = known.filter((one) => one.toLowerCase().startsWith(word.toLowerCase()));
+  const begins = known.filter((one) => one.toLowerCase().startsWith(word.toLowerCase()));
+  // The terminal would obey what others are named.
+  const found = begins.filter((one) => printable(one) === one);
   return [[...new Set(found)].slice(0, maxCandidates), word];
 }
 

@@ -67,7 +67,7 @@ async function copy(shell: Shell, response: IncomingMessage, signal: AbortSignal
     for await (const chunk of response as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       tail = chunk.length >= tailBytes ? chunk.subarray(-tailBytes) : Buffer.concat([tail, chunk]).subarray(-tailBytes);
-      await shell.write(toTerminal ? harmless(chunk) : chunk);
+      await shell.write(chunk);
       const now = performance.now();
       if (!toTerminal && shell.io.stderr.isTTY === true && now - toldAt > 250) {
         toldAt = now;
@@ -78,7 +78,7 @@ async function copy(shell: Shell, response: IncomingMessage, signal: AbortSignal
     if (signal.aborted) throw error;
     // What came before the connection ended, and was not read yet.
     const rest = (response.read() as Buffer | null) ?? Buffer.alloc(0);
-    await shell.write(toTerminal ? harmless(rest) : rest);
+    await shell.write(rest);
     throw brokenResult(Buffer.concat([tail, rest]));
   } finally {
     progress.end();
@@ -87,19 +87,6 @@ async function copy(shell: Shell, response: IncomingMessage, signal: AbortSignal
     throw brokenResult(tail);
   }
   return bytes;
-}
-
-/** Control characters in values must not steer the terminal. */
-function harmless(chunk: Buffer): Buffer {
-  let copy: Buffer | undefined;
-  for (let i = 0; i < chunk.length; i += 1) {
-    const byte = chunk[i] as number;
-    const isControl = (byte < 0x20 && byte !== 0x0a && byte !== 0x09) || byte === 0x7f;
-    if (!isControl) continue;
-    copy ??= Buffer.from(chunk);
-    copy[i] = 0x3f;
-  }
-  return copy ?? chunk;
 }
 
 /** The engine's reason at the end of a broken result, as text or as a member of JSON or XML. */

@@ -1,6 +1,7 @@
 /** The screen of `millrace top`: the alternate screen, redrawn in place, with keys. */
 import { setTimeout as delay } from "node:timers/promises";
 import { CliError } from "../errors.ts";
+import { printable } from "../output/text.ts";
 import type { Shell } from "../shell.ts";
 import { detailLines } from "./detail.ts";
 import { Keys } from "./keys.ts";
@@ -38,7 +39,7 @@ async function redraw(shell: Shell, look: () => Promise<TopView>, intervalMs: nu
     if (view !== undefined) {
       selected = moved(view, keys, selected);
       const { lines, foot } = shownLines(shell, view, keys, selected);
-      const shown = [...lines.slice(0, (stdout.rows ?? 24) - 2), "", foot ?? note];
+      const shown = [...lines.slice(0, (stdout.rows ?? 24) - 2), "", foot ?? printable(note)];
       stdout.write(`\u001b[H${shown.map((line) => `${line}\u001b[K`).join("\r\n")}\u001b[J`);
     }
     await Promise.race([delay(Math.min(intervalMs, 250)), keys.pressed()]);
