@@ -1,4 +1,4 @@
-/** Parses a JSON body safely: the server limits its size, this file nesting and NUL characters. */
+/** Parses a JSON body safely: the server limits its size, this file nesting and characters that cannot be stored. */
 import { AppError, type Issue } from "../lib/errors.ts";
 
 const maxDepth = 32;
@@ -23,10 +23,12 @@ export function parseJson(bytes: Buffer): unknown {
   } catch (cause) {
     throw new AppError("INVALID_JSON", `The request body is not valid JSON${position(cause)}.`, { cause });
   }
-  // JSON can express a NUL only in this way, so most documents need no walk.
+  // JSON can express both only in this way, so most documents need no walk.
   const issues: Issue[] = [];
-  if (text.includes("\\u0000")) findNul(value, [], issues);
-  if (issues.length > 0) throw new AppError("BAD_REQUEST", "The request body holds NUL characters.", { issues });
+  if (/\\u(?:0000|d[89a-f])/i.test(text)) findUnstorable(value, [], issues);
+  if (issues.length > 0) {
+    throw new AppError("BAD_REQUEST", "The request body holds characters that cannot be stored.", { issues });
+  }
   return value;
 }
 
@@ -57,16 +59,24 @@ function extent(text: string): { readonly deepest: number; readonly values: numb
   return { deepest, values };
 }
 
-/** Collects at most `maxIssues` members with a NUL. `path` is the value's path, and is unchanged on return. */
-function findNul(value: unknown, path: string[], issues: Issue[]): void {
+/** A surrogate without its other half has no form in UTF-8: the store would keep another text. */
+function problemOf(text: string): string | undefined {
+  if (text.includes("\0")) return "NUL characters";
+  return text.isWellFormed() ? undefined : "half of a surrogate pair";
+}
+
+/** Collects at most `maxIssues` members with such text. `path` is the value's path, and is unchanged on return. */
+function findUnstorable(value: unknown, path: string[], issues: Issue[]): void {
   if (issues.length >= maxIssues) return;
   if (typeof value === "string") {
-    if (value.includes("\0")) issues.push({ path: path.join("."), message: "must not contain NUL characters" });
+    const problem = problemOf(value);
+    if (problem !== undefined) issues.push({ path: path.join("."), message: `must not contain ${problem}` });
   } else if (value !== null && typeof value === "object") {
     for (const key in value) {
-      if (key.includes("\0")) issues.push({ path: path.join("."), message: "has a member name with a NUL character" });
+      const problem = problemOf(key);
+      if (problem !== undefined) issues.push({ path: path.join("."), message: `has a member name with ${problem}` });
       path.push(key);
-      findNul(value[key as keyof typeof value], path, issues);
+      findUnstorable(value[key as keyof typeof value], path, issues);
       path.pop();
     }
   }

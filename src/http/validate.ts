@@ -1,11 +1,16 @@
-/** Applies an operation's schemas. One error lists every issue with its path. */
+/** Applies an operation's schemas. One error lists the issues with their paths. */
 import type { z } from "zod";
 import { AppError, type Issue } from "../lib/errors.ts";
+
+/** Without a limit, a body with many unknown members would get a response several times its size. */
+const maxIssues = 100;
+/** Paths and messages contain names that the caller chose. */
+const maxTextLength = 500;
 
 export function validate(schema: z.ZodType, value: unknown, where: "path" | "query" | "body"): unknown {
   const parsed = schema.safeParse(value, { error: sentence });
   if (parsed.success) return parsed.data;
-  throw invalid(parsed.error.issues.flatMap(toIssues), where);
+  throw invalid(parsed.error.issues.slice(0, maxIssues).flatMap(toIssues), where);
 }
 
 /** Applies an operation's schema of query parameters. One that the operation does not have is refused by name. */
@@ -27,7 +32,8 @@ export function issuesOf(error: unknown): { path: string; message: string }[] {
   return error.issues.map(({ path, message }) => ({ path, message }));
 }
 
-function invalid(issues: readonly Issue[], where: string): AppError {
+function invalid(all: readonly Issue[], where: string): AppError {
+  const issues = all.slice(0, maxIssues).map(({ path, message }) => ({ path: cut(path), message: cut(message) }));
   const summary = issues
     .slice(0, 5)
     .map((issue) => (issue.path === "" ? issue.message : `${issue.path}: ${issue.message}`))
@@ -35,10 +41,14 @@ function invalid(issues: readonly Issue[], where: string): AppError {
   return new AppError("BAD_REQUEST", `Invalid request ${where}: ${summary}`, { issues });
 }
 
+function cut(text: string): string {
+  return text.length <= maxTextLength ? text : `${text.slice(0, maxTextLength)}...`;
+}
+
 function toIssues(issue: z.core.$ZodIssue): Issue[] {
   const path = issue.path.map(String).join(".");
   if (issue.code === "unrecognized_keys") {
-    return issue.keys.map((key) => ({
+    return issue.keys.slice(0, maxIssues).map((key) => ({
       path: path === "" ? key : `${path}.${key}`,
       message: "is not a known field",
     }));
