@@ -17,10 +17,10 @@ function refusal(text: string): AppError {
 test("a megabyte of the smallest values is refused before it is read", async () => {
   for (const value of ["{}", "0", '""', "[]"]) {
     const text = `[${`${value},`.repeat(Math.floor(1_000_000 / (value.length + 1)))}0]`;
-    const taken = await cpuMs(() => expect(refusal(text).message).toContain("more than 100000 values"));
+    const taken = await cpuMs(() => expect(refusal(text).message).toContain("more than 30000 values"));
     expect(taken).toBeLessThan(1_000);
   }
-  expect(parseJson(Buffer.from(`[${"0,".repeat(90_000)}0]`))).toHaveLength(90_001);
+  expect(parseJson(Buffer.from(`[${"0,".repeat(29_000)}0]`))).toHaveLength(29_001);
 });
 
 test("NUL characters are found wherever they are, and at most twenty are told of", () => {
