@@ -56,7 +56,9 @@ export const webhookBody = knownObject({
     .describe("Sealed, and never shown"),
   headers: headers
     .nullish()
-    .describe("Sealed, and never shown. A replacement without them keeps those of before; {} removes them"),
+    .describe(
+      "Sealed, and never shown. A replacement without them keeps those of before, if its url has the same scheme, host and port; {} removes them",
+    ),
   queryParams: queryParams.nullish().describe("Added to the URL; the same holds for them"),
   ...setByServer,
 })

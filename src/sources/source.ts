@@ -369,6 +369,11 @@ export type SourceKind = {
   readonly listed: readonly string[];
   /** Dotted paths that are encrypted at rest and absent from responses. */
   readonly secrets: readonly string[];
+  /**
+   * For secret members whose address can be changed: the members that name it, as one text each or several between
+   * commas. Another address requires the secret again, so that whoever may change a pipe cannot have it sent elsewhere.
+   */
+  readonly sentTo?: Readonly<Record<string, readonly string[]>>;
   /** Removes secrets from a member that is shown, such as the key in a connection string. */
   readonly shown?: (config: JsonObject) => JsonObject;
   /** Cross-field rules; returns issues with paths below the kind's member. */

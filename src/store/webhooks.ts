@@ -106,7 +106,8 @@ export class WebhookStore {
 
   /**
    * Returns the new webhook, or undefined when there is none with this id. Headers and query parameters that are
-   * undefined stay as they are. Throws PRECONDITION_FAILED, and BAD_REQUEST for a name that is in use.
+   * undefined stay as they are. Throws PRECONDITION_FAILED, and BAD_REQUEST for a name that is in use or a URL of
+   * another server without them.
    */
   async replace(
     organizationId: string,
@@ -122,6 +123,7 @@ export class WebhookStore {
       const other = "SELECT id FROM webhooks WHERE organization_id = ? AND service = ? AND name = ? AND id <> ?";
       if ((await tx.get(other, organizationId, service, name, id)) !== undefined) throw nameInUse();
       const former = this.#sealer.tryOpen<WebhookSecrets>(row.secrets, contextOf(id));
+      refuseRedirect(former, content.secrets);
       const secrets = {
         url: content.secrets.url,
         headers: content.secrets.headers ?? former?.headers,
@@ -179,4 +181,16 @@ function contextOf(webhookId: string): string {
 function nameInUse(): AppError {
   const message = "is the name of another webhook of this service";
   return new AppError("BAD_REQUEST", `name: ${message}.`, { issues: [{ path: "name", message }] });
+}
+
+/** What is kept goes to the server that it was given for: a new URL must not have it sent to another one. */
+function refuseRedirect(former: WebhookSecrets | undefined, next: WebhookSecrets): void {
+  if (former === undefined || new URL(former.url).origin === new URL(next.url).origin) return;
+  const kept = (["headers", "queryParams"] as const).filter(
+    (name) => next[name] === undefined && Object.keys(former[name] ?? {}).length > 0,
+  );
+  const message = "must be given again with a URL of another server; {} removes them";
+  const issues = kept.map((path) => ({ path, message }));
+  const [first] = issues;
+  if (first !== undefined) throw new AppError("BAD_REQUEST", `${first.path} ${message}.`, { issues });
 }

@@ -69,6 +69,18 @@ test("a webhook comes back without what may be secret, and the store holds none 
   await call("PUT", path, { name, service, url: "https://alerts.example.com/x", headers: {}, queryParams: {} });
   const emptied = await api.webhooks.open(api.organizationId, answer.body.data.id);
   expect(emptied?.secrets).toMatchObject({ headers: {}, queryParams: {} });
+  const elsewhere = { name, service, url: "https://evil.example/" };
+  await call("PUT", path, hook({ name }));
+  const redirected = await call("PUT", path, elsewhere);
+  expect([redirected.status, redirected.body.issues.map((issue: { path: string }) => issue.path)]).toEqual([
+    400,
+    ["headers", "queryParams"],
+  ]);
+  expect((await call("PUT", path, { ...elsewhere, url: "http://alerts.example.com/" })).status).toBe(400);
+  expect((await api.webhooks.open(api.organizationId, answer.body.data.id))?.secrets).toMatchObject({
+    url: "https://alerts.example.com/secret-path",
+  });
+  expect((await call("PUT", path, { ...elsewhere, headers: {}, queryParams: {} })).status).toBe(200);
   const shown = [answer, replaced, await call("GET", "/webhooks")].map(({ text }) => text).join();
   const activities = (await api.call("GET", "/v1/organizations/{o}/activities")).text;
   const rows = JSON.stringify(await api.db.all("SELECT * FROM webhooks"));

@@ -94,6 +94,12 @@ test("a change names what changes, is tried with the rest, and null removes a me
   await change({ password: "new-secret" });
   const stored = await api.services.find(id);
   expect(stored && api.connectionPasswords.open(stored)).toBe("new-secret");
+  const elsewhere = { urls: [...connection.urls, "https://evil.example:8443"] };
+  const before = tried.length;
+  expect((await change(elsewhere)).body).toMatchObject({ status: 400, issues: [{ path: "connection.password" }] });
+  expect(tried).toHaveLength(before);
+  expect((await change({ ...elsewhere, password: "new-secret" })).status).toBe(200);
+  expect((await change({ urls: connection.urls })).status).toBe(200);
   problem = new AppError("CONNECTION_UNAUTHORIZED", "connection.password: wrong.");
   expect((await change({ password: "wrong" })).body.code).toBe("CONNECTION_UNAUTHORIZED");
   const kept = await api.services.find(id);

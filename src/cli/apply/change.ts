@@ -8,15 +8,19 @@ import type { WantedObject } from "./files.ts";
 
 type Spec = Readonly<Record<string, unknown>>;
 
-/** Sends only what differs; with `secrets` the secrets of the file too. */
+/** The server wants the secrets again with one of these: those that it has are for the address before. */
+const addresses = /^(connection\.urls|source\.\w+\.(brokers|host|port))$/;
+
+/** Sends only what differs; with `secrets`, and for another address, the secrets of the file too. */
 export async function changeObject(
   client: CliClient,
   wanted: WantedObject,
   current: CurrentObject,
   comparison: Comparison,
-  secrets: boolean,
+  updateSecrets: boolean,
 ): Promise<void> {
   const { spec, kind, name } = wanted;
+  const secrets = updateSecrets || comparison.changes.some(({ path }) => addresses.test(path));
   const changed = new Set(comparison.changes.map(({ path }) => path.split(".")[0] as string));
   if (kind === "Service") return await changeService(client, current, spec, changed, secrets);
   if (kind === "Pipe") return await changePipe(client, current, wanted, changed, secrets);

@@ -2,7 +2,12 @@
 import type { z } from "zod";
 import { type connectionChange, noIdling, type serverConnection } from "../../api/service-connections.ts";
 import { AppError, type Issue } from "../../lib/errors.ts";
-import type { ConnectionPasswords, NewConnection, ServiceConnection } from "../../store/service-connections.ts";
+import {
+  type ConnectionPasswords,
+  type NewConnection,
+  type ServiceConnection,
+  serverOf,
+} from "../../store/service-connections.ts";
 import type { Service, ServiceChange } from "../../store/services.ts";
 
 export type ConnectionDeps = {
@@ -39,9 +44,19 @@ export async function connectionChangeOf(
   const given = Object.entries(members).filter(([, value]) => value !== undefined);
   const merged = Object.entries({ ...service.connection, ...Object.fromEntries(given) });
   const connection = Object.fromEntries(merged.filter(([, value]) => value !== null)) as unknown as ServiceConnection;
+  if (password === undefined) refuseRedirect(service.connection, connection);
   await inspectConnection(connection, password ?? connectionPasswords.open(service), signal);
   if (password === undefined) return { connection };
   return { connection, connectionPassword: connectionPasswords.seal(service.id, password) };
+}
+
+/** The stored password goes to the servers that it was given for. */
+function refuseRedirect(before: ServiceConnection, after: ServiceConnection): void {
+  const addressOf = (url: string) => JSON.stringify(serverOf(url));
+  const known = new Set(before.urls.map(addressOf));
+  if (after.urls.every((url) => known.has(addressOf(url)))) return;
+  const message = "must be given again with a URL of another server";
+  throw refusal([{ path: "connection.password", message }]);
 }
 
 type Scaling = { readonly idleScaling?: boolean | undefined } & Readonly<Record<string, unknown>>;

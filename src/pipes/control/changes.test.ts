@@ -1,5 +1,7 @@
 /** Changes of a pipe whose secrets this installation cannot open. */
 import { expect, test } from "vitest";
+import { sourceKinds } from "../../sources/registry.ts";
+import type { SourceKind } from "../../sources/source.ts";
 import type { Pipe } from "../../store/pipes.ts";
 import { checkChange } from "./changes.ts";
 
@@ -30,6 +32,43 @@ test("other members are changed without the secrets: they are kept, and nothing 
   const { change: changed, config } = change({ caCertificate: "-----BEGIN" });
   expect(changed.source).toEqual({ messageBroker: { ...broker, caCertificate: "-----BEGIN" } });
   expect([config, "secrets" in changed]).toEqual([undefined, false]);
+});
+
+test("stored credentials are not sent to another address: they are given again with it", () => {
+  const stored = { credentials };
+  const redirect = (messageBroker: object) => checkChange(pipe, stored, { source: { messageBroker } });
+  const again = /source\.messageBroker\.credentials: must be given again with another brokers/;
+  for (const brokers of ["evil.example:9092", "b:9092,evil.example:9092", "b:9093", "PLAINTEXT://b:9092"]) {
+    expect(() => redirect({ brokers }), brokers).toThrow(again);
+    // Sealed with a key that may come back.
+    expect(() => change({ brokers }), brokers).toThrow(again);
+    expect(redirect({ brokers, credentials }).config).toMatchObject({ brokers, credentials });
+  }
+  const role = { authentication: "IAM_ROLE", iamRole: "arn:aws:iam::1:role/r" } as const;
+  const withoutSecret = checkChange(pipe, {}, { source: { messageBroker: { ...role, brokers: "other:9092" } } });
+  expect(withoutSecret.config).toMatchObject({ brokers: "other:9092" });
+  expect(redirect({ caCertificate: "-----BEGIN" }).config).toMatchObject({ credentials });
+  const redirectDatabase = (relationalDb: object) => checkChange(database, secrets, { source: { relationalDb } });
+  for (const moved of [{ host: "evil.example" }, { port: 5433 }]) {
+    expect(() => redirectDatabase(moved)).toThrow(/source\.relationalDb\.credentials: must be given again/);
+    expect(redirectDatabase({ ...moved, ...secrets }).config).toMatchObject(moved);
+  }
+  expect(redirectDatabase({ database: "e" }).config).toMatchObject({ database: "e" });
+});
+
+test("every secret of a kind is for an address that cannot change, or is named with its address", () => {
+  const addresses = /host|port|url|endpoint|broker|address|server/i;
+  // Named like addresses, and none that anything is sent to.
+  const others = ["tlsHost", "reversePrivateEndpointIds"];
+  for (const kind of Object.values<SourceKind>(sourceKinds)) {
+    const mutable = kind.mutable.filter((path) => addresses.test(path) && !others.includes(path));
+    expect([kind.key, mutable.toSorted()]).toEqual([
+      kind.key,
+      Object.values(kind.sentTo ?? {})
+        .flat()
+        .toSorted(),
+    ]);
+  }
 });
 
 const database = {

@@ -116,9 +116,9 @@ function changedConfig(pipe: Pipe, secrets: Secrets, kind: SourceKind, source: R
   const config = withoutNulls(next) as JsonObject;
   const removed = [...listed.removed, ...goneTargets(kind, current, config)];
   if (isDeepStrictEqual(config, current)) return { next: undefined, issues, isKept, removed };
-  for (const { path, message } of (isKept ? undefined : kind.rules?.(config)) ?? []) {
-    issues.push({ path: `source.${kind.key}.${path}`, message });
-  }
+  const rules = isKept ? [] : (kind.rules?.(config) ?? []);
+  const problems = [...rules, ...redirected(kind, current, { sent, isKept }, config)];
+  for (const { path, message } of problems) issues.push({ path: `source.${kind.key}.${path}`, message });
   return { next: config, issues, isKept, removed };
 }
 
@@ -135,6 +135,32 @@ function goneTargets(kind: SourceKind, before: JsonObject, after: JsonObject): s
 }
 
 const fixed = "cannot be changed; delete the pipe and create it anew";
+
+type Sent = { readonly sent: JsonObject; readonly isKept: boolean };
+
+/** Stored secrets that would go to another address than the one that they were given for. */
+function redirected(kind: SourceKind, before: JsonObject, { sent, isKept }: Sent, after: JsonObject): Issue[] {
+  return Object.entries(kind.sentTo ?? {}).flatMap(([secret, addresses]) => {
+    // A secret that cannot be opened now is sent once its key is back.
+    const isStored = isKept || (before[secret] !== undefined && after[secret] !== undefined);
+    if (!isStored || sent[secret] != null) return [];
+    const moved = addresses.find((member) => !isAmong(after[member], before[member]));
+    if (moved === undefined) return [];
+    return [{ path: secret, message: `must be given again with another ${moved}: it was given for the one before` }];
+  });
+}
+
+/** Whether every address of the list is one of the list before. */
+function isAmong(after: unknown, before: unknown): boolean {
+  const known = addressesOf(before);
+  return addressesOf(after).every((address) => known.includes(address));
+}
+
+function addressesOf(list: unknown): string[] {
+  return String(list ?? "")
+    .split(",")
+    .map((address) => address.trim());
+}
 
 /** The members of an object, of which some can be changed, that cannot and would be. */
 function fixedIssues(kind: SourceKind, member: string, before: JsonObject = {}, after: JsonObject): Issue[] {

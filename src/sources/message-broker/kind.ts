@@ -69,6 +69,7 @@ export const messageBroker = {
   ],
   listed: ["topics"],
   secrets: ["credentials", "schemaRegistry.credentials"],
+  sentTo: { credentials: ["brokers"] },
   rules,
   made: (config, pipeId) =>
     config.consumerGroup === undefined ? [{ kind: "consumerGroup", name: ownName(pipeId) }] : [],

@@ -111,6 +111,7 @@ export const relationalDb = {
   listChange: mappingChanges,
   listed: ["tableMappings"],
   secrets: ["credentials"],
+  sentTo: { credentials: ["host", "port"] },
   rules,
   made,
   given,
