@@ -71,3 +71,33 @@ test("a listing needs the connection alone: what it tells may be absent, the res
   const refused = await list({ messageBroker: { brokers: "127.0.0.1:1", offset } });
   expect(refused.body.error).toMatch(/127\.0\.0\.1:1/);
 });
+
+const secret = "secret-in-a-url";
+const schemaRegistry = { url: `https://u:${secret}@registry.example`, credentials: { username: "u", password: "p" } };
+test.each<[string, object]>([
+  ["objectStorage.url", { objectStorage: { url: `https://${secret}@bucket.example/b/*.json` } }],
+  [
+    "objectStorage.queueUrl",
+    { objectStorage: { ...objectStorage, isContinuous: true, queueUrl: `https://:${secret}@q` } },
+  ],
+  [
+    "messageBroker.schemaRegistry.url",
+    { messageBroker: { brokers: "b:9092", topics: "t", format: "AvroConfluent", schemaRegistry } },
+  ],
+  ["messageBroker.brokers", { messageBroker: { brokers: `SASL_SSL://u:${secret}@b:9092`, topics: "t" } }],
+  [
+    "managedStream.endpoint",
+    {
+      managedStream: { streamName: "s", region: "us-east-1", endpoint: `http://u:${secret}@h`, iteratorType: "LATEST" },
+    },
+  ],
+])("a login in the URL of %s, which readers would see, is refused and not repeated", async (path, source) => {
+  for (const name of ["", "/sourceListing", "/schemaDiscovery"]) {
+    const { status, text } = await api.call("POST", `${root}${name}`, {
+      body: name === "" ? { ...pipe, source } : { source },
+    });
+    expect([status, text]).toEqual([400, expect.stringContaining(`source.${path}: must not contain user`)]);
+    expect(text).not.toContain(secret);
+  }
+  expect((await api.call("GET", root)).text).not.toContain(secret);
+});

@@ -36,8 +36,23 @@ export function checkSource(arms: Readonly<Record<string, unknown>>) {
   const key = keys[0] as string;
   const kind = kindOf(key);
   const config = arms[key] as JsonObject;
-  const issues = (kind.rules?.(config) ?? []).map(({ path, message }) => ({ path: `source.${key}.${path}`, message }));
+  const problems = [...(kind.rules?.(config) ?? []), ...loginsInUrls(kind, config)];
+  const issues = problems.map(({ path, message }) => ({ path: `source.${key}.${path}`, message }));
   return { key, kind, config, issues };
+}
+
+const urlWithLogin = /^[a-z][a-z0-9_+.-]*:\/\/[^/?#]*@/i;
+
+/** Members that are stored and shown as they are, and contain a password all the same. */
+function loginsInUrls(kind: SourceKind, config: JsonObject): Issue[] {
+  const message = "must not contain user and password in the URL, which is shown; give them as credentials";
+  const visit = (value: unknown, path: string): Issue[] => {
+    if (kind.secrets.includes(path)) return [];
+    if (typeof value === "string") return urlWithLogin.test(value) ? [{ path, message }] : [];
+    if (typeof value !== "object" || value === null) return [];
+    return Object.entries(value).flatMap(([name, member]) => visit(member, path === "" ? name : `${path}.${name}`));
+  };
+  return visit(config, "");
 }
 
 /** Checks whatever can be checked in a request alone; throws BAD_REQUEST with every issue. */

@@ -37,7 +37,9 @@ export function brokerAccessOf(config: MessageBrokerConfig, network: NetworkCont
     const match = addressForm.exec(text);
     const port = Number(match?.[3] ?? defaultPort);
     if (match === null || port < 1 || port > 65535) {
-      throw new AppError("SOURCE_INVALID", `brokers: "${text}" is not host:port.`);
+      // What stands before an @ may be a password.
+      const shown = text.includes("@") ? "what contains @" : `"${text}"`;
+      throw new AppError("SOURCE_INVALID", `brokers: ${shown} is not host:port; logins belong into credentials.`);
     }
     return { protocol: match[1], host: (match[2] as string).replaceAll(/[[\]]/g, ""), port };
   });
