@@ -17,7 +17,7 @@ export const aggregates = [
   "any",
 ] as const;
 export const chartDisplays = ["line", "bar", "stacked", "table", "number"] as const;
-export const granularities = ["auto", "30s", "1m", "5m", "15m", "30m", "1h", "6h", "1d"] as const;
+export const granularities = ["auto", "30s", "1m", "5m", "15m", "30m", "1h", "6h", "12h", "1d"] as const;
 export const maxSeries = 5;
 
 export type SeriesDefinition = {

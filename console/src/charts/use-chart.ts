@@ -11,6 +11,8 @@ export type ChartAnswer = OperationResult<"queryChart">;
 type Options = {
   readonly wake?: "auto" | "never";
   readonly enabled?: boolean;
+  /** By which days are cut; default: that of the browser. */
+  readonly timezone?: string;
 };
 
 /** The zone of the browser, by which days are cut. */
@@ -20,10 +22,10 @@ export const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC
 export function useChart(
   definition: ChartDefinition,
   bounds: Bounds | undefined,
-  { wake = "never", enabled = true }: Options = {},
+  { wake = "never", enabled = true, timezone: zone = timezone }: Options = {},
 ): UseQueryResult<ChartAnswer, ApiError> {
   const isComplete = bounds !== undefined && missingIn(definition) === undefined && definition.sourceId !== "";
-  const body = isComplete ? requestOf(definition, bounds, timezone, wake) : undefined;
+  const body = isComplete ? requestOf(definition, bounds, zone, wake) : undefined;
   return useQuery<ChartAnswer, ApiError>({
     queryKey: ["queryChart", body],
     queryFn: ({ signal }) => call("queryChart", { params: {}, body: body as NonNullable<typeof body> }, signal),

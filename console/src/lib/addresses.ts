@@ -13,6 +13,11 @@ export function serviceSettingsAddress(serviceId: string) {
   return { to: "/services/$serviceId/settings", params: { serviceId } } as const;
 }
 
+/** A new alert of a chart. */
+export function newAlertAddress<Chart>(title: string | undefined, chart: Chart) {
+  return { to: "/alerts/new", search: { ...(title === undefined ? {} : { title }), chart } } as const;
+}
+
 /** The page of a pipe. */
 export function pipeAddress(serviceId: string, pipeId: string) {
   return { to: "/pipes/$serviceId/$pipeId", params: { serviceId, pipeId } } as const;
