@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import {
   Archive,
+  Bell,
   ChartLine,
   Database,
   Gauge,
@@ -22,6 +23,7 @@ const groups = [
     { to: "/sql", label: "SQL", Icon: SquareTerminal },
     { to: "/explore", label: "Explore", Icon: ChartLine },
     { to: "/dashboards", label: "Dashboards", Icon: LayoutDashboard },
+    { to: "/alerts", label: "Alerts", Icon: Bell },
     { to: "/backups", label: "Backups", Icon: Archive },
   ],
   [

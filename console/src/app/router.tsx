@@ -2,6 +2,7 @@
 import { createRouter } from "@tanstack/react-router";
 import { accessRoutes } from "../features/access/routes.tsx";
 import { activityRoutes } from "../features/activity/routes.tsx";
+import { alertRoutes } from "../features/alerts/routes.tsx";
 import { backupRoutes } from "../features/backups/routes.tsx";
 import { dashboardRoutes } from "../features/dashboards/routes.tsx";
 import { exploreRoutes } from "../features/explore/routes.tsx";
@@ -21,6 +22,7 @@ const routeTree = rootRoute.addChildren([
   ...sqlRoutes,
   ...exploreRoutes,
   ...dashboardRoutes,
+  ...alertRoutes,
   ...backupRoutes,
   ...accessRoutes,
   ...activityRoutes,

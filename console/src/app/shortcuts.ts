@@ -13,6 +13,7 @@ export const goTo = {
   q: { to: "/sql", label: "SQL" },
   e: { to: "/explore", label: "Explore" },
   d: { to: "/dashboards", label: "Dashboards" },
+  l: { to: "/alerts", label: "Alerts" },
   b: { to: "/backups", label: "Backups" },
   a: { to: "/activity", label: "Activity" },
 } as const;

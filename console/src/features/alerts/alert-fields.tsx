@@ -1,0 +1,170 @@
+import type { LinkProps } from "@tanstack/react-router";
+import { Plus } from "lucide-react";
+import { type FormEvent, useState } from "react";
+import type { ApiError } from "../../api/error.ts";
+import type { ChartDefinition } from "../../charts/definition.ts";
+import { countsRows } from "../../charts/watchable.ts";
+import { Button, ButtonLink } from "../../parts/button.tsx";
+import { TextArea, TextField } from "../../parts/field.tsx";
+import { Note } from "../../parts/note.tsx";
+import { Panel } from "../../parts/page.tsx";
+import { Select } from "../../parts/select.tsx";
+import { type AlertForm, chosenChart, subjectOf, subjectOptions, theChart } from "./alert-form.ts";
+import { AlertPreview } from "./alert-preview.tsx";
+import css from "./alerts.module.css";
+import { ConditionFields } from "./condition-fields.tsx";
+import { type Known, useKnown } from "./watched.ts";
+import { WebhookDialog } from "./webhook-dialog.tsx";
+
+type AlertFieldsProps = {
+  readonly form: AlertForm;
+  readonly onChange: (next: Partial<AlertForm>) => void;
+  readonly error: ApiError | undefined;
+  readonly busy: boolean;
+  readonly action: string;
+  readonly onSubmit: () => void;
+  readonly cancel: LinkProps;
+  /** The chart that the alert is made of, and its name. */
+  readonly chart?: ChartDefinition | undefined;
+  readonly title?: string | undefined;
+};
+
+/** The form of an alert, new or not. */
+export function AlertFields({ form, onChange, error, busy, action, onSubmit, cancel, chart, title }: AlertFieldsProps) {
+  const known = useKnown();
+  const [isNewWebhook, setNewWebhook] = useState(false);
+  const shown = chosenChart(form, known, chart);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    onSubmit();
+  };
+  return (
+    <>
+      <form onSubmit={submit} noValidate className={css.form}>
+        <Panel title="What it watches">
+          <div className={css.fields}>
+            <SubjectFields {...{ form, onChange, error, known, chart, title }} />
+          </div>
+        </Panel>
+        <Panel title="When it fires">
+          <div className={css.fields}>
+            <ConditionFields form={form} onChange={onChange} error={error} />
+            {shown !== undefined && <AlertPreview form={form} chart={shown} />}
+          </div>
+        </Panel>
+        <Panel title="Whom it tells">
+          <div className={css.fields}>
+            <WebhookField {...{ form, onChange, error, known }} onNew={() => setNewWebhook(true)} />
+            <TextArea
+              label="Text"
+              hint="Sent with every notification. Empty: a text that says what was found."
+              value={form.message}
+              error={error?.issueAt("message")}
+              onChange={(message) => onChange({ message })}
+            />
+          </div>
+        </Panel>
+        {error !== undefined && !isAtField(error) && <Note tone="bad">{error.message}</Note>}
+        <div className={css.buttons}>
+          <Button type="submit" look="primary" needs="developer" busy={busy}>
+            {action}
+          </Button>
+          <ButtonLink {...cancel}>Cancel</ButtonLink>
+        </div>
+      </form>
+      {/* Outside of the form: what is submitted in the dialog would submit the form too. */}
+      {isNewWebhook && (
+        <WebhookDialog onDone={({ id }) => onChange({ webhookId: id })} onClose={() => setNewWebhook(false)} />
+      )}
+    </>
+  );
+}
+
+const fields = [
+  ...["name", "savedSearchId", "dashboardId", "tileId", "groupBy", "threshold", "thresholdMax", "thresholdType"],
+  ...["interval", "numConsecutiveWindows", "channel", "message"],
+];
+
+function isAtField({ issues }: ApiError): boolean {
+  return issues.length > 0 && issues.every(({ path }) => fields.includes(path.split(".")[0] as string));
+}
+
+type PartProps = Pick<AlertFieldsProps, "form" | "onChange" | "error"> & { readonly known: Known };
+
+function SubjectFields({
+  form,
+  onChange,
+  error,
+  known,
+  chart,
+  title,
+}: PartProps & Pick<AlertFieldsProps, "chart" | "title">) {
+  const options = subjectOptions(known, title);
+  const isChart = form.watches === theChart;
+  const isCounted = isChart ? chart !== undefined && countsRows(chart) : subjectOf(form)?.source === "saved_search";
+  const subjectError = error?.issueAt("savedSearchId") ?? error?.issueAt("dashboardId") ?? error?.issueAt("tileId");
+  return (
+    <>
+      <TextField
+        label="Name"
+        value={form.name}
+        error={error?.issueAt("name")}
+        onChange={(name) => onChange({ name })}
+        maxLength={512}
+      />
+      <Select
+        label="Watches"
+        hint={
+          isChart ? keptAs(isCounted) : "Charts are chosen in Explore and on dashboards: “Create alert” in their menu."
+        }
+        value={form.watches}
+        options={form.watches === "" ? [{ value: "", label: "Choose" }, ...options] : options}
+        error={subjectError}
+        onChange={(watches) => onChange({ watches })}
+      />
+      {isCounted && (
+        <TextField
+          mono
+          label="Group by"
+          hint="Comma list. Rows of every group are counted for themselves. Empty: all rows together."
+          value={form.groupBy}
+          error={error?.issueAt("groupBy")}
+          onChange={(groupBy) => onChange({ groupBy })}
+        />
+      )}
+    </>
+  );
+}
+
+function keptAs(isCounted: boolean): string {
+  const copy = isCounted
+    ? "The filter is kept as a saved search"
+    : "The chart is kept as a tile of a dashboard of the API";
+  return `${copy} with the name of the alert. Later changes of the chart do not change the alert.`;
+}
+
+function WebhookField({
+  form,
+  onChange,
+  error,
+  known: { webhooks = [] },
+  onNew,
+}: PartProps & { readonly onNew: () => void }) {
+  return (
+    <div className={css.beside}>
+      <Select
+        label="Webhook"
+        value={form.webhookId}
+        options={[
+          ...(form.webhookId === "" ? [{ value: "", label: "Choose" }] : []),
+          ...webhooks.map(({ id, name }) => ({ value: id, label: name })),
+        ]}
+        error={error?.issueAt("channel")}
+        onChange={(webhookId) => onChange({ webhookId })}
+      />
+      <Button needs="developer" icon={<Plus aria-hidden />} onClick={onNew}>
+        New webhook
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,50 @@
+import { expect, test } from "vitest";
+import { chartDefinition } from "../../charts/definition.ts";
+import type { Alert } from "./alert.ts";
+import { bodyOf, formOf, newForm, subjectOf, subjectOptions } from "./alert-form.ts";
+
+const alert = {
+  ...{ id: "i", version: 3, state: "OK", name: "Errors", note: "n", source: "saved_search", savedSearchId: "s" },
+  ...{ groupBy: "Service", threshold: 10, thresholdType: "between", thresholdMax: 20, interval: "5m", enabled: false },
+  ...{ scheduleOffsetMinutes: 2, channel: { type: "webhook", webhookId: "w" } },
+} as unknown as Alert;
+const search = { source: "saved_search", savedSearchId: "s" } as const;
+
+test("an alert that was not changed is sent back as it is", () => {
+  const body = bodyOf(formOf(alert), search, alert);
+  expect(body).toEqual({ ...alert, message: null, numConsecutiveWindows: 1 });
+});
+
+test("what no longer applies is taken away", () => {
+  const form = { ...formOf(alert), thresholdType: "above", watches: "tile:d/a/b", name: " " } as const;
+  const subject = subjectOf(form);
+  expect(subject).toEqual({ source: "tile", dashboardId: "d", tileId: "a/b" });
+  const body = bodyOf(form, subject as NonNullable<typeof subject>, alert);
+  expect(body).toMatchObject({ thresholdMax: null, name: null, note: "n", tileId: "a/b" });
+  expect(body).not.toHaveProperty("savedSearchId");
+  expect(body).not.toHaveProperty("groupBy");
+});
+
+test("text that is no number is left for the server to refuse", () => {
+  const form = { ...newForm("n", undefined), threshold: "ten", windows: "" };
+  expect(bodyOf(form, search)).toMatchObject({ threshold: undefined, numConsecutiveWindows: null });
+});
+
+test("a chart of counted rows gives its groups, one of values keeps them in its tile", () => {
+  const counted = chartDefinition({ sourceId: "s", groupBy: "Service" });
+  expect(newForm("n", counted)).toMatchObject({ watches: "chart", groupBy: "Service" });
+  const values = chartDefinition({ sourceId: "s", groupBy: "Service", series: [{ aggFn: "max", field: "d" }] });
+  expect(newForm("n", values)).toMatchObject({ watches: "chart", groupBy: "" });
+});
+
+test("a tile that cannot be watched is listed with the reason, and is not offered", () => {
+  const tiles = ["line", "table"].map((displayType) => ({
+    ...{ id: displayType, name: `a ${displayType}`, config: { displayType, select: [{ aggFn: "count" }] } },
+  }));
+  const known = { searches: [{ id: "s", name: "S" }], dashboards: [{ id: "d", name: "D", tiles }], webhooks: [] };
+  expect(subjectOptions(known as never, undefined)).toEqual([
+    { value: "search:s", label: "Saved search S" },
+    { value: "tile:d/line", label: "Tile D / a line" },
+    { value: "tile:d/table", label: "Tile D / a table: not for a tile of type table", disabled: true },
+  ]);
+});

@@ -1,0 +1,37 @@
+import { useNavigate } from "@tanstack/react-router";
+import { Ban, CircleCheck, Ellipsis, Pencil, Trash2 } from "lucide-react";
+import { useState } from "react";
+import { IconButton } from "../../parts/button.tsx";
+import { Menu, MenuItem, MenuSeparator } from "../../parts/menu.tsx";
+import { type Alert, alertName } from "./alert.ts";
+import { DeleteAlertDialog } from "./delete-alert-dialog.tsx";
+import { useAlertChanges } from "./use-alert-changes.ts";
+
+/** What can be done with an alert of the list. */
+export function AlertMenu({ alert }: { readonly alert: Alert }) {
+  const [deletes, setDeletes] = useState(false);
+  const navigate = useNavigate();
+  const { toggle, remove } = useAlertChanges(alert);
+  const edit = () => void navigate({ to: "/alerts/$alertId/edit", params: { alertId: alert.id } });
+  return (
+    <>
+      <Menu trigger={<IconButton small label={`Actions of ${alertName(alert)}`} icon={<Ellipsis aria-hidden />} />}>
+        <MenuItem
+          needs="developer"
+          icon={alert.enabled ? <Ban aria-hidden /> : <CircleCheck aria-hidden />}
+          onSelect={toggle}
+        >
+          {alert.enabled ? "Disable" : "Enable"}
+        </MenuItem>
+        <MenuItem needs="developer" icon={<Pencil aria-hidden />} onSelect={edit}>
+          Edit
+        </MenuItem>
+        <MenuSeparator />
+        <MenuItem danger needs="developer" icon={<Trash2 aria-hidden />} onSelect={() => setDeletes(true)}>
+          Delete
+        </MenuItem>
+      </Menu>
+      {deletes && <DeleteAlertDialog alert={alert} onConfirm={remove} onClose={() => setDeletes(false)} />}
+    </>
+  );
+}

@@ -1,0 +1,125 @@
+import { useNavigate, useParams } from "@tanstack/react-router";
+import { Ban, CircleCheck, Pencil, Trash2 } from "lucide-react";
+import { useState } from "react";
+import { useOperation } from "../../api/queries.ts";
+import { Button } from "../../parts/button.tsx";
+import { Note } from "../../parts/note.tsx";
+import { Facts, Page, Panel } from "../../parts/page.tsx";
+import { Elapsed, RelativeTime } from "../../parts/relative-time.tsx";
+import { Answer } from "../../parts/states.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
+import { type Alert, alertName, conditionText, intervalText } from "./alert.ts";
+import { AlertStateBadge } from "./alert-state.tsx";
+import { DeleteAlertDialog } from "./delete-alert-dialog.tsx";
+import { EvaluationsPanels } from "./evaluations-panels.tsx";
+import { useAlertChanges } from "./use-alert-changes.ts";
+import { useKnown, watchedBy } from "./watched.ts";
+import { WatchedLink } from "./watched-link.tsx";
+
+/** One alert: its state, what it watches, and what its evaluations found. */
+export function AlertPage() {
+  const { alertId } = useParams({ strict: false }) as { alertId: string };
+  const query = useOperation("getAlert", { params: { alertId } });
+  return <Answer query={query}>{({ data }) => <ShowAlert alert={data} />}</Answer>;
+}
+
+function ShowAlert({ alert }: { readonly alert: Alert }) {
+  return (
+    <Page
+      title={alertName(alert)}
+      id={alert.id}
+      badge={<AlertStateBadge state={alert.state} />}
+      below={
+        <span>
+          for <Elapsed since={alert.stateChangedAt} />
+        </span>
+      }
+      actions={<Actions alert={alert} />}
+    >
+      {alert.stateMessage !== null && <Note tone="warn">{alert.stateMessage}</Note>}
+      <Panel title="Condition">
+        <AlertFacts alert={alert} />
+      </Panel>
+      {alert.executionErrors.length > 0 && (
+        <Panel flush title="Errors">
+          <Table
+            label="Errors"
+            columns={errorColumns}
+            rows={alert.executionErrors}
+            rowKey={({ timestamp, type, message }) => `${timestamp} ${type} ${message}`}
+          />
+        </Panel>
+      )}
+      <EvaluationsPanels alert={alert} />
+    </Page>
+  );
+}
+
+function Actions({ alert }: { readonly alert: Alert }) {
+  const [deletes, setDeletes] = useState(false);
+  const navigate = useNavigate();
+  const { toggle, isToggling, remove } = useAlertChanges(alert);
+  const params = { alertId: alert.id };
+  return (
+    <>
+      <Button
+        needs="developer"
+        busy={isToggling}
+        icon={alert.enabled ? <Ban aria-hidden /> : <CircleCheck aria-hidden />}
+        onClick={toggle}
+      >
+        {alert.enabled ? "Disable" : "Enable"}
+      </Button>
+      <Button
+        needs="developer"
+        icon={<Pencil aria-hidden />}
+        onClick={() => void navigate({ to: "/alerts/$alertId/edit", params })}
+      >
+        Edit
+      </Button>
+      <Button look="danger" needs="developer" icon={<Trash2 aria-hidden />} onClick={() => setDeletes(true)}>
+        Delete
+      </Button>
+      {deletes && (
+        <DeleteAlertDialog
+          alert={alert}
+          onConfirm={() => remove().then(() => navigate({ to: "/alerts" }))}
+          onClose={() => setDeletes(false)}
+        />
+      )}
+    </>
+  );
+}
+
+function AlertFacts({ alert }: { readonly alert: Alert }) {
+  const known = useKnown();
+  const { channel, interval, evaluatedUntil, message, note } = alert;
+  return (
+    <Facts
+      facts={[
+        ["Fires at", conditionText(alert)],
+        ["Watches", <WatchedLink key="watches" watched={watchedBy(alert, known)} />],
+        ["Evaluated every", intervalText(interval)],
+        ["Evaluated until", <RelativeTime key="until" at={evaluatedUntil ?? undefined} none="never" />],
+        ["Webhook", known.webhooks?.find(({ id }) => id === channel.webhookId)?.name ?? "–"],
+        ...(message === undefined ? [] : [["Text", message] as const]),
+        ...(note === undefined ? [] : [["Note", note] as const]),
+      ]}
+    />
+  );
+}
+
+type AlertError = Alert["executionErrors"][number];
+
+const errorWords: Readonly<Record<AlertError["type"], string>> = {
+  QUERY_ERROR: "Query failed",
+  WEBHOOK_ERROR: "Not delivered",
+  INVALID_ALERT: "Cannot be evaluated",
+  UNKNOWN: "Failed",
+};
+
+const errorColumns: readonly Column<AlertError>[] = [
+  { key: "at", header: "Time", nowrap: true, cell: ({ timestamp }) => <RelativeTime at={timestamp} /> },
+  { key: "type", header: "What", nowrap: true, cell: ({ type }) => errorWords[type] },
+  { key: "message", header: "Reason", cell: ({ message }) => message },
+];

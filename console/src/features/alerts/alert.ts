@@ -1,0 +1,95 @@
+/** Alerts as people read them: their order, their condition in words. */
+import type { OperationResult } from "../../api/client.ts";
+import { valueText } from "../../charts/format.ts";
+import { durationText } from "../../lib/format.ts";
+
+export type Alert = OperationResult<"listAlerts">["data"][number];
+export type AlertState = Alert["state"];
+export type Evaluation = OperationResult<"listAlertEvaluations">["data"][number];
+export type ThresholdType = Alert["thresholdType"];
+export type Interval = Alert["interval"];
+
+const order: readonly AlertState[] = ["ALERT", "INSUFFICIENT_DATA", "OK", "DISABLED"];
+
+/** Those that fire first, then those that nothing is known of; within a state by name. */
+export function sortedAlerts(alerts: readonly Alert[]): Alert[] {
+  return alerts.toSorted(
+    (a, b) => order.indexOf(a.state) - order.indexOf(b.state) || alertName(a).localeCompare(alertName(b)),
+  );
+}
+
+/** The name of an alert; one without has the begin of its id. */
+export function alertName({ name, displayName, id }: Pick<Alert, "name" | "displayName" | "id">): string {
+  return name ?? displayName ?? `Alert ${id.slice(0, 8)}`;
+}
+
+const minutes: Readonly<Record<Interval, number>> = {
+  ...{ "1m": 1, "5m": 5, "15m": 15, "30m": 30, "1h": 60, "6h": 360, "12h": 720, "1d": 1440 },
+};
+export const intervals = Object.keys(minutes) as readonly Interval[];
+
+/** The length of a window in ms. */
+export function intervalMs(interval: Interval): number {
+  return minutes[interval] * 60_000;
+}
+
+/** `5 min`. */
+export function intervalText(interval: Interval): string {
+  return durationText(minutes[interval] * 60);
+}
+
+export const thresholdTypes = {
+  above: "at least",
+  above_exclusive: "more than",
+  below: "less than",
+  below_or_equal: "at most",
+  equal: "exactly",
+  not_equal: "anything but",
+  between: "from … to …",
+  not_between: "outside of … to …",
+} as const satisfies Record<ThresholdType, string>;
+
+export function isRange(type: ThresholdType): boolean {
+  return type === "between" || type === "not_between";
+}
+
+type Condition = Pick<Alert, "thresholdType" | "threshold" | "thresholdMax">;
+
+/** `at least 10`, `outside of 5 to 20`. */
+export function thresholdText({ thresholdType, threshold, thresholdMax = threshold }: Condition): string {
+  const [low, high] = [valueText(threshold, "number"), valueText(thresholdMax, "number")];
+  if (thresholdType === "between") return `from ${low} to ${high}`;
+  if (thresholdType === "not_between") return `outside of ${low} to ${high}`;
+  return `${thresholdTypes[thresholdType]} ${low}`;
+}
+
+/** The whole condition: `at least 10 rows in 5 min, in any group of Service, 3 windows in a row`. */
+export function conditionText(alert: Alert): string {
+  const { source, interval, groupBy, numConsecutiveWindows: windows = 1 } = alert;
+  const what = source === "tile" ? `a value ${thresholdText(alert)}` : `${thresholdText(alert)} rows`;
+  const group = groupBy === undefined || groupBy.trim() === "" ? "" : `, in any group of ${groupBy.trim()}`;
+  const often = windows === 1 ? "" : `, ${windows} windows in a row`;
+  return `${what} in ${intervalText(interval)}${group}${often}`;
+}
+
+/** Whether a value fulfils the condition, by the rules of the server. */
+export function fulfils(value: number, { thresholdType, threshold, thresholdMax = threshold }: Condition): boolean {
+  switch (thresholdType) {
+    case "above":
+      return value >= threshold;
+    case "above_exclusive":
+      return value > threshold;
+    case "below":
+      return value < threshold;
+    case "below_or_equal":
+      return value <= threshold;
+    case "equal":
+      return value === threshold;
+    case "not_equal":
+      return value !== threshold;
+    case "between":
+      return value >= threshold && value <= thresholdMax;
+    case "not_between":
+      return value < threshold || value > thresholdMax;
+  }
+}

@@ -1,0 +1,135 @@
+import { useMemo, useState } from "react";
+import { useOperation } from "../../api/queries.ts";
+import { timeText, valueText } from "../../charts/format.ts";
+import { TimeChart } from "../../charts/time-chart.tsx";
+import { Button } from "../../parts/button.tsx";
+import { Panel } from "../../parts/page.tsx";
+import { RelativeTime } from "../../parts/relative-time.tsx";
+import { Answer, EmptyState } from "../../parts/states.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
+import { type Alert, type Evaluation, intervalMs } from "./alert.ts";
+import { AlertStateBadge } from "./alert-state.tsx";
+import css from "./alerts.module.css";
+import { readingName, readingsChart, type StateChange, stateChanges } from "./evaluations.ts";
+
+/** As many as the server keeps. */
+const limit = 500;
+/** The axis of the chart is at least as long. */
+const leastWindows = 30;
+/** Rows of the table at first. */
+const shownAtFirst = 20;
+
+/** Values over time, changes of the state, and every evaluation. */
+export function EvaluationsPanels({ alert }: { readonly alert: Alert }) {
+  const query = useOperation("listAlertEvaluations", { params: { alertId: alert.id }, query: { limit } });
+  return (
+    <Answer query={query}>
+      {({ data }) =>
+        data.length === 0 ? (
+          <Panel>
+            <EmptyState title="Not evaluated yet">
+              The last window that has ended is evaluated within a few seconds. It neither wakes the service nor keeps
+              it awake.
+            </EmptyState>
+          </Panel>
+        ) : (
+          <Shown alert={alert} evaluations={data} />
+        )
+      }
+    </Answer>
+  );
+}
+
+type ShownProps = { readonly alert: Alert; readonly evaluations: readonly Evaluation[] };
+
+function Shown({ alert, evaluations }: ShownProps) {
+  const [isWhole, setWhole] = useState(false);
+  const rows = isWhole ? evaluations : evaluations.slice(0, shownAtFirst);
+  const changes = stateChanges(evaluations, evaluations.length < limit);
+  return (
+    <>
+      <Panel>
+        <Values alert={alert} evaluations={evaluations} />
+      </Panel>
+      {changes.length > 0 && (
+        <Panel flush title="Changes of state">
+          <Table
+            label="Changes of state"
+            columns={changeColumns}
+            rows={changes.slice(0, 10)}
+            rowKey={({ key }) => key}
+          />
+        </Panel>
+      )}
+      <Panel flush title="Evaluations">
+        <Table
+          label="Evaluations"
+          columns={evaluationColumns(alert)}
+          rows={rows}
+          rowKey={({ windowStart, evaluatedAt }) => `${windowStart} ${evaluatedAt}`}
+        />
+        {rows.length < evaluations.length && (
+          <div className={css.more}>
+            <Button onClick={() => setWhole(true)}>Show all {evaluations.length}</Button>
+          </div>
+        )}
+      </Panel>
+    </>
+  );
+}
+
+function Values({ alert, evaluations }: ShownProps) {
+  const data = useMemo(() => readingsChart(evaluations, alert), [evaluations, alert]);
+  const to = data.times.at(-1) ?? 0;
+  // A few windows alone would be spread over an axis of their own length.
+  const from = Math.min(data.times[0] ?? 0, to - leastWindows * intervalMs(alert.interval));
+  return <TimeChart name="Values of windows" {...data} from={from} to={to} height={200} />;
+}
+
+const changeColumns: readonly Column<StateChange>[] = [
+  { key: "at", header: "Time", nowrap: true, cell: ({ at }) => <RelativeTime at={at} /> },
+  {
+    key: "before",
+    header: "From",
+    nowrap: true,
+    cell: ({ before }) => (before === undefined ? "–" : <AlertStateBadge state={before} />),
+  },
+  { key: "state", header: "To", nowrap: true, cell: ({ state }) => <AlertStateBadge state={state} /> },
+  { key: "message", header: "Reason", cell: ({ message }) => message ?? "" },
+];
+
+/** Values of one row of the table; the server lists those that fire first. */
+const mostValues = 5;
+
+function evaluationColumns(alert: Alert): Column<Evaluation>[] {
+  return [
+    {
+      key: "window",
+      header: "Window",
+      nowrap: true,
+      cell: ({ windowStart, windowEnd }) =>
+        `${timeText(Date.parse(windowStart), false)} – ${timeText(Date.parse(windowEnd), false).slice(11)}`,
+    },
+    { key: "state", header: "State", nowrap: true, cell: ({ state }) => <AlertStateBadge state={state} /> },
+    { key: "values", header: "Values", cell: (evaluation) => valuesText(evaluation, alert) },
+    {
+      key: "at",
+      header: "Evaluated",
+      nowrap: true,
+      wide: true,
+      cell: ({ evaluatedAt }) => <RelativeTime at={evaluatedAt} />,
+    },
+  ];
+}
+
+function valuesText({ readings, message }: Evaluation, alert: Alert): string {
+  if (readings.length === 0) return message ?? "no value";
+  const several = readings.some(({ series }) => series > 0);
+  const texts = readings
+    .slice(0, mostValues)
+    .map(
+      (one) => `${readingName(one, several, alert)} ${valueText(one.value, "number")}${one.fires ? " (fires)" : ""}`,
+    );
+  const rest = readings.length - texts.length;
+  return `${texts.join(", ")}${rest === 0 ? "" : `, and ${rest} more`}`;
+}

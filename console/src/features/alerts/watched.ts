@@ -1,0 +1,46 @@
+/** What alerts name by id: saved searches, tiles of dashboards, webhooks. */
+import type { OperationResult } from "../../api/client.ts";
+import { useOperation } from "../../api/queries.ts";
+import type { ChartDefinition } from "../../charts/definition.ts";
+import { chartOfSearch, chartOfTile } from "../../charts/watchable.ts";
+import type { Alert } from "./alert.ts";
+
+export type SavedSearch = OperationResult<"listSavedSearches">["data"][number];
+export type Dashboard = OperationResult<"listDashboards">["data"][number];
+export type Webhook = OperationResult<"listWebhooks">["data"][number];
+
+export type Known = {
+  readonly searches: readonly SavedSearch[] | undefined;
+  readonly dashboards: readonly Dashboard[] | undefined;
+  readonly webhooks: readonly Webhook[] | undefined;
+};
+
+/** All of them, as far as they are loaded. */
+export function useKnown(): Known {
+  const searches = useOperation("listSavedSearches", { query: {} }, { pace: "slow" }).data?.data;
+  const dashboards = useOperation("listDashboards", { query: {} }, { pace: "slow" }).data?.data;
+  const webhooks = useOperation("listWebhooks", { query: {} }, { pace: "slow" }).data?.data;
+  return { searches, dashboards, webhooks };
+}
+
+export type Watched = {
+  readonly kind: "saved search" | "tile";
+  /** Undefined: it is not loaded, or does not exist any more. */
+  readonly name: string | undefined;
+  /** Undefined: the console cannot draw it. */
+  readonly chart: ChartDefinition | undefined;
+};
+
+type Subject = Pick<Alert, "source" | "savedSearchId" | "groupBy" | "dashboardId" | "tileId">;
+
+/** What an alert watches. */
+export function watchedBy(alert: Subject, { searches, dashboards }: Known): Watched {
+  if (alert.source === "tile") {
+    const dashboard = dashboards?.find(({ id }) => id === alert.dashboardId);
+    const tile = dashboard?.tiles.find(({ id }) => id === alert.tileId);
+    const name = tile && `${dashboard?.name} / ${tile.name}`;
+    return { kind: "tile", name, chart: tile && chartOfTile(tile) };
+  }
+  const search = searches?.find(({ id }) => id === alert.savedSearchId);
+  return { kind: "saved search", name: search?.name, chart: search && chartOfSearch(search, alert.groupBy) };
+}
