@@ -8,6 +8,7 @@ import { type ChartAnswer, useChart, useKeptAnswer } from "../../charts/use-char
 import { Button } from "../../parts/button.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { ErrorState, Skeleton } from "../../parts/states.tsx";
+import { ChartPanelMenu } from "./chart-panel-menu.tsx";
 import { cursorKey } from "./cursor-key.ts";
 import css from "./dashboards.module.css";
 
@@ -31,11 +32,14 @@ export function ChartPanelContent({ panel, filtered, range, bounds, onRange }: C
   const isAsleep = error?.code === "SERVICE_ASLEEP";
   return (
     <>
-      <h2 className={css.title}>
-        <Link to="/explore" search={{ ...range, chart: filtered }}>
-          {title}
-        </Link>
-      </h2>
+      <div className={css.head}>
+        <h2 className={css.title}>
+          <Link to="/explore" search={{ ...range, chart: filtered }}>
+            {title}
+          </Link>
+        </h2>
+        <ChartPanelMenu title={title} chart={filtered} range={range} />
+      </div>
       {missing !== undefined && <p className={css.quiet}>{missing}</p>}
       {isAsleep && shown === undefined && (
         <div className={css.asleep}>

@@ -1,12 +1,15 @@
-import { Ellipsis, Save } from "lucide-react";
+import { useNavigate } from "@tanstack/react-router";
+import { Bell, Ellipsis, Save } from "lucide-react";
 import { useState } from "react";
 import { describeCall } from "../../api/client.ts";
 import { type ChartDefinition, missingIn, requestOf } from "../../charts/definition.ts";
 import type { Bounds, TimeRange } from "../../charts/time-range.ts";
 import { timezone } from "../../charts/use-chart.ts";
+import { chartRefusal } from "../../charts/watchable.ts";
+import { newAlertAddress } from "../../lib/addresses.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
 import { copyText } from "../../parts/copy-button.tsx";
-import { Menu, MenuItem } from "../../parts/menu.tsx";
+import { Menu, MenuItem, MenuSeparator } from "../../parts/menu.tsx";
 import { toast } from "../../parts/toast.tsx";
 import { SaveChartDialog } from "./save-chart-dialog.tsx";
 
@@ -19,6 +22,7 @@ type ChartMenuProps = {
 /** What can be done with the chart: keep it, or ask the same elsewhere. */
 export function ChartMenu({ chart, bounds, range }: ChartMenuProps) {
   const [isSaving, setSaving] = useState(false);
+  const navigate = useNavigate();
   const copy = async (text: string, what: string) =>
     toast((await copyText(text)) ? `${what} is copied.` : "The browser refuses to copy.");
   const request = bounds === undefined ? undefined : requestOf(chart, bounds, timezone, "auto");
@@ -34,6 +38,15 @@ export function ChartMenu({ chart, bounds, range }: ChartMenuProps) {
         Save
       </Button>
       <Menu trigger={<IconButton small label="More" icon={<Ellipsis aria-hidden />} />}>
+        <MenuItem
+          needs="developer"
+          refusal={chartRefusal(chart)}
+          icon={<Bell aria-hidden />}
+          onSelect={() => void navigate(newAlertAddress(undefined, chart))}
+        >
+          Create alert
+        </MenuItem>
+        <MenuSeparator />
         <MenuItem onSelect={() => void copy(location.href, "The link")}>Copy link</MenuItem>
         <MenuItem onSelect={() => void copy(JSON.stringify(request, undefined, 2), "The request")}>
           Copy request as JSON
