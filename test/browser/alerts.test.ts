@@ -1,0 +1,164 @@
+/** Alerts by keyboard: a webhook, an alert of a chart in Explore, its firing, and its end. */
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import {
+  accessibilityProblemsInBothThemes,
+  type ConsoleBrowser,
+  chromiumMissing,
+  openConsole,
+} from "../../harness/browser.ts";
+import { observabilityCall } from "../../harness/charts/observability.ts";
+import { query, runningService } from "../../harness/serve.ts";
+
+if (chromiumMissing !== undefined) console.log(`skipped: ${chromiumMissing}`);
+
+type Told = { readonly authorization: string | undefined; readonly event: { readonly state: string } };
+
+describe.skipIf(chromiumMissing !== undefined)("alerts", () => {
+  let console_: ConsoleBrowser;
+  let listener: Server;
+  let sourceId: string;
+  const told: Told[] = [];
+  beforeAll(async () => {
+    listener = createServer((request, response) => {
+      let body = "";
+      request.on("data", (chunk) => {
+        body += String(chunk);
+      });
+      request.on("end", () => {
+        told.push({ authorization: request.headers.authorization, event: JSON.parse(body) });
+        response.end();
+      });
+    });
+    await new Promise<void>((done) => listener.listen(0, "127.0.0.1", done));
+    console_ = await openConsole();
+    const service = await runningService(console_.served, { name: "logs", idleScaling: false });
+    await query(service, "CREATE TABLE logs (at DateTime, level String) ENGINE = MergeTree ORDER BY at");
+    // A row a second, until long after the test: every window of a minute has 60, half of them errors.
+    await query(
+      service,
+      "INSERT INTO logs SELECT now() - 3600 + number, if(number % 2 = 0, 'error', 'info') FROM numbers(7200)",
+    );
+    const from = { databaseName: "default", tableName: "logs" };
+    const source = { name: "logs", kind: "log", serviceId: service.id, from, timestampValueExpression: "at" };
+    sourceId = await made("/sources", source);
+  });
+  afterAll(async () => {
+    await console_?.[Symbol.asyncDispose]();
+    listener.close();
+  });
+  afterEach(async () => {
+    await console_.closePages();
+    expect(console_.problems()).toEqual([]);
+  });
+
+  const call = (method: string, path: string, body?: object) =>
+    observabilityCall(console_.served, method, `/api/v2${path}`, body);
+  async function made(path: string, body: object): Promise<string> {
+    const { status, json, text } = await call("POST", path, body);
+    expect(status, text).toBe(200);
+    return json.data.id;
+  }
+  const hookUrl = () => `http://127.0.0.1:${(listener.address() as AddressInfo).port}/secret-path`;
+  const exploring = () => {
+    const series = [{ aggFn: "count", where: "level:error", whereLanguage: "lucene" }];
+    return `/explore?chart=${encodeURIComponent(JSON.stringify({ sourceId, series }))}`;
+  };
+
+  test("an alert of a chart is told to its webhook when it fires, is disabled, and goes", async () => {
+    const { page, problems } = await console_.open(exploring());
+    await page.getByRole("button", { name: "More", exact: true }).press("Enter");
+    await page.getByRole("menuitem", { name: "Create alert" }).press("Enter");
+    await page.getByRole("heading", { level: 1, name: "New alert" }).waitFor();
+    await page.getByLabel("Name").fill("Errors");
+    await page.getByLabel("Window", { exact: true }).selectOption({ label: "1 min" });
+    await page.getByLabel("Threshold").fill("ten");
+    await page.getByRole("button", { name: "New webhook" }).press("Enter");
+    const dialog = page.getByRole("dialog", { name: "New webhook" });
+    await dialog.getByLabel("Name").fill("Listener");
+    await dialog.getByLabel("URL", { exact: true }).fill(hookUrl());
+    await dialog.getByLabel("Headers").fill("Authorization: Bearer of-the-listener");
+    await dialog.getByRole("button", { name: "Create webhook" }).press("Enter");
+    await dialog.waitFor({ state: "detached" });
+
+    // A mistake is told at its field, and what was kept for the alert goes again.
+    await page.getByRole("button", { name: "Create alert" }).press("Enter");
+    await page.locator("[aria-invalid]").waitFor();
+    expect(await page.locator("[aria-invalid]").inputValue()).toBe("ten");
+    expect((await call("GET", "/saved-searches")).json.data).toEqual([]);
+    expect(problems.splice(0)).toEqual(["400: POST /api/v2/alerts"]);
+
+    await page.getByLabel("Threshold").fill("10");
+    await page.getByText(/^In the last day, [\d,]+ of [\d,]+ windows fulfil the condition: .* fired once\.$/).waitFor();
+    expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
+    await page.getByRole("button", { name: "Create alert" }).press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Errors" }).waitFor();
+    await expect.poll(() => told, { timeout: 20_000 }).toHaveLength(1);
+    expect(told[0]).toMatchObject({ authorization: "Bearer of-the-listener", event: { state: "ALERT" } });
+    await page.getByRole("table").first().waitFor();
+    await page.getByRole("region", { name: "Evaluations" }).getByText("rows 30 (fires)").first().waitFor();
+    expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
+
+    await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Alerts" }).press("Enter");
+    await page.getByRole("heading", { name: "1 alert, 1 firing" }).waitFor();
+    await page.getByText("at least 10 rows in 1 min").waitFor();
+    expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
+    await page.getByRole("link", { name: "Webhooks" }).press("Enter");
+    await page.getByRole("button", { name: "Actions of Listener" }).press("Enter");
+    await page.getByRole("menuitem", { name: "Delete" }).getByText("Used by Errors.").waitFor();
+    await page.keyboard.press("Escape");
+    expect(await page.content()).not.toMatch(/secret-path|of-the-listener/);
+
+    await page.getByRole("link", { name: "Errors" }).press("Enter");
+    await page.getByRole("button", { name: "Disable" }).press("Enter");
+    await page.getByRole("button", { name: "Enable" }).waitFor();
+    await page.getByText("Disabled", { exact: true }).first().waitFor();
+    await page.getByRole("button", { name: "Delete" }).press("Enter");
+    await page.getByRole("button", { name: "Delete alert" }).press("Enter");
+    await page.getByText("No alerts yet").waitFor();
+  });
+
+  test("an edit keeps what the form does not show, and a webhook keeps its headers", async () => {
+    const savedSearchId = await made("/saved-searches", { name: "All rows", sourceId });
+    const webhookId = await made("/webhooks", {
+      name: "Second",
+      service: "generic",
+      url: hookUrl(),
+      headers: { a: "b" },
+    });
+    const alertId = await made("/alerts", {
+      ...{ name: "Rows", note: "of the night", savedSearchId, threshold: 1e6, thresholdType: "above", interval: "1h" },
+      channel: { type: "webhook", webhookId },
+    });
+    const { page } = await console_.open(`/alerts/${alertId}/edit`);
+    await page.getByLabel("Threshold").fill("5000000");
+    await page.getByRole("button", { name: "Save" }).press("Enter");
+    await page.getByText("at least 5,000,000 rows in 1 h").waitFor();
+    expect((await call("GET", `/alerts/${alertId}`)).json.data).toMatchObject({ note: "of the night", threshold: 5e6 });
+
+    await page.goto(`${console_.served.credentials.baseUrl}/console/alerts/webhooks`);
+    await page.getByRole("button", { name: "Actions of Second" }).press("Enter");
+    await page.getByRole("menuitem", { name: "Edit" }).press("Enter");
+    const dialog = page.getByRole("dialog", { name: "Edit Second" });
+    expect(await dialog.getByLabel("URL", { exact: true }).inputValue()).toBe("");
+    expect(await dialog.getByLabel("Headers").inputValue()).toBe("keep");
+    await dialog.getByLabel("URL", { exact: true }).fill(hookUrl());
+    await dialog.getByLabel("Description").fill("Of the night");
+    expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
+    await page.keyboard.press("Enter");
+    await page.getByText("Of the night").waitFor();
+  });
+
+  test("a key that may only read sees alerts, and is told why it cannot change them", async () => {
+    const body = { name: "reader", roles: ["read_only" as const] };
+    const { organizationId } = console_.served.credentials;
+    const key = await console_.served.api.createKey({ params: { organizationId }, body });
+    const { page } = await console_.open("/alerts", { key });
+    await page.getByRole("link", { name: "Rows", exact: true }).press("Enter");
+    const remove = page.getByRole("button", { name: "Delete" });
+    await remove.press("Enter");
+    expect(await remove.getAttribute("aria-description")).toContain("Needs the role developer");
+    expect(await page.getByRole("dialog").count()).toBe(0);
+  });
+});
