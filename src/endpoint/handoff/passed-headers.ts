@@ -14,6 +14,9 @@ const passedHeaders = [
   "tracestate",
 ] as const;
 
+/** The default of a server's http_max_field_value_size. */
+const maxValueBytes = 131_072;
+
 /**
  * Those of the headers that a server may see; `more` names others, such as those of the body where it is passed on.
  * Throws BAD_ARGUMENTS for a value that the server would not read as it is written.
@@ -24,6 +27,9 @@ export function passedHeadersOf(headers: IncomingHttpHeaders, more: readonly str
     const value = headers[name];
     if (typeof value !== "string") continue;
     refuseEncodedWords(name, value);
+    if (value.length > maxValueBytes) {
+      throw clickHouseException("BAD_ARGUMENTS", `The header ${name} has more than ${maxValueBytes} bytes.`);
+    }
     passed[name] = value;
   }
   return passed;

@@ -58,6 +58,8 @@ export class UpstreamConnection {
   readonly #onIdle: (connection: UpstreamConnection) => void;
   #exchange: Exchange | undefined;
   #connected = false;
+  /** False while a part of a request's head has not left this process. */
+  #headSent = true;
   #lease: BufferLease;
   #unsent = 0;
 
@@ -99,8 +101,13 @@ export class UpstreamConnection {
     const exchange: Exchange = { reader: this.#reader(method, handler), handler, upload };
     this.#exchange = exchange;
     this.#socket.setTimeout(0);
+    this.#headSent = false;
     this.#socket.cork();
-    this.#socket.write(head, "latin1");
+    this.#socket.write(head, "latin1", () => {
+      this.#headSent = true;
+      // It was cancelled meanwhile.
+      if (this.#exchange !== exchange) this.#socket.destroy();
+    });
     for (const chunk of first) chunked ? writeChunk(this.#socket, chunk) : this.#socket.write(chunk);
     this.#socket.uncork();
     // Before the connection is established nothing is read from the body, so that the request can be sent again.
@@ -113,8 +120,14 @@ export class UpstreamConnection {
     };
   }
 
+  /**
+   * Cancels what is in progress. The engine library ends when a connection breaks off in the middle of a request's head:
+   * a head that has begun is sent to its end first.
+   */
   destroy(error?: Error): void {
-    this.#socket.destroy(error);
+    if (this.#connected && !this.#headSent && !this.#socket.destroyed) {
+      this.#fail(error ?? new Error("the connection was closed"));
+    } else this.#socket.destroy(error);
   }
 
   #upload(
@@ -137,7 +150,7 @@ export class UpstreamConnection {
         const discarded = upload?.end();
         if (discarded === undefined) handler.onEnd();
         else void discarded.then(() => handler.onEnd());
-        if (!reusable || upload?.isComplete === false) return this.destroy();
+        if (!reusable || !this.#headSent || upload?.isComplete === false) return this.destroy();
         this.#socket.setTimeout(idleMs);
         this.#onIdle(this);
       },

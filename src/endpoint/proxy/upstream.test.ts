@@ -166,6 +166,26 @@ test("reading waits while what was read has not been sent on", async () => {
   await expect.poll(() => bytes).toBeGreaterThan(before);
 });
 
+test("a head that has begun is sent to its end, also when its client has gone", async () => {
+  // More than the kernel takes while the server does not read.
+  const value = "x".repeat(32 * 1_048_576);
+  const { upstream, sockets } = await pair((socket) => socket.pause());
+  const request = { method: "GET", path: "/", headers: { value }, body: { first: [], rest: undefined } };
+  const gone = Promise.withResolvers<Error>();
+  const sent = upstream.send(request, { onHead: () => {}, onData: () => {}, onEnd: () => {}, onError: gone.resolve });
+  await expect.poll(() => sockets.length).toBe(1);
+  const [socket] = sockets as [Socket];
+  await once(
+    socket.once("readable", () => {}),
+    "readable",
+  );
+  sent.abort(new Error("the client went away"));
+  expect((await gone.promise).message).toBe("the client went away");
+  const received = await buffer(socket);
+  expect(received.length).toBeGreaterThan(value.length);
+  expect(received.subarray(-4).toString()).toBe("\r\n\r\n");
+});
+
 test("a head with a line break in a value is not sent", async () => {
   const { upstream } = await pair(() => {});
   const request = { method: "GET", path: "/", headers: { a: "b\r\nc: d" }, body: { first: [], rest: undefined } };

@@ -17,6 +17,8 @@ import type { DiskQuota } from "../disk-quota.ts";
 import { type IncomingQuery, readIncomingQuery } from "./incoming-query.ts";
 import { bytesOf, type Parameter, readParameters, textOf, writeParameters } from "./parameters.ts";
 
+/** The engine's http_max_uri_size. */
+const maxPathBytes = 1_048_576;
 const waitForDrop = "database_atomic_wait_for_drop_and_detach_synchronously";
 
 /**
@@ -139,7 +141,7 @@ export class QueryService implements QueryServer {
     };
     response.once("close", onGone);
     signal.addEventListener("abort", onGone, { once: true });
-    const path = `/?${writeParameters(parameters)}`;
+    const path = pathWith(parameters);
     const { first, rest } = forwarded;
     try {
       await forwardUpstream(
@@ -175,6 +177,14 @@ export class QueryService implements QueryServer {
 function requireAdministrator({ user, readonly }: DatabasePrincipal): void {
   if (user === "default" && readonly === 0) return;
   throw clickHouseException("ACCESS_DENIED", "Only the user default manages users, roles and grants by statements.");
+}
+
+/** The engine library may end when it refuses the head of a request whose client has gone: so it gets none to refuse. */
+function pathWith(parameters: readonly Parameter[]): string {
+  const path = `/?${writeParameters(parameters)}`;
+  if (path.length <= maxPathBytes) return path;
+  const text = `The URL has more than ${maxPathBytes} bytes with its parameters escaped. Send the statement in the body.`;
+  throw clickHouseException("QUERY_IS_TOO_LARGE", text);
 }
 
 function answerEmpty(response: ServerResponse, queryId: string): void {

@@ -29,6 +29,16 @@ const alive = (pid: number) => {
   }
 };
 
+test("a head that the engine would refuse does not reach it: it may end when such a client goes away", async () => {
+  const agent = (bytes: number) => stage.query("SELECT 1", {}, { headers: { "User-Agent": "u".repeat(bytes) } });
+  expect((await agent(131_072)).status).toBe(200);
+  expect((await agent(131_073)).text).toMatch(/user-agent.*BAD_ARGUMENTS/);
+  // Every character is six in the URL.
+  const names = Array.from({ length: 9 }, (_, at) => `param_p${at}`);
+  const long = Object.fromEntries(names.map((name) => [name, "ÿ".repeat(20_000)]));
+  expect((await stage.query("SELECT 1", long)).text).toMatch(/QUERY_IS_TOO_LARGE/);
+});
+
 test("kill -9 in the middle of a query: its connection breaks, and after the restart the rows are there", async () => {
   await stage.ok("CREATE TABLE kept (a UInt64) ENGINE = MergeTree ORDER BY a");
   await stage.ok("INSERT INTO kept SELECT number FROM numbers(1000)");
