@@ -38,8 +38,12 @@ export async function readForm(message: IncomingMessage): Promise<Form> {
     })();
     if (parser === undefined) return;
     let received = 0;
-    parser.on("field", (name: string, value: string) => fields.push([bytesOf(name), bytesOf(value)]));
-    parser.on("file", (name: string, file: NodeJS.ReadableStream) => {
+    parser.on("field", (name: string | undefined, value: string) => {
+      if (name === undefined) fail("A part of the multipart body has no name.");
+      else fields.push([bytesOf(name), bytesOf(value)]);
+    });
+    parser.on("file", (name: string | undefined, file: NodeJS.ReadableStream) => {
+      if (name === undefined) return fail("A part of the multipart body has no name.");
       const chunks: Buffer[] = [];
       file.on("data", (chunk: Buffer) => chunks.push(chunk));
       file.on("end", () => tables.push({ name: bytesOf(name), data: Buffer.concat(chunks) }));

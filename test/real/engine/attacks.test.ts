@@ -216,6 +216,12 @@ describe("no statement leaves the database", () => {
     expect((await stage.query(body, {}, { headers })).text).toMatch(/BAD_ARGUMENTS|UNKNOWN_SETTING/);
   });
 
+  test.each(["", '; filename="x"'])("a part of a form has a name%s", async (more) => {
+    const body = `--x\r\nContent-Disposition: form-data${more}\r\n\r\n1\r\n--x--\r\n`;
+    const headers = { "Content-Type": "multipart/form-data; boundary=x" };
+    expect((await stage.query(body, { query: "SELECT 1" }, { headers })).text).toMatch(/no name.*BAD_ARGUMENTS/);
+  });
+
   test("a session keeps no name of a function", async () => {
     expect((await stage.query("SET param_f = 'file'", { session_id: "x" })).status).toBe(403);
     const sql = `SELECT arrayMap({f:Identifier}, ['${secret}'])`;
