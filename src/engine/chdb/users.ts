@@ -206,6 +206,13 @@ function grantsElement(statements: readonly string[]): string {
   );
 }
 
+/** Tables with texts, values and addresses of everybody's statements, which do not say whose they are. */
+const withoutUser: Readonly<Record<string, string>> = {
+  errors: "0",
+  asynchronous_inserts: "0",
+  schema_inference_cache: "0",
+};
+
 /** Hides queries, users and grants: those of other clients from some users, and our own from all. */
 function visibleRows(name: string, sees: "own" | "clients"): string {
   const users = (column: string) =>
@@ -217,6 +224,8 @@ function visibleRows(name: string, sees: "own" | "clients"): string {
     users: users("name"),
     grants: users("user_name"),
     role_grants: users("user_name"),
+    user_processes: users("user"),
+    ...(sees === "own" ? withoutUser : {}),
     // Limits of the service, which are not of anybody's making.
     settings_profile_elements: "0",
   };

@@ -158,6 +158,10 @@ describe("a user with every privilege on one database", () => {
     expect(await rows("SELECT name FROM system.users", mallory)).toEqual([["mallory"]]);
     expect(await rows("SELECT DISTINCT user_name FROM system.grants", mallory)).toEqual([["mallory"]]);
     expect(await rows("SELECT DISTINCT user FROM system.processes", mallory)).toEqual([["mallory"]]);
+    expect(await rows("SELECT DISTINCT user FROM system.user_processes", mallory)).toEqual([["mallory"]]);
+    await refusal("SELECT toUInt8('value-of-another')");
+    expect(await rows("SELECT count() > 0 FROM system.errors")).toEqual([["1"]]);
+    expect(await rows("SELECT last_error_message FROM system.errors", mallory)).toEqual([]);
     expect(await rows("SELECT name FROM system.tables WHERE database = 'others'", mallory)).toEqual([]);
     expect(await refusal("SHOW GRANTS FOR default", mallory)).toContain("ACCESS_DENIED");
     expect(await refusal("SHOW CREATE USER default", mallory)).toContain("ACCESS_DENIED");
