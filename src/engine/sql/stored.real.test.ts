@@ -53,6 +53,27 @@ test("what is allowed stays, in use and in place", async () => {
   expect(await tables()).toEqual(expect.arrayContaining(["dict", "file", "m", "pv", "t"]));
 });
 
+test("two tables that read each other do not spoil the list of all tables, nor the start", async () => {
+  await engine.client.command("CREATE TABLE d.m1 (a String) ENGINE = Merge('d', '^m2$')");
+  await engine.client.command("CREATE TABLE d.m2 (a String) ENGINE = Merge('d', '^m1$')");
+  const list = () => engine.client.rows("SELECT create_table_query FROM system.tables WHERE database = 'd'");
+  await expect(list()).rejects.toThrow("TOO_DEEP_RECURSION");
+  const { guard, forbidden } = await judge();
+  expect(forbidden).toEqual([
+    {
+      kind: "table",
+      name: "m1",
+      database: "d",
+      reason: expect.stringMatching(/^The engine cannot describe it: Code: 306/),
+    },
+  ]);
+  expect(await list()).toHaveLength(5);
+  const asking = { complete: true, params: [], settings: [], readonly: false, get: false };
+  await expect(guard.judge({ text: Buffer.from("ATTACH TABLE d.m1"), ...asking })).rejects.toThrow("not available");
+  expect((await judge()).forbidden).toEqual([]);
+  await engine.client.command("DROP TABLE d.m2 SYNC");
+});
+
 test("what is forbidden is named, taken out of use, and does not come back", async () => {
   for (const statement of [
     `CREATE TABLE d.bad (a String, b String DEFAULT file('${secret}')) ENGINE = MergeTree ORDER BY a`,

@@ -2,7 +2,7 @@
  * Definitions already on the engine's disk: created before a rule existed, or restored. They are judged after the
  * engine's start and before clients are admitted. Forbidden ones are disabled; their data stays.
  */
-import type { ClickHouseClient } from "../../clickhouse/client.ts";
+import { type ClickHouseClient, ClickHouseError } from "../../clickhouse/client.ts";
 import { ClickHouseException } from "../../clickhouse/exception.ts";
 import { identifier, ownDatabases } from "../../clickhouse/sql.ts";
 import type { Guard } from "./guard.ts";
@@ -21,6 +21,8 @@ type Stored = { readonly name: string; readonly database: string; readonly text:
 const functionsQuery =
   "SELECT name, '' AS database, create_query AS text FROM system.functions WHERE origin = 'SQLUserDefined'";
 const tablesQuery = `SELECT name, database, create_table_query AS text FROM system.tables WHERE database NOT IN ${ownDatabases} AND text != ''`;
+/** Names can be listed when definitions cannot. */
+const namesQuery = `SELECT name, database, '' AS text FROM system.tables WHERE database NOT IN ${ownDatabases}`;
 /**
  * Databases of engine Overlay, such as `default`, keep no table detached over a restart, and cannot be queried for it.
  */
@@ -41,10 +43,19 @@ export async function judgeStored(
   { hasFunctions }: { readonly hasFunctions: boolean },
 ): Promise<Forbidden[]> {
   const forbidden: Forbidden[] = [];
+  const disable = async ({ name, database, text }: Stored, reason: string) => {
+    guard.forbidAttach(database);
+    guard.forbidAttach(name);
+    const object = text.startsWith("CREATE DICTIONARY") ? "DICTIONARY" : "TABLE";
+    await client.command(`DETACH ${object} IF EXISTS ${identifier(database)}.${identifier(name)} SYNC`, {
+      settings: { check_table_dependencies: 0, check_referential_table_dependencies: 0 },
+    });
+    forbidden.push({ kind: "table", name, database, reason });
+  };
   const [detached, functions, tables] = await Promise.all([
     client.rows<Stored>(detachedQuery),
     hasFunctions ? client.rows<Stored>(functionsQuery) : [],
-    client.rows<Stored>(tablesQuery),
+    readTables(client, disable),
   ]);
   for (const { name, database, text } of detached) {
     // The file holds the statement that would attach the table.
@@ -59,18 +70,38 @@ export async function judgeStored(
     await client.command(`DROP FUNCTION IF EXISTS ${identifier(name)}`);
     forbidden.push({ kind: "function", name, database, reason });
   }
-  for (const { name, database, text } of tables) {
-    const reason = await problem(() => guard.judgeStored(latin1(text)));
-    if (reason === undefined) continue;
-    guard.forbidAttach(database);
-    guard.forbidAttach(name);
-    const object = text.startsWith("CREATE DICTIONARY") ? "DICTIONARY" : "TABLE";
-    await client.command(`DETACH ${object} IF EXISTS ${identifier(database)}.${identifier(name)} SYNC`, {
-      settings: { check_table_dependencies: 0, check_referential_table_dependencies: 0 },
-    });
-    forbidden.push({ kind: "table", name, database, reason });
+  for (const table of tables) {
+    const reason = await problem(() => guard.judgeStored(latin1(table.text)));
+    if (reason !== undefined) await disable(table, reason);
   }
   return forbidden;
+}
+
+/**
+ * One table that the engine cannot describe, such as two of the engine Merge that read each other, spoils the list of
+ * all tables, also for everybody else. Such tables are disabled.
+ */
+async function readTables(
+  client: ClickHouseClient,
+  disable: (table: Stored, reason: string) => Promise<void>,
+): Promise<Stored[]> {
+  try {
+    return await client.rows<Stored>(tablesQuery);
+  } catch (error) {
+    if (!(error instanceof ClickHouseError)) throw error;
+  }
+  const tables: Stored[] = [];
+  for (const table of await client.rows<Stored>(namesQuery)) {
+    try {
+      const where = "AND database = {database:String} AND name = {name:String}";
+      const params = { database: table.database, name: table.name };
+      tables.push(...(await client.rows<Stored>(`${tablesQuery} ${where}`, { params })));
+    } catch (error) {
+      if (!(error instanceof ClickHouseError)) throw error;
+      await disable(table, `The engine cannot describe it: ${error.message.split("Stack address")[0]}`);
+    }
+  }
+  return tables;
 }
 
 function latin1(text: string): string {
