@@ -51,6 +51,8 @@ export type Judge = {
     readonly params: readonly (readonly [name: string, value: string])[];
     readonly settings: readonly (readonly [name: string, value: string])[];
     readonly readonly: boolean;
+    /** True for a user who has only what was granted. */
+    readonly restricted: boolean;
   }): Promise<QueryVerdict>;
 };
 
@@ -110,7 +112,15 @@ export class QueryService implements QueryServer {
     }
     const get = message.method === "GET" || message.method === "HEAD";
     const { text, whole } = incoming;
-    return await this.#options.judge.judge({ text, whole, params, settings, readonly: principal.readonly > 0 || get });
+    const readonly = principal.readonly > 0 || get;
+    return await this.#options.judge.judge({
+      text,
+      whole,
+      params,
+      settings,
+      readonly,
+      restricted: principal.restricted,
+    });
   }
 
   async #pass(

@@ -31,6 +31,8 @@ export type GuardRequest = {
   readonly settings: readonly (readonly [string, string])[];
   /** True for a read-only user. */
   readonly readonly: boolean;
+  /** True for a user who has only what was granted. */
+  readonly restricted?: boolean;
   /** True for a GET request, which may only read. */
   readonly get: boolean;
 };
@@ -70,6 +72,9 @@ export class Guard {
     judgeNamesOfTables(facts);
     if (facts.attached !== undefined && this.#forbidden.has(facts.attached)) {
       refuse(`The definition of ${facts.attached} holds what is not available.`);
+    }
+    if (question.restricted === true && facts.showsColumns === true) {
+      refuse("Users with grants can use EXPLAIN AST, PLAN, PIPELINE and ESTIMATE of a query only.");
     }
     if ((question.readonly || question.get) && !facts.readOnly) {
       readOnly(question.get ? "A request by GET can only read." : "This user can only read.");

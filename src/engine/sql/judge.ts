@@ -24,7 +24,7 @@ const notSettings = new Set(
 export function statementJudge(guard: Guard): Judge {
   return {
     hasData,
-    judge: async ({ text, whole, params, settings, readonly }) => {
+    judge: async ({ text, whole, params, settings, readonly, restricted }) => {
       const judged = settings.filter(([name, value]) => !notSettings.has(name) && !isExternalTable(name, value));
       const { expressions, takesDisk, access } = await guard.judge({
         text,
@@ -32,6 +32,7 @@ export function statementJudge(guard: Guard): Judge {
         params,
         settings: judged,
         readonly,
+        restricted,
         get: false,
       });
       return { valuesMayCompute: expressions, takesDisk, access };

@@ -22,6 +22,8 @@ export function judgeCalls(tokens: Tokens, pairs: Int32Array, facts: Facts, skip
     if (!isCall(tokens, at) || skipped.has(at) || isColumnList(tokens, pairs, at)) continue;
     judgeName(token.value, facts);
     if (isStructured(tokens, at)) judgeTableFunction(tokens, pairs, at, facts);
+    // `SELECT * FROM (EXPLAIN ...)`.
+    if (token.value === "viewExplain") facts.showsColumns = true;
     if (namesTable(token.value)) judgeTableNames(tokens, pairs, at, facts);
     if (takesFunctions(token.value)) judgeFunctionArguments(tokens, pairs, at + 1, facts);
     if (token.value === "hasColumnInTable" && argumentRanges(tokens, pairs, at + 1).length > 3) {

@@ -59,7 +59,10 @@ export function readKind(tokens: Tokens): Facts {
   const from = tokens.findIndex((token) => !isMark(token, "("));
   const verb = tokens[from]?.kind === "word" ? (tokens[from]?.value as string) : "";
   if (readers.has(verb)) return emptyFacts("read", true);
-  if (verb === "EXPLAIN") return emptyFacts("read", explainsQuery(tokens, from + 1));
+  if (verb === "EXPLAIN") {
+    const facts = emptyFacts("read", explainsQuery(tokens, from + 1));
+    return { ...facts, showsColumns: !checksGrants(tokens, from + 1) };
+  }
   if (verb === "INSERT") return insertFacts(tokens);
   if (verb === "SET") return setFacts(tokens[from + 1]);
   if (verb === "USE") return emptyFacts("set", true);
@@ -76,6 +79,14 @@ export function wordsFrom(tokens: Tokens, from: number, count = 8): string {
     .slice(from, from + count)
     .map((token) => token.value)
     .join(" ");
+}
+
+/** True for the kinds of EXPLAIN that show nothing of tables, or for which the engine requires the right to read them. */
+function checksGrants(tokens: Tokens, from: number): boolean {
+  const kind = tokens[from];
+  // Without a kind, which is a plan, an option or the query follows.
+  if (isMark(kind, "(") || isMark(tokens[from + 1], "=")) return true;
+  return kind?.kind === "word" && /^(?:AST|PLAN|PIPELINE|ESTIMATE|SELECT|WITH)$/.test(kind.value);
 }
 
 /** EXPLAIN of anything but a query requires the right to run it. */
