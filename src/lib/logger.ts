@@ -5,6 +5,14 @@ export type Logger = PinoLogger;
 
 const secretKeys = ["password", "secretKey", "keySecret", "accessToken", "authorization", "connectionString", "token"];
 
+/** Raw in JSON, and obeyed by terminals: C1 control characters, and those that reverse the order of text. */
+const steering = /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
+
+/** The escape is part of the text: it stays visible when the line is parsed and shown on a terminal. */
+function visible(line: string): string {
+  return line.replaceAll(steering, (one) => `\\\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
 /** One JSON object per line, with the name of its level; `output` is stderr by default. */
 export function createLogger(level: string, output: DestinationStream = toFd({ dest: 2, sync: true })): Logger {
   return pino(
@@ -13,6 +21,7 @@ export function createLogger(level: string, output: DestinationStream = toFd({ d
       base: null,
       timestamp: () => `,"time":"${new Date().toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
+      hooks: { streamWrite: visible },
       redact: { paths: secretKeys.flatMap((key) => [key, `*.${key}`, `*.*.${key}`]), censor: "[redacted]" },
     },
     output,
