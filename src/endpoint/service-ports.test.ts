@@ -30,8 +30,10 @@ async function occupiedBeforeFree(): Promise<number> {
   }
 }
 
-const ports = (first: number, last: number, taken: [number, string][] = []) =>
-  new ServicePorts({ host, range: { first, last }, taken: async () => new Map(taken) });
+const ports = (first: number, last: number, taken: [number, string][] = []) => {
+  const services = taken.map(([port, name]) => ({ port, name, organizationId: "own" }));
+  return new ServicePorts({ host, range: { first, last }, services: async () => services });
+};
 
 describe("a port for a new service", () => {
   test("lies in the range, is no other service's, and nobody listens on it", async () => {
@@ -57,20 +59,25 @@ describe("a port for a new service", () => {
 describe("a port that was asked for", () => {
   test("is refused when another program or another service has it", async () => {
     const busy = await occupied();
-    await expect(ports(1, 2).require(busy)).rejects.toThrow(`Port ${busy} is in use by another program.`);
-    await expect(ports(1, 2, [[7000, 'service "sales"']]).require(7000)).rejects.toMatchObject({
+    await expect(ports(1, 2).require(busy, "own")).rejects.toThrow(`Port ${busy} is in use by another program.`);
+    await expect(ports(1, 2, [[7000, "sales"]]).require(7000, "own")).rejects.toMatchObject({
       code: "CONFLICT",
       issues: [{ path: "port", message: 'belongs to service "sales"' }],
+    });
+    // Names of other organizations are theirs.
+    await expect(ports(1, 2, [[7000, "sales"]]).require(7000, "other")).rejects.toMatchObject({
+      message: "Port 7000 belongs to another service.",
+      issues: [{ path: "port", message: "belongs to another service" }],
     });
   });
 });
 
 test("where services have no ports, each gets a mark of its own, and a request for a port says so", async () => {
-  const ports = new ServicePorts({ host: "127.0.0.1", range: undefined, taken: async () => new Map() });
+  const ports = new ServicePorts({ host: "127.0.0.1", range: undefined, services: async () => [] });
   const marks = [await ports.pick(), await ports.pick()].map((port) => servicePortOf({ port }));
   expect(marks).toEqual([undefined, undefined]);
   expect(servicePortOf({ port: 21_000 })).toBe(21_000);
-  await expect(ports.require(21_000)).rejects.toMatchObject({
+  await expect(ports.require(21_000, "own")).rejects.toMatchObject({
     code: "BAD_REQUEST",
     issues: [{ path: "port", message: "must be absent: the server runs with --service-ports none" }],
   });

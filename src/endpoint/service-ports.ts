@@ -9,9 +9,11 @@ export type ServicePortsOptions = {
   readonly host: string;
   /** Undefined: services have no ports of their own. */
   readonly range: PortRange | undefined;
-  /** Ports of all existing services, with their names. */
-  readonly taken: () => Promise<ReadonlyMap<number, string>>;
+  /** All existing services. */
+  readonly services: () => Promise<readonly PortHolder[]>;
 };
+
+type PortHolder = { readonly port: number; readonly name: string; readonly organizationId: string };
 
 /** Numbers below zero mark services that were created without a port: the store has one number per service. */
 const mostMarks = 2 ** 31 - 1;
@@ -35,10 +37,10 @@ export class ServicePorts {
    * LIMIT_REACHED when every port is taken.
    */
   async pick(): Promise<number> {
-    const { host, range, taken } = this.#options;
-    const services = await taken();
+    const { host, range } = this.#options;
+    const services = new Set((await this.#options.services()).map(({ port }) => port));
     if (range === undefined) return -randomInt(1, mostMarks);
-    for (const port of services.keys()) this.#given.delete(port);
+    for (const port of services) this.#given.delete(port);
     const count = range.last - range.first + 1;
     // Servers that share a machine begin at different ports, so that they do not compete for the same one.
     const start = randomInt(count);
@@ -52,14 +54,18 @@ export class ServicePorts {
     throw new AppError("LIMIT_REACHED", `Every port of --service-ports ${range.first}-${range.last} is taken.`);
   }
 
-  /** Throws CONFLICT when the port belongs to another service or cannot be bound now, BAD_REQUEST when none has one. */
-  async require(port: number): Promise<void> {
+  /**
+   * Throws CONFLICT when the port belongs to another service or cannot be bound now, BAD_REQUEST when none has one. The
+   * service is named to its own organization only.
+   */
+  async require(port: number, organizationId: string): Promise<void> {
     if (this.#options.range === undefined) {
       const message = "must be absent: the server runs with --service-ports none";
       throw new AppError("BAD_REQUEST", `port ${message}.`, { issues: [{ path: "port", message }] });
     }
-    const service = (await this.#options.taken()).get(port);
-    const problem = service === undefined ? await problemOfPort(this.#options.host, port) : `belongs to ${service}`;
+    const service = (await this.#options.services()).find((one) => one.port === port);
+    const owner = service?.organizationId === organizationId ? `service "${service.name}"` : "another service";
+    const problem = service === undefined ? await problemOfPort(this.#options.host, port) : `belongs to ${owner}`;
     if (problem === undefined) return;
     const issues = [{ path: "port", message: problem }];
     throw new AppError("CONFLICT", `Port ${port} ${problem}.`, { issues });

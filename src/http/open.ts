@@ -247,7 +247,7 @@ function serviceDeps(options: HttpOptions, shared: Shared): ServiceDeps {
     ports: new ServicePorts({
       host: config.host,
       range: parsePorts(config.servicePorts),
-      taken: async () => new Map((await stores.services.listAll()).map((row) => [row.port, `service "${row.name}"`])),
+      services: () => stores.services.listAll(),
     }),
     live: (row) => ({
       lastActivityAt: access.lastActivityAt(row.id),

@@ -187,7 +187,7 @@ function openMoves(options: ServicesOptions, acquire: AcquireEngine, poke: () =>
   const ports = new ServicePorts({
     host: config.host,
     range: parsePorts(config.servicePorts),
-    taken: async () => new Map((await stores.services.listAll()).map((row) => [row.port, `service "${row.name}"`])),
+    services: () => stores.services.listAll(),
   });
   const moves: Moves = new Moves({
     stores,

@@ -111,7 +111,7 @@ function recordHandlers(
       const service = await findService(services, params);
       refuseQuota(service, body.diskGb);
       const { name, ipAccessList, tags, releaseChannel, port } = withoutNulls(body);
-      if (port !== undefined && port !== service.port) await deps.ports.require(port);
+      if (port !== undefined && port !== service.port) await deps.ports.require(port, params.organizationId);
       const change = {
         ...(await connectionChangeOf(deps, service, body.connection, signal)),
         name,
@@ -239,7 +239,7 @@ async function newServiceOf(
     name: body.name,
     provider: body.provider ?? "local",
     region: body.region ?? "local",
-    port: await portFor(deps, body.port),
+    port: await portFor(deps, organizationId, body.port),
     minReplicaMemoryGb: sizes.min,
     maxReplicaMemoryGb: sizes.max,
     numReplicas: body.numReplicas ?? 1,
@@ -260,9 +260,9 @@ async function newServiceOf(
   return runtime === "kubernetes" ? { ...service, external: await newManagedOf(deps, service) } : service;
 }
 
-async function portFor({ ports }: ServiceDeps, wanted: number | undefined): Promise<number> {
+async function portFor({ ports }: ServiceDeps, organizationId: string, wanted: number | undefined): Promise<number> {
   if (wanted === undefined) return await ports.pick();
-  await ports.require(wanted);
+  await ports.require(wanted, organizationId);
   return wanted;
 }
 
