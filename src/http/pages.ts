@@ -48,7 +48,9 @@ export function addPages(server: FastifyInstance, options: PageOptions): void {
     const endpoints = [...options.endpointProblems()].map(([serviceId, problem]) => ({ serviceId, problem }));
     const loops = options.loops();
     const status = endpoints.length > 0 || loops.some(isFailing) ? "degraded" : "ok";
-    return { status, version: options.version, loops, endpoints, confinement: { confined, sentence } };
+    // Anybody may ask. Reasons may contain hosts, files and names; the log and GET /v1/system have them.
+    const states = loops.map(({ lastError: _, ...state }) => state);
+    return { status, version: options.version, loops: states, endpoints, confinement: { confined, sentence } };
   });
   server.get("/metrics", async (request, reply) => {
     await admitScraper(request, options);

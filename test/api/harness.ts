@@ -40,6 +40,7 @@ import { addPages } from "../../src/http/pages.ts";
 import { RateLimiter } from "../../src/http/rate-limit.ts";
 import { createApiServer } from "../../src/http/server.ts";
 import { createLogger } from "../../src/lib/logger.ts";
+import type { LoopStatus } from "../../src/lib/loop.ts";
 import { Permits } from "../../src/outgoing/permits.ts";
 import { PipeChecks } from "../../src/pipes/control/check.ts";
 import { ErrorRows } from "../../src/pipes/control/error-rows.ts";
@@ -125,6 +126,8 @@ export type ApiOptions = {
   planMove?: Moves["plan"];
   /** Services whose endpoint could not be opened. */
   endpointProblems?: ReadonlyMap<string, string>;
+  /** What the loops report. */
+  loops?: readonly LoopStatus[];
   /** Gauges of every pipe's workers. */
   gauges?: () => Record<string, number>;
   /** Readings of every engine; by default none. */
@@ -229,7 +232,7 @@ async function serverOf(options: ApiOptions, parts: Parts): Promise<FastifyInsta
         version: "0.0.0",
         operations: { ...managementOperations, ...observabilityOperations },
         openApi: () => openApiDocument({ management: managementOperations, observability: {}, version: "0.0.0" }),
-        loops: () => [],
+        loops: () => options.loops ?? [],
         endpointProblems: () => options.endpointProblems ?? new Map(),
         samples: async () => [],
         metricsToken: options.metricsToken,
