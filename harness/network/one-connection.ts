@@ -8,10 +8,13 @@ export class OneConnection {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
   readonly #port: number;
   readonly #headers: Record<string, string>;
+  readonly #localAddress: string | undefined;
 
-  constructor(port: number, headers: Record<string, string>) {
+  /** `localAddress` is the address to connect from. */
+  constructor(port: number, headers: Record<string, string>, localAddress?: string) {
     this.#port = port;
     this.#headers = headers;
+    this.#localAddress = localAddress;
   }
 
   /** Sends a statement; rejects when the connection breaks. */
@@ -31,7 +34,8 @@ export class OneConnection {
   #request(method: string, path: string, body: string, headers: Record<string, string>): Promise<RawAnswer> {
     return new Promise((resolve, reject) => {
       const options = { host: "127.0.0.1", port: this.#port, method, path, agent: this.#agent };
-      const outgoing = request({ ...options, headers: { ...this.#headers, ...headers } }, (incoming) => {
+      const from = this.#localAddress === undefined ? {} : { localAddress: this.#localAddress };
+      const outgoing = request({ ...options, ...from, headers: { ...this.#headers, ...headers } }, (incoming) => {
         const { localPort = 0 } = incoming.socket;
         const closes = incoming.headers.connection === "close";
         text(incoming).then(

@@ -8,6 +8,8 @@ test("port and domain make a gateway; the domain is in lower case, because host 
   expect(load(gateway)).toMatchObject({ gatewayPort: 8443, gatewayDomain: "ch.example.com" });
   expect(load({ ...gateway, servicePorts: "none" }).servicePorts).toBe("none");
   expect(load({}).gatewayPort).toBeUndefined();
+  // The ports of services may be behind proxies too.
+  expect(load({ gatewayProxyNetworks: "10.0.0.0/8, fd00::7" }).gatewayProxyNetworks).toBe("10.0.0.0/8, fd00::7");
 });
 
 test.each([
@@ -18,6 +20,9 @@ test.each([
     { ...gateway, gatewayPublicUrl: "https://example.com" },
     "gatewayPublicUrl must have the host name of gatewayDomain",
   ],
+  [{ gatewayProxyNetworks: "10.0.0.0/8,lb.example" }, 'gatewayProxyNetworks: "lb.example" is neither a network'],
+  [{ gatewayProxyNetworks: "10.0.0.0/33" }, 'gatewayProxyNetworks: "10.0.0.0/33" is neither a network'],
+  [{ gatewayProxyNetworks: "," }, "gatewayProxyNetworks: must name a network"],
   [{ relayPort: "9000" }, "relayPort requires gatewayPort"],
   [{ servicePorts: "none" }, "servicePorts none requires gatewayPort"],
   [{ ...gateway, gatewayDomain: "10.0.0.1" }, "gatewayDomain: must be a domain name"],

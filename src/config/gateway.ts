@@ -1,5 +1,7 @@
 /** Settings of the gateway, which has the endpoints of all services on one port and chooses by host name. */
 import { z } from "zod";
+import { parseNetworks } from "../outgoing/addresses.ts";
+import { parsingProblem, refusing } from "./problem.ts";
 
 const port = z.coerce.number().int().min(1).max(65_535);
 const file = z.string().min(1).optional();
@@ -33,6 +35,13 @@ export const gatewaySettings = {
     "PEM certificate file of the gateway for *.gatewayDomain; together with gatewayTlsKey it enables https there; default: tlsCert",
   ),
   gatewayTlsKey: file.describe("PEM private key file of the gateway's certificate"),
+  gatewayProxyNetworks: z
+    .string()
+    .superRefine(refusing((text) => parsingProblem(() => parseNetworks(text))))
+    .optional()
+    .describe(
+      "Load balancers and proxies that send the address of the client in a PROXY header (version 1 or 2) to the ports of services and to gatewayPort: a comma-separated list of networks (10.0.0.0/8) and addresses. Connections from them must begin with the header; headers from other addresses are not believed; default: none",
+    ),
   relayPort: port
     .optional()
     .describe(

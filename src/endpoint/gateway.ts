@@ -3,15 +3,15 @@
  * is idle or stopped: then a query wakes it, or gets a clear 503. While the engine runs, connections are handed over to
  * its process, which alone handles their requests. Only TLS is terminated here.
  */
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import type { Logger } from "../lib/logger.ts";
 import type { AccessEvent } from "./auth/events.ts";
 import { Gatekeeper } from "./auth/gatekeeper.ts";
 import type { GatewayBackend, GatewayService } from "./backend.ts";
+import { ClientListener, type TlsPair } from "./client-listener.ts";
 import { ClientConnections } from "./connections/connections.ts";
-import { type TlsFiles, tlsServerFor } from "./connections/tls-server.ts";
 import type { HandoffSender } from "./handoff/sender.ts";
-import { listenOn } from "./listen.ts";
+import type { TrustedProxies } from "./proxied/trusted-proxies.ts";
 import { forwardToHost } from "./proxy/forward-to-host.ts";
 import { Upstreams } from "./proxy/upstream.ts";
 
@@ -20,13 +20,15 @@ export type GatewayOptions = {
   readonly logger: Logger;
   /** Called for logins and refusals on connections that are served here. */
   readonly onEvent?: (serviceId: string, event: AccessEvent) => void;
-  readonly tls?: TlsFiles;
+  readonly tls?: TlsPair;
+  /** Proxies whose connections begin with a PROXY header; undefined: there are none. */
+  readonly proxies?: TrustedProxies | undefined;
   /** How long responses in progress may take when a listener is closed; default 2 s. */
   readonly closeGraceMs?: number;
 };
 
 type Listener = {
-  readonly server: Server;
+  readonly clients: ClientListener;
   readonly gatekeeper: Gatekeeper;
   service: GatewayService;
   /** The engine that has users and access list, and the pending update of them. */
@@ -84,8 +86,7 @@ export class Gateway {
 
   /** The port of the service's listener; undefined while it is not open. */
   portOf(serviceId: string): number | undefined {
-    const address = this.#listeners.get(serviceId)?.server.address();
-    return (address as AddressInfo | null | undefined)?.port;
+    return this.#listeners.get(serviceId)?.clients.port;
   }
 
   async close(): Promise<void> {
@@ -96,52 +97,31 @@ export class Gateway {
   }
 
   async #open(service: GatewayService): Promise<Listener> {
-    const { logger, tls } = this.#options;
-    const listener = tls === undefined ? this.#plain(service) : this.#overTls(service, tls);
-    const { server } = listener;
-    await listenOn(server, service, (error) => logger.error({ err: error, service: service.id }, "listener failed"));
-    return listener;
-  }
-
-  #plain(service: GatewayService): Listener {
-    const gatekeeper = this.#gatekeeper(service, true);
+    const { logger, backend, tls, proxies } = this.#options;
+    // A connection of which TLS was terminated cannot continue in another process.
+    const handsOver = tls === undefined;
+    const gatekeeper = this.#gatekeeper(service, handsOver);
     const connections = new ClientConnections({
       onRequest: (message, response) => void gatekeeper.serve(message, response),
     });
     let closed = false;
-    // Paused: the process that serves the connection reads what the client has sent.
-    const server = createServer({ pauseOnConnect: true, allowHalfOpen: true, noDelay: true });
-    const close = async (graceMs: number) => {
-      closed = true;
-      // Its callback is not awaited: Node never calls it after the end of a process that was sent a connection.
-      server.close();
-      await connections.close(graceMs);
-    };
-    const listener: Listener = { server, gatekeeper, service, admitted: undefined, close };
-    server.on("connection", (socket: Socket) => {
-      socket.on("error", () => {});
+    const onClient = (socket: Socket) => {
       const keep = () => (closed ? socket.destroy() : connections.adopt(socket));
-      const to = this.#options.backend.handoff(service.id);
+      const to = handsOver ? backend.handoff(service.id) : undefined;
       if (to === undefined) return keep();
       if (listener.admitted?.to !== to) this.#admit(listener, to).catch(() => {});
       to.send(socket, keep);
-    });
-    return listener;
-  }
-
-  #overTls(service: GatewayService, tls: TlsFiles): Listener {
-    const gatekeeper = this.#gatekeeper(service, false);
-    const connections = new ClientConnections({
-      onRequest: (message, response) => void gatekeeper.serve(message, response),
-    });
-    let closed = false;
-    const server = tlsServerFor(connections, tls, () => closed);
+    };
+    const onError = (error: Error) => logger.error({ err: error, service: service.id }, "listener failed");
+    const clients = new ClientListener({ tls, proxies, onClient, onError });
     const close = async (graceMs: number) => {
       closed = true;
-      server.close();
+      clients.close();
       await connections.close(graceMs);
     };
-    return { server, gatekeeper, service, admitted: undefined, close };
+    const listener: Listener = { clients, gatekeeper, service, admitted: undefined, close };
+    await clients.listen(service);
+    return listener;
   }
 
   #gatekeeper(service: GatewayService, handsOver: boolean): Gatekeeper {

@@ -5,8 +5,9 @@ import type { ServiceStore } from "../store/services.ts";
 import { Gateway, type GatewayOptions } from "./gateway.ts";
 import { openListeners } from "./listeners.ts";
 import { type HostNamesOptions, openHostNames } from "./names/open.ts";
+import { TrustedProxies } from "./proxied/trusted-proxies.ts";
 
-export type EndpointOptions = GatewayOptions & {
+export type EndpointOptions = Omit<GatewayOptions, "proxies"> & {
   readonly services: ServiceStore;
   /** Servers have listeners for their own engines, and all of them for external services. */
   readonly leases: Pick<Leases, "isElsewhere" | "isShared" | "peers">;
@@ -16,6 +17,8 @@ export type EndpointOptions = GatewayOptions & {
   readonly hasPorts: boolean;
   /** Receives the ports before they are opened. */
   readonly onPorts: (ports: readonly number[]) => void;
+  /** Networks of proxies whose connections begin with a PROXY header; undefined: there are none. */
+  readonly proxyNetworks?: readonly string[] | undefined;
   /** The gateway, which has all endpoints by host name; undefined: there is none. */
   readonly names?: HostNamesOptions | undefined;
 };
@@ -43,13 +46,15 @@ export function openEndpoint({
   host,
   hasPorts,
   onPorts,
+  proxyNetworks,
   names: named,
   ...options
 }: EndpointOptions): Endpoint {
-  const gateway = new Gateway(options);
   const { backend, logger, onEvent = () => {} } = options;
+  const proxies = proxyNetworks && new TrustedProxies({ networks: proxyNetworks, logger });
+  const gateway = new Gateway({ ...options, proxies });
   const refresh = () => loop.passed(refreshTimeoutMs);
-  const names = named && openHostNames(named, { host, backend, logger, onEvent, refresh });
+  const names = named && openHostNames(named, { host, proxies, backend, logger, onEvent, refresh });
   let problems: ReadonlyMap<string, string> = new Map();
   const body = async () => {
     // The relays of the other servers may have moved.

@@ -75,6 +75,21 @@ export function parseNetwork(text: string): { readonly address: string; readonly
   return /^\d{1,3}$/.test(length) && prefix <= most ? { address, prefix } : undefined;
 }
 
+/**
+ * Items of a setting such as `10.0.0.0/8,2001:db8::7`: networks and addresses. Throws a TypeError that names a wrong
+ * item, or says that there is none.
+ */
+export function parseNetworks(text: string): readonly string[] {
+  const items = text
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+  const wrong = items.find((item) => parseNetwork(item) === undefined);
+  if (wrong !== undefined) throw new TypeError(`"${wrong}" is neither a network such as 10.0.0.0/8 nor an address`);
+  if (items.length === 0) throw new TypeError("must name a network such as 10.0.0.0/8, or an address");
+  return items;
+}
+
 /** A list of the networks; IPv4 ones also match as mapped, compatible, NAT64 and 6to4 addresses of IPv6. */
 export function listOf(cidrs: readonly string[]): BlockList {
   const list = new BlockList();

@@ -18,7 +18,7 @@ import { openServices } from "../services/open.ts";
 import { activityRetention } from "../store/activity-retention.ts";
 import { AuditTrail, auditEventOf } from "../store/audit-events.ts";
 import type { LeasedStores } from "../store/open.ts";
-import { gatewayOptions } from "./gateway-options.ts";
+import { gatewayOptions, proxyNetworksOf } from "./gateway-options.ts";
 import { checkedConfinement, leaseLoop, type NodeOptions, openMetadata, stopWhenAborted } from "./node.ts";
 
 export type AppOptions = NodeOptions & { readonly origins: SettingOrigins };
@@ -77,6 +77,7 @@ function openRooms(options: AppOptions, stores: LeasedStores, shutdown: Shutdown
     onEvent: (serviceId, event) => trail.note(auditEventOf(serviceId, event)),
     onPorts: (ports) => outgoing.listensOn({ services: ports }),
     ...(tls === undefined ? {} : { tls }),
+    proxyNetworks: proxyNetworksOf(config),
     names: gatewayOptions(config, stores, tls),
   });
   const pipes = openPipes({

@@ -9,6 +9,7 @@ import { codesOf } from "../../clickhouse/error-codes.ts";
 import { ClickHouseException, clickHouseException } from "../../clickhouse/exception.ts";
 import type { LineLogger } from "../../lib/deferred-logger.ts";
 import { answerFailure } from "../answer.ts";
+import { clientAddressOf } from "../connections/client-address.ts";
 import { engineCodeHeader } from "../proxy/forward-upstream.ts";
 import { requestUrl } from "../request-url.ts";
 import { accessCheck, plainAddress } from "./access-list.ts";
@@ -99,7 +100,7 @@ export class Gatekeeper {
   }
 
   async #serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
-    const address = plainAddress(message.socket.remoteAddress ?? "");
+    const address = plainAddress(clientAddressOf(message.socket));
     if (!this.#allowed(address)) {
       const text = `Access from ${address} is not allowed: it is not on the service's IP access list.`;
       this.#onEvent({ type: "address_refused", user: "", address, detail: "not on the IP access list" });

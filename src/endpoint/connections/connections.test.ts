@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { markLoggedIn } from "../auth/logged-in.ts";
+import { setClient } from "./client-address.ts";
 import { ClientConnections, type ClientConnectionsOptions } from "./connections.ts";
 
 let connections: ClientConnections;
@@ -14,6 +15,8 @@ let listener: Server;
 let answers: ServerResponse[];
 let messages: IncomingMessage[];
 let made: ClientConnections[];
+/** Called for a connection before it is adopted. */
+let onSocket: (socket: Socket) => void;
 
 /** Connections with other limits, used for all later clients. */
 function limited(options: Omit<ClientConnectionsOptions, "onRequest">): ClientConnections {
@@ -34,7 +37,11 @@ beforeEach(async () => {
   connections = new ClientConnections({ onRequest, headersTimeoutMs: 200, checkEveryMs: 50 });
   patient = new ClientConnections({ onRequest });
   current = connections;
-  listener = createServer({ pauseOnConnect: true, allowHalfOpen: true }, (socket) => current.adopt(socket));
+  onSocket = () => {};
+  listener = createServer({ pauseOnConnect: true, allowHalfOpen: true }, (socket) => {
+    onSocket(socket);
+    current.adopt(socket);
+  });
   await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
 });
 afterEach(async () => {
@@ -171,6 +178,37 @@ test("of too many connections that nobody has logged in on the oldest is closed"
   expect(own.size).toBe(4);
   expect(known.socket.destroyed).toBe(false);
   for (const { socket } of [known, ...others]) socket.destroy();
+});
+
+test("clients of one proxy count as clients of their own", async () => {
+  const own = limited({ maxStrangers: 1 });
+  const addresses = ["203.0.113.1", "203.0.113.2", "203.0.113.1"];
+  onSocket = (socket) => setClient(socket, { address: addresses.shift() });
+  const first = await client();
+  const other = await client();
+  await expect.poll(() => own.size).toBe(2);
+  const second = await client();
+  await first.closed;
+  expect(own.size).toBe(2);
+  for (const { socket } of [other, second]) socket.destroy();
+});
+
+test("bytes that were read ahead begin the request, and keep its connection", async () => {
+  current = patient;
+  onSocket = (socket) => setClient(socket, { ahead: Buffer.from("GET /ahead HTTP/1.1\r\nHo") });
+  const begun = await client();
+  onSocket = (socket) => setClient(socket, {});
+  const silent = await client();
+  await expect.poll(() => patient.size).toBe(2);
+  patient.drain();
+  await silent.closed;
+  expect(patient.size).toBe(1);
+  begun.socket.write("st: x\r\n\r\n");
+  await arrived(1);
+  expect(messages[0]?.url).toBe("/ahead");
+  answers[0]?.end("done");
+  await begun.closed;
+  expect(begun.said()).toContain("done");
 });
 
 test("a body that hardly moves is given up, unless it is not read", async () => {

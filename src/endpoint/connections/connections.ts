@@ -7,7 +7,15 @@ import type { Socket } from "node:net";
 import { createServer } from "../../lib/node-http.ts";
 import { networkOf } from "../auth/access-list.ts";
 import { isLoggedIn } from "../auth/logged-in.ts";
-import { beyondBudget, type bodyProgress, type HeadBudget, isStalled, type WatchedConnection } from "./stalled.ts";
+import { aheadOf, clientAddressOf } from "./client-address.ts";
+import {
+  beyondBudget,
+  type bodyProgress,
+  type HeadBudget,
+  isStalled,
+  readOf,
+  type WatchedConnection,
+} from "./stalled.ts";
 
 /**
  * Statements of a megabyte in URLs occur, and a ClickHouse server accepts no longer ones. A budget bounds their memory.
@@ -72,10 +80,12 @@ export class ClientConnections {
     return this.#open.size;
   }
 
-  /** Adopts a connection. What it has sent so far must be unread. */
+  /** Adopts a connection. What it has sent so far must be unread, or be known to `setClient`. */
   adopt(socket: Socket): void {
-    const network = networkOf(socket.remoteAddress ?? "");
-    const watched = { network, open: 0, readAtRest: 0, readAtHead: 0, message: undefined, moved: undefined };
+    const network = networkOf(clientAddressOf(socket));
+    const ahead = aheadOf(socket);
+    const offset = ahead === undefined ? 0 : ahead.length - socket.bytesRead;
+    const watched = { network, offset, open: 0, readAtRest: 0, readAtHead: 0, message: undefined, moved: undefined };
     this.#open.set(socket, watched);
     this.#makeRoom(network);
     this.#watch();
@@ -85,6 +95,7 @@ export class ClientConnections {
       this.#unwatch();
       for (const notify of this.#whenEmpty) notify();
     });
+    if (ahead !== undefined && ahead.length > 0) socket.unshift(ahead);
     this.#server.emit("connection", socket);
     socket.setTimeout(idleConnectionMs);
     // It may be paused, so that none of its bytes were read before.
@@ -155,7 +166,7 @@ export class ClientConnections {
       this.#responses.delete(response);
       connection.open -= 1;
       // If the rest of a body is still unread, this is not the end of the request.
-      connection.readAtRest = message.complete ? socket.bytesRead : -1;
+      connection.readAtRest = message.complete ? readOf(socket, connection) : -1;
       if (connection.open === 0 && message.complete) this.#onBusy(socket, false);
       if (this.#draining) this.#drainIdle();
     });
@@ -164,8 +175,9 @@ export class ClientConnections {
   /** Closes connections that wait for a request and of which nothing was read after the last one. */
   #drainIdle(): void {
     const used: Socket[] = [];
-    for (const [socket, { open, readAtRest }] of this.#open) {
-      if (open !== 0 || readAtRest !== socket.bytesRead || socket.destroyed) continue;
+    for (const [socket, watched] of this.#open) {
+      const { open, readAtRest } = watched;
+      if (open !== 0 || readAtRest !== readOf(socket, watched) || socket.destroyed) continue;
       if (readAtRest === 0) {
         this.#drained.add(socket);
         socket.destroy();

@@ -10,6 +10,8 @@ import { isLoggedIn } from "../auth/logged-in.ts";
 export type WatchedConnection = {
   /** Its source: see `networkOf`. */
   readonly network: string;
+  /** Bytes read before the first request, negative, or bytes of it that were read from elsewhere: see `readOf`. */
+  readonly offset: number;
   /** Requests whose response is not complete. */
   open: number;
   /** Bytes read when the last request ended; -1 while the rest of its body is outstanding. */
@@ -21,6 +23,11 @@ export type WatchedConnection = {
   /** Bytes read, and when (ms), at the last check that found progress in the body. */
   moved: { readonly bytes: number; readonly at: number } | undefined;
 };
+
+/** Bytes that were read of the client's requests. */
+export function readOf(socket: Socket, { offset }: Pick<WatchedConnection, "offset">): number {
+  return socket.bytesRead + offset;
+}
 
 export type HeadBudget = {
   /** Bytes of incomplete heads: of all connections, and of those from one address. */
@@ -65,8 +72,9 @@ export function beyondBudget(
 }
 
 /** Bytes that may belong to a head: read since the last request, or after one whose sender has not logged in. */
-function headBytes(socket: Socket, { open, readAtRest, readAtHead }: WatchedConnection): number {
-  if (open === 0) return readAtRest < 0 ? 0 : socket.bytesRead - readAtRest;
+function headBytes(socket: Socket, watched: WatchedConnection): number {
+  const { open, readAtRest, readAtHead } = watched;
+  if (open === 0) return readAtRest < 0 ? 0 : readOf(socket, watched) - readAtRest;
   return isLoggedIn(socket) ? 0 : socket.bytesRead - readAtHead;
 }
 

@@ -11,8 +11,11 @@ export const maxConnections = 2_000;
 export type ToHost =
   /** Users and access list from now on. Answered with `admitted`. */
   | { readonly type: "admit"; readonly id: number; readonly facts: EndpointAccess }
-  /** Carries a socket. Answered with `taken` before anything is read from it. */
-  | { readonly type: "connection"; readonly id: number }
+  /**
+   * Carries a socket. Answered with `taken` before anything is read from it. From a proxy: the address of the client,
+   * and in base64 what was read of the client.
+   */
+  | { readonly type: "connection"; readonly id: number; readonly address?: string; readonly ahead?: string }
   /** See `HandoffSender.drain`. Answered with `drained`. */
   | { readonly type: "drain"; readonly id: number; readonly graceMs: number; readonly unusedForMs?: number }
   /** The disk limit of the service from now on; null: no limit. */

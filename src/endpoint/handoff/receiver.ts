@@ -9,6 +9,7 @@ import type { LineLogger } from "../../lib/deferred-logger.ts";
 import { EventCounter } from "../../lib/event-counter.ts";
 import { type AccessEvent, anyPrincipal } from "../auth/events.ts";
 import { type DatabasePrincipal, type EndpointAccess, Gatekeeper } from "../auth/gatekeeper.ts";
+import { setClient } from "../connections/client-address.ts";
 import { ClientConnections } from "../connections/connections.ts";
 import { BusyMarks } from "./busy-marks.ts";
 import type { FromHost, ToHost } from "./messages.ts";
@@ -51,7 +52,7 @@ export class HandoffReceiver {
   /** Handles a message of the control plane. */
   onMessage(message: ToHost, socket: Socket | undefined): void {
     if (message.type === "admit") this.#admit(message.id, message.facts);
-    else if (message.type === "connection") this.#take(message.id, socket);
+    else if (message.type === "connection") this.#take(message, socket);
     else if (message.type === "drain") void this.#drain(message);
   }
 
@@ -62,13 +63,18 @@ export class HandoffReceiver {
     send({ type: "admitted", id });
   }
 
-  #take(id: number, socket: Socket | undefined): void {
+  #take({ id, address, ahead }: Extract<ToHost, { type: "connection" }>, socket: Socket | undefined): void {
     if (socket === undefined) {
       send({ type: "closed", id });
       return;
     }
-    // Before anything else: the number may have belonged to another connection.
-    this.#marks.set(id, false);
+    // Before anything else: the number may have belonged to another connection. Bytes that were read ahead begin a
+    // request, and only this process has them from now on.
+    this.#marks.set(id, ahead !== undefined);
+    if (ahead !== undefined) this.#statements.set(id, Buffer.alloc(0));
+    if (address !== undefined || ahead !== undefined) {
+      setClient(socket, { address, ahead: Buffer.from(ahead ?? "", "base64") });
+    }
     this.#ids.set(socket, id);
     send({ type: "taken", id });
     // Like the sockets of an HTTP server: a client may close its sending side before it gets the response.

@@ -10,6 +10,7 @@ import { ClickHouseException, clickHouseException } from "../../clickhouse/excep
 import { AppError } from "../../lib/errors.ts";
 import type { AccessEvents } from "../auth/events.ts";
 import type { EndpointAccess } from "../auth/gatekeeper.ts";
+import { aheadOf, forgetAhead, namedClientOf } from "../connections/client-address.ts";
 import { BusyMarksReader } from "./busy-marks.ts";
 import { type AccessError, type Activity, type FromHost, maxConnections, type ToHost } from "./messages.ts";
 import { StatementMarksReader } from "./statement-marks.ts";
@@ -82,7 +83,7 @@ export class HandoffSender {
   }
 
   /**
-   * Hands over a connection of which nothing was read. `takeBack` receives it when the host did not take it, released
+   * Hands over a connection of which nothing was read but what `setClient` knows. `takeBack` receives it when the host did not take it, released
    * it between two requests, or died between two requests; otherwise it is closed when the host has closed it or has
    * died.
    */
@@ -97,7 +98,12 @@ export class HandoffSender {
     }
     const id = this.#freeIds.pop() ?? this.#connectionIds++;
     this.#held.set(id, { socket, takeBack, taken: false });
-    const message: ToHost = { type: "connection", id };
+    const [address, ahead] = [namedClientOf(socket), aheadOf(socket)];
+    const message: ToHost = {
+      ...{ type: "connection", id },
+      ...(address === undefined ? {} : { address }),
+      ...(ahead === undefined || ahead.length === 0 ? {} : { ahead: ahead.toString("base64") }),
+    };
     this.#child.send(message, socket, { keepOpen: true }, (error) => {
       if (error !== null) this.#takeBack(id);
     });
@@ -142,7 +148,9 @@ export class HandoffSender {
     else if (message.type === "closed") this.#drop(message.id);
     else if (message.type === "taken") {
       const held = this.#held.get(message.id);
-      if (held !== undefined) held.taken = true;
+      if (held === undefined) return;
+      held.taken = true;
+      forgetAhead(held.socket);
     }
   }
 

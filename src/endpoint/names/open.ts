@@ -2,6 +2,8 @@
 import type { Logger } from "../../lib/logger.ts";
 import type { AccessEvent } from "../auth/events.ts";
 import type { GatewayBackend } from "../backend.ts";
+import type { TlsPair } from "../client-listener.ts";
+import type { TrustedProxies } from "../proxied/trusted-proxies.ts";
 import { forwardToHost } from "../proxy/forward-to-host.ts";
 import { UpstreamPool, Upstreams } from "../proxy/upstream.ts";
 import { relayConnector } from "../relay/channel.ts";
@@ -14,7 +16,7 @@ import { reachableHost } from "./reachable-host.ts";
 export type HostNamesOptions = {
   readonly port: number;
   readonly domain: string;
-  readonly tls?: { readonly key: Buffer; readonly cert: Buffer } | undefined;
+  readonly tls?: TlsPair | undefined;
   /** Present where several servers share the metadata. */
   readonly relay?: RelayOptions | undefined;
 };
@@ -32,6 +34,7 @@ export type RelayOptions = {
 
 export type HostNamesContext = {
   readonly host: string;
+  readonly proxies?: TrustedProxies | undefined;
   readonly backend: GatewayBackend;
   readonly logger: Logger;
   readonly onEvent: (serviceId: string, event: AccessEvent) => void;
@@ -47,7 +50,7 @@ export type HostNames = {
 };
 
 export function openHostNames({ port, domain, tls, relay }: HostNamesOptions, context: HostNamesContext): HostNames {
-  const { host, backend, logger, onEvent, refresh } = context;
+  const { host, proxies, backend, logger, onEvent, refresh } = context;
   const upstreams = new Upstreams();
   const toHost = (serviceId: string) => forwardToHost({ serviceId, backend, upstreams, handsOff: false });
   const relays = relay && new UpstreamPool((address: string) => relayConnector(address, relay.key));
@@ -71,6 +74,7 @@ export function openHostNames({ port, domain, tls, relay }: HostNamesOptions, co
   });
   const gateway = new NameGateway({
     tls,
+    proxies,
     logger,
     onRequest: (message, response) => void services.serve(message, response),
   });

@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
 
-type Handle = { readonly fd?: number; readonly reading?: boolean };
+type Handle = { readonly fd?: number; reading?: boolean; readStop?(): void };
 
 /** Attempts to stop: Node's HTTP server resumes a socket a moment after its buffer was emptied. */
 const maxAttempts = 5;
@@ -37,6 +37,17 @@ export async function stopReading(
     if (isStopped()) return isStopped;
   }
   return undefined;
+}
+
+/**
+ * Has Node read no more of a connection, called while a chunk of it is received. A paused socket alone would still read
+ * what arrives until its buffer is full. Reading begins again when the socket is resumed.
+ */
+export function holdReading(socket: Socket): void {
+  socket.pause();
+  const handle = handleOf(socket);
+  handle.readStop?.();
+  handle.reading = false;
 }
 
 /** Has Node read a request's body again, after `stopReading`. */

@@ -6,10 +6,10 @@ import {
   type CertificateFiles,
   opensslMissing,
   wildcardCertificate,
-} from "../../../harness/network/wildcard-certificate.ts";
-import { createLogger } from "../../lib/logger.ts";
-import { Gateway } from "../gateway.ts";
-import { headBudget } from "./stalled.ts";
+} from "../../harness/network/wildcard-certificate.ts";
+import { createLogger } from "../lib/logger.ts";
+import { headBudget } from "./connections/stalled.ts";
+import { Gateway } from "./gateway.ts";
 
 const missing = opensslMissing();
 
