@@ -1,5 +1,6 @@
 /** Two servers on one Postgres, each with a gateway: either of them has every service by its host name. */
 import { Agent, request } from "node:https";
+import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { serverUser, TestServer } from "../../harness/clickhouse/server.ts";
@@ -16,12 +17,15 @@ import { databaseUrl } from "../../harness/stores.ts";
 
 const missing = postgresMissing(18) ?? opensslMissing();
 const domain = "gw.example";
+const proxyAddress = "127.0.0.77";
 
 type Asked = {
   readonly host?: string;
   readonly servername?: string;
   readonly path?: string;
   readonly from?: string;
+  /** The client in a PROXY header. */
+  readonly behind?: string;
   readonly password?: string;
 };
 type Gateway = { readonly port: number; readonly agent: Agent };
@@ -52,6 +56,7 @@ describe.skipIf(missing !== undefined)(`services by host name${missing ? `: ${mi
       MILLRACE_GATEWAY_DOMAIN: domain,
       MILLRACE_GATEWAY_TLS_CERT: certificate.cert,
       MILLRACE_GATEWAY_TLS_KEY: certificate.key,
+      MILLRACE_GATEWAY_PROXY_NETWORKS: proxyAddress,
       MILLRACE_SERVICE_PORTS: "none",
       MILLRACE_IDLE_MINUTE_MS: "100",
     });
@@ -81,13 +86,21 @@ describe.skipIf(missing !== undefined)(`services by host name${missing ? `: ${mi
       const sent = request({
         ...options,
         path,
-        ...(localAddress === undefined ? { agent } : { localAddress, agent: false }),
+        ...(localAddress === undefined && asked.behind === undefined ? { agent } : { localAddress, agent: false }),
+        ...(asked.behind === undefined ? {} : { socket: behindProxy(port, asked.behind) }),
       });
       sent.once("response", async (answer) =>
         resolve({ status: answer.statusCode, body: (await text(answer)).trimEnd() }),
       );
       sent.once("error", reject).end(sql);
     });
+  }
+
+  /** A connection of a proxy, for a client of this address. */
+  function behindProxy(port: number, client: string) {
+    const socket = connect({ port, host: "127.0.0.1", localAddress: proxyAddress });
+    socket.write(`PROXY TCP4 ${client} 127.0.0.1 1 2\r\n`);
+    return socket;
   }
 
   test("records show the host name and no port, and either server answers for it with the wildcard certificate", async () => {
@@ -131,6 +144,9 @@ describe.skipIf(missing !== undefined)(`services by host name${missing ? `: ${mi
     for (const gateway of gateways) {
       await until("refused", async () => (await statusFrom(gateway, "127.0.0.1")) === 403);
       expect(await statusFrom(gateway, "127.0.0.2")).toBe(200);
+      expect((await ask(gateway, embedded, "SELECT 1", { behind: "127.0.0.2" })).status).toBe(200);
+      const refused = await ask(gateway, embedded, "SELECT 1", { behind: "203.0.113.7" });
+      expect(refused.body).toContain("Access from 203.0.113.7 is not allowed");
     }
     await change({ add: everybody });
     for (const gateway of gateways)
