@@ -1,4 +1,4 @@
-/** Proxies as operators run them in front of Millrace, which send a PROXY header: HAProxy, and the stream module of nginx. */
+/** Proxies as operators run them in front of Millrace, which send PROXY headers: HAProxy, and nginx with `stream`. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

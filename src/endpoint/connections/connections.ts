@@ -20,9 +20,9 @@ import {
 /**
  * Statements of a megabyte in URLs occur, and a ClickHouse server accepts no longer ones. A budget bounds their memory.
  */
-export const maxHeaderBytes = 1_114_112;
+const maxHeaderBytes = 1_114_112;
 /** A connection without a request is closed after this time. */
-export const idleConnectionMs = 30_000;
+const idleConnectionMs = 30_000;
 /** The head of a request must be complete within this time; slower or silent senders are closed. */
 const headersTimeoutMs = 30_000;
 const checkEveryMs = 5_000;

@@ -83,9 +83,9 @@ export class HandoffSender {
   }
 
   /**
-   * Hands over a connection of which nothing was read but what `setClient` knows. `takeBack` receives it when the host did not take it, released
-   * it between two requests, or died between two requests; otherwise it is closed when the host has closed it or has
-   * died.
+   * Hands over a connection of which nothing was read but what `setClient` knows. `takeBack` receives it when the host
+   * did not take it, released it between two requests, or died between two requests; otherwise it is closed when the
+   * host has closed it or has died.
    */
   send(socket: Socket, takeBack: (socket: Socket) => void): void {
     try {

@@ -1,7 +1,7 @@
 import { isIPv6, SocketAddress } from "node:net";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { maxHeaderBytes, ProxyHeaderError, readHeader } from "./header.ts";
+import { maxProxyHeaderBytes, ProxyHeaderError, readHeader } from "./header.ts";
 
 const signature = Buffer.from("0d0a0d0a000d0a515549540a", "hex");
 
@@ -132,7 +132,7 @@ test("no bytes do anything else than a header, an error with a reason, or waitin
   const property = fc.property(bytes, (given) => {
     try {
       const header = readHeader(given);
-      if (header === undefined) expect(given.length).toBeLessThan(maxHeaderBytes);
+      if (header === undefined) expect(given.length).toBeLessThan(maxProxyHeaderBytes);
       else expect(header.length).toBeLessThanOrEqual(given.length);
     } catch (error) {
       expect(error).toBeInstanceOf(ProxyHeaderError);

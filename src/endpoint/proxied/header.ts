@@ -17,7 +17,7 @@ export class ProxyHeaderError extends Error {}
 /** The specification bounds a line of version 1, CR and LF included. */
 const maxLineBytes = 107;
 /** Room for the values that proxies add to addresses in version 2, such as the subject of a client certificate. */
-export const maxHeaderBytes = 4_096;
+export const maxProxyHeaderBytes = 4_096;
 const linePrefix = Buffer.from("PROXY ");
 const signature = Buffer.from("\r\n\r\n\0\r\nQUIT\n");
 /** Signature, version and command, family and transport, and the length of the rest. */
@@ -76,7 +76,8 @@ function readBinary(bytes: Buffer): ProxyHeader | undefined {
   }
   const family = bytes.readUInt8(13);
   const length = fixedBytes + bytes.readUInt16BE(14);
-  if (length > maxHeaderBytes) throw new ProxyHeaderError(`the PROXY header has more than ${maxHeaderBytes} bytes`);
+  if (length > maxProxyHeaderBytes)
+    throw new ProxyHeaderError(`the PROXY header has more than ${maxProxyHeaderBytes} bytes`);
   const addresses = addressBytes.get(family);
   // LOCAL comes from the proxy itself, and without a family the client is unknown: the rest is to be ignored.
   const isNamed = command === 0x21 && family !== 0;
