@@ -4,6 +4,7 @@ import { z } from "zod";
 import { openApiDocument } from "../src/api/openapi.ts";
 import { managementOperations, observabilityOperations } from "../src/api/operations.ts";
 import { environmentName, settings } from "../src/config.ts";
+import { certificateMetrics } from "../src/http/certificates.ts";
 import { errorCodes } from "../src/lib/errors.ts";
 import { leftoverMetric, pipeMetrics } from "../src/pipes/control/metrics.ts";
 import { workerMetrics } from "../src/pipes/control/worker-metrics.ts";
@@ -76,6 +77,7 @@ function metrics(): string {
     ),
     row("Control_ResidentMemory_Bytes", "", "Resident memory of the control plane."),
     row("Loop_ConsecutiveFailures", "loop", "Failed passes of a loop since its last successful pass."),
+    ...Object.values(certificateMetrics).map(({ name, help }) => row(name, "certificate", help)),
   ];
   return `${note}# Metrics
 

@@ -76,7 +76,9 @@ export const settings = {
     .string()
     .min(1)
     .optional()
-    .describe("PEM certificate file; together with tlsKey it enables https for the API and all services"),
+    .describe(
+      "PEM certificate file; together with tlsKey it enables https for the API and all services. Both files are read again when they change",
+    ),
   tlsKey: z.string().min(1).optional().describe("PEM private key file"),
   secretKey: z
     .base64()

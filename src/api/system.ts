@@ -50,7 +50,7 @@ const setting = z
   })
   .meta({ id: "Setting" });
 
-const certificate = z
+export const certificate = z
   .object({
     subject: z.string(),
     names: z
@@ -58,8 +58,21 @@ const certificate = z
       .describe("Names and addresses that it is valid for, as `DNS:name` or `IP Address:address`"),
     validFrom: timestamp,
     validTo: timestamp,
+    daysLeft: z.int().describe("Whole days until it expires; negative after that"),
+    problem: z
+      .string()
+      .optional()
+      .describe(
+        "Why the files, as they are now, cannot be used; new connections get the certificate that was read before",
+      ),
   })
-  .describe("Certificate of the API and of services' endpoints, as read at the start; absent without --tls-cert");
+  .describe(
+    "Certificate of the API and of services' ports, which is read again when its files change; absent without --tls-cert",
+  );
+
+const gatewayCertificate = certificate.describe(
+  "Certificate of the gateway by host name, which is read again when its files change; absent without --gateway-tls-cert",
+);
 
 const backupLocation = z
   .object({
@@ -98,6 +111,7 @@ export const systemRecord = z
     dataDir: z.string(),
     disk: z.object({ totalBytes: z.int(), freeBytes: z.int() }).describe("The disk of dataDir"),
     certificate: certificate.optional(),
+    gatewayCertificate: gatewayCertificate.optional(),
     backupLocation,
     servicePorts,
     confinement: z.object({ confined: z.boolean(), sentence: z.string() }),

@@ -32,7 +32,7 @@ export const gatewaySettings = {
       "URL of gatewayDomain as clients see it, for use behind a load balancer or proxy, as in https://ch.example.com; service endpoints show its scheme and port; default: those of the gateway itself",
     ),
   gatewayTlsCert: file.describe(
-    "PEM certificate file of the gateway for *.gatewayDomain; together with gatewayTlsKey it enables https there; default: tlsCert",
+    "PEM certificate file of the gateway for *.gatewayDomain; together with gatewayTlsKey it enables https there. Both files are read again when they change; default: tlsCert",
   ),
   gatewayTlsKey: file.describe("PEM private key file of the gateway's certificate"),
   gatewayProxyNetworks: z

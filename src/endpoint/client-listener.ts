@@ -1,17 +1,16 @@
 /**
- * A listener for clients: reads the PROXY headers of trusted proxies, and terminates TLS. Without TLS nothing is read of
- * a connection but its header, so that another process can continue with it.
+ * A listener for clients: reads the PROXY headers of trusted proxies, and terminates TLS. Without TLS nothing is read
+ * of a connection but its header, so that another process can continue with it.
  */
 import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from "node:tls";
+import type { TlsSource } from "../lib/certificate-files.ts";
 import { aheadOf, namedClientOf, setClient } from "./connections/client-address.ts";
 import { listenOn } from "./listen.ts";
 import type { TrustedProxies } from "./proxied/trusted-proxies.ts";
 
-export type TlsPair = { readonly key: string | Buffer; readonly cert: string | Buffer };
-
 export type ClientListenerOptions = {
-  readonly tls?: TlsPair | undefined;
+  readonly tls?: TlsSource | undefined;
   readonly proxies?: TrustedProxies | undefined;
   /** Receives every connection, after the handshake if there is one. */
   readonly onClient: (socket: Socket) => void;
@@ -31,6 +30,7 @@ export class ClientListener {
   readonly #early = new Set<Socket>();
   /** Clients of connections during the handshake, by the address and port of the other end. */
   readonly #identified = new Map<string, { readonly address: string | undefined }>();
+  #forgetTls = () => {};
   #port: number | undefined;
   #isClosed = false;
 
@@ -69,14 +69,16 @@ export class ClientListener {
   /** Frees the port. Connections that `onClient` has received stay open. */
   close(): void {
     this.#isClosed = true;
+    this.#forgetTls();
     // Its callback is not awaited: Node never calls it after the end of a process that was sent a connection.
     if (this.#server.listening) this.#server.close();
     for (const socket of this.#early) socket.destroy();
   }
 
-  #terminating(tls: TlsPair): TlsServer {
-    const options = { ...sockets, ...tls, ALPNProtocols: ["http/1.1"], handshakeTimeout: handshakeTimeoutMs };
+  #terminating(tls: TlsSource): TlsServer {
+    const options = { ...sockets, ...tls.pair, ALPNProtocols: ["http/1.1"], handshakeTimeout: handshakeTimeoutMs };
     const server = createTlsServer(options);
+    this.#forgetTls = tls.onRenewed((pair) => server.setSecureContext(pair));
     server.on("secureConnection", (socket: TLSSocket) => {
       socket.on("error", () => {});
       const client = this.#identified.get(peerOf(socket));

@@ -4,11 +4,12 @@
  * its process, which alone handles their requests. Only TLS is terminated here.
  */
 import type { Socket } from "node:net";
+import type { TlsSource } from "../lib/certificate-files.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { AccessEvent } from "./auth/events.ts";
 import { Gatekeeper } from "./auth/gatekeeper.ts";
 import type { GatewayBackend, GatewayService } from "./backend.ts";
-import { ClientListener, type TlsPair } from "./client-listener.ts";
+import { ClientListener } from "./client-listener.ts";
 import { ClientConnections } from "./connections/connections.ts";
 import type { HandoffSender } from "./handoff/sender.ts";
 import type { TrustedProxies } from "./proxied/trusted-proxies.ts";
@@ -20,7 +21,7 @@ export type GatewayOptions = {
   readonly logger: Logger;
   /** Called for logins and refusals on connections that are served here. */
   readonly onEvent?: (serviceId: string, event: AccessEvent) => void;
-  readonly tls?: TlsPair;
+  readonly tls?: TlsSource | undefined;
   /** Proxies whose connections begin with a PROXY header; undefined: there are none. */
   readonly proxies?: TrustedProxies | undefined;
   /** How long responses in progress may take when a listener is closed; default 2 s. */

@@ -1,12 +1,8 @@
 /** A service's listener with TLS has the limits of one without. */
-import { readFileSync } from "node:fs";
 import { connect, type TLSSocket } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import {
-  type CertificateFiles,
-  opensslMissing,
-  wildcardCertificate,
-} from "../../harness/network/wildcard-certificate.ts";
+import { opensslMissing, wildcardCertificate } from "../../harness/network/wildcard-certificate.ts";
+import { CertificateFiles } from "../lib/certificate-files.ts";
 import { createLogger } from "../lib/logger.ts";
 import { headBudget } from "./connections/stalled.ts";
 import { Gateway } from "./gateway.ts";
@@ -15,14 +11,12 @@ const missing = opensslMissing();
 
 describe.skipIf(missing !== undefined)(`a listener with TLS${missing ? `: ${missing}` : ""}`, () => {
   const opened = new DisposableStack();
-  let certificate: CertificateFiles;
   let gateway: Gateway;
 
   beforeAll(async () => {
-    certificate = opened.use(wildcardCertificate("tls.example"));
-    const [key, cert] = [readFileSync(certificate.key), readFileSync(certificate.cert)];
+    const tls = new CertificateFiles(opened.use(wildcardCertificate("tls.example")));
     const backend = { handoff: () => undefined, acquire: () => Promise.reject(new Error("nobody logs in")) };
-    gateway = new Gateway({ backend, logger: createLogger("silent"), tls: { key, cert }, closeGraceMs: 0 });
+    gateway = new Gateway({ backend, logger: createLogger("silent"), tls, closeGraceMs: 0 });
     const service = { id: "s", name: "s", host: "127.0.0.1", port: 0, users: [] };
     await gateway.sync([{ ...service, ipAccessList: [{ source: "127.0.0.1" }] }]);
   });

@@ -12,6 +12,7 @@ import { FailedLogins } from "../endpoint/auth/failed-logins.ts";
 import type { Endpoint } from "../endpoint/open.ts";
 import { Upstreams } from "../endpoint/proxy/upstream.ts";
 import { ServicePorts } from "../endpoint/service-ports.ts";
+import type { CertificateFiles } from "../lib/certificate-files.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Loop } from "../lib/loop.ts";
 import { parsePorts } from "../lib/port-range.ts";
@@ -27,6 +28,7 @@ import type { LeasedStores } from "../store/open.ts";
 import { rateHeaders } from "./admission.ts";
 import { Authenticator } from "./auth.ts";
 import { BrowserRequests } from "./browser.ts";
+import { type Certificates, certificateSamples } from "./certificates.ts";
 import { addCloudApi, type CloudApiOptions } from "./cloud/routes.ts";
 import { createCloudServer } from "./cloud/server.ts";
 import { addConsolePages } from "./console/pages.ts";
@@ -70,7 +72,9 @@ export type HttpOptions = {
   readonly logger: Logger;
   readonly version: string;
   readonly signal: AbortSignal;
-  readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
+  readonly tls: CertificateFiles | undefined;
+  /** All that the server uses, by the setting of their file. */
+  readonly certificates: Certificates;
   readonly trail: AuditTrail;
   readonly confinement: PageOptions["confinement"];
   readonly services: Services;
@@ -317,6 +321,7 @@ function pageOptions(options: HttpOptions, failedLogins: FailedLogins): PageOpti
       ...(await leftoverSamples(stores.leftovers)),
       ...(await backupSamples(stores.backups)),
       ...processSamples(statuses()),
+      ...certificateSamples(options.certificates),
     ],
     confinement: options.confinement,
     metricsToken: config.metricsToken,

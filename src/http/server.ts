@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 import { maxHeaderSize } from "node:http";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Operation } from "../api/operation.ts";
+import type { CertificateFiles } from "../lib/certificate-files.ts";
 import { AppError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { type ActivityLog, recorded } from "./activities.ts";
@@ -18,6 +19,7 @@ import { type Context, RequestContext } from "./context.ts";
 import { type ApiName, errorBody, toAppError } from "./errors.ts";
 import { addFixedHeaders, fixedHeaders, setHeaders, taggedHeaders } from "./headers.ts";
 import type { RequestHead } from "./hosts.ts";
+import { followCertificate, tlsOptions } from "./tls.ts";
 import { validate, validateQuery } from "./validate.ts";
 
 type AnyHandler = (input: never, context: Context, reply: FastifyReply) => Promise<unknown>;
@@ -25,7 +27,7 @@ type AnyHandler = (input: never, context: Context, reply: FastifyReply) => Promi
 export type ServerOptions = Admission & {
   readonly logger: Logger;
   readonly bodyLimitBytes: number;
-  readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
+  readonly tls: CertificateFiles | undefined;
   readonly management: {
     readonly operations: Record<string, Operation>;
     readonly handlers: Record<string, AnyHandler>;
@@ -79,7 +81,7 @@ export function newRouter(options: RouterOptions): FastifyInstance {
     requireHostHeader: false,
   };
   const server = fastify({
-    ...(options.tls === undefined ? { http } : { https: { ...http, ...options.tls } }),
+    ...(options.tls === undefined ? { http } : { https: { ...http, ...tlsOptions(options.tls) } }),
     requestTimeout,
     bodyLimit: options.bodyLimitBytes,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: maxHeaderSize },
@@ -93,6 +95,7 @@ export function newRouter(options: RouterOptions): FastifyInstance {
   server.decorateRequest("principal", null);
   server.decorateRequest("rate", null);
   server.removeAllContentTypeParsers();
+  if (options.tls !== undefined) followCertificate(server, options.tls);
   addFixedHeaders(server, options.tls !== undefined);
   // Before everything else, so that it holds for every path.
   server.addHook("onRequest", (request, _reply, done) => {

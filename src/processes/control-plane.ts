@@ -2,13 +2,12 @@
  * The composition root: opens one room after the other, and closes them in reverse order. Only this file passes objects
  * of one room to another.
  */
-import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { openAlerts } from "../alerts/open.ts";
 import { openBackups } from "../backups/open.ts";
 import { ensureCredentials, writeCredentials } from "../bootstrap.ts";
 import { openCharts } from "../charts/open.ts";
-import type { Config, SettingOrigins } from "../config.ts";
+import type { SettingOrigins } from "../config.ts";
 import { openEndpoint } from "../endpoint/open.ts";
 import { openHttp } from "../http/open.ts";
 import { ShutdownStack } from "../lib/shutdown-stack.ts";
@@ -18,7 +17,8 @@ import { openServices } from "../services/open.ts";
 import { activityRetention } from "../store/activity-retention.ts";
 import { AuditTrail, auditEventOf } from "../store/audit-events.ts";
 import type { LeasedStores } from "../store/open.ts";
-import { gatewayOptions, proxyNetworksOf } from "./gateway-options.ts";
+import { certificatesLoop, readCertificates } from "./certificates.ts";
+import { endpointSettings } from "./gateway-options.ts";
 import { checkedConfinement, leaseLoop, type NodeOptions, openMetadata, stopWhenAborted } from "./node.ts";
 
 export type AppOptions = NodeOptions & { readonly origins: SettingOrigins };
@@ -56,7 +56,7 @@ function openRooms(options: AppOptions, stores: LeasedStores, shutdown: Shutdown
   shutdown.add("outgoing", () => outgoing.proxy.closeAll());
   const trail = new AuditTrail(stores.auditEvents, logger);
   shutdown.add("audit trail", () => trail.close());
-  const tls = readTls(config);
+  const certificates = readCertificates(config);
   const given = { config, dataDir, stores, logger };
 
   const services = openServices({
@@ -70,15 +70,12 @@ function openRooms(options: AppOptions, stores: LeasedStores, shutdown: Shutdown
   });
   const { access, disks, acquireAny } = services;
   const endpoint = openEndpoint({
-    ...{ services: stores.services, leases: stores.leases, host: config.host },
-    hasPorts: config.servicePorts !== "none",
+    ...{ services: stores.services, leases: stores.leases },
+    ...endpointSettings(config, stores, certificates),
     backend: access,
     logger,
     onEvent: (serviceId, event) => trail.note(auditEventOf(serviceId, event)),
     onPorts: (ports) => outgoing.listensOn({ services: ports }),
-    ...(tls === undefined ? {} : { tls }),
-    proxyNetworks: proxyNetworksOf(config),
-    names: gatewayOptions(config, stores, tls),
   });
   const pipes = openPipes({
     ...given,
@@ -100,6 +97,7 @@ function openRooms(options: AppOptions, stores: LeasedStores, shutdown: Shutdown
   const alerts = openAlerts({ config, stores, charts: charts.charts, policy: outgoing.pipes, logger });
   const loops = [
     leaseLoop(stores, options),
+    certificatesLoop(certificates, logger),
     services.loop,
     services.metricsLoop,
     services.inventoryLoop,
@@ -114,7 +112,7 @@ function openRooms(options: AppOptions, stores: LeasedStores, shutdown: Shutdown
     backups.locationCheck.loop,
     ...alerts.loops,
   ];
-  const own = { dataDir, stores, outgoing, trail, tls, confinement };
+  const own = { dataDir, stores, outgoing, trail, tls: certificates.api, certificates, confinement };
   return { ...own, services, endpoint, pipes, backups, charts, alerts, loops };
 }
 
@@ -158,9 +156,4 @@ async function run(options: AppOptions, rooms: Rooms, shutdown: ShutdownStack) {
   await stores.announce({ address: baseUrl, relay });
   options.logger.info({ baseUrl, dataDir }, "ready");
   return { baseUrl, credentialsFile };
-}
-
-function readTls({ tlsCert, tlsKey }: Config): { cert: Buffer; key: Buffer } | undefined {
-  if (tlsCert === undefined) return undefined;
-  return { cert: readFileSync(tlsCert), key: readFileSync(tlsKey as string) };
 }

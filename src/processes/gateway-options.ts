@@ -1,29 +1,34 @@
-/** What the settings say about the gateway. */
-import { readFileSync } from "node:fs";
+/** What the settings say about the endpoints of services and the gateway. */
 import type { Config } from "../config.ts";
 import type { HostNamesOptions } from "../endpoint/names/open.ts";
 import { relayKeyOf } from "../endpoint/relay/channel.ts";
+import type { Certificates } from "../http/certificates.ts";
 import { parseNetworks } from "../outgoing/addresses.ts";
 import type { LeasedStores } from "../store/open.ts";
 
-/** Undefined: there is no gateway. `tls` is the certificate of the API. Throws when a file cannot be read. */
-export function gatewayOptions(
-  config: Config,
-  { leases, secretKey }: Pick<LeasedStores, "leases" | "secretKey">,
-  tls: HostNamesOptions["tls"],
-): HostNamesOptions | undefined {
-  const { gatewayPort: port, gatewayDomain: domain, gatewayTlsCert, gatewayTlsKey } = config;
-  if (port === undefined || domain === undefined) return undefined;
-  const own =
-    gatewayTlsCert === undefined
-      ? tls
-      : { cert: readFileSync(gatewayTlsCert), key: readFileSync(gatewayTlsKey as string) };
-  const addressOf = (nodeId: string) => leases.relayOf(nodeId);
-  const relay = { key: relayKeyOf(secretKey), port: config.relayPort, host: config.relayHost, addressOf };
-  return { port, domain, tls: own, relay: leases.isShared ? relay : undefined };
+type Shared = Pick<LeasedStores, "leases" | "secretKey">;
+
+/** Where endpoints of services are, and how clients reach them. */
+export function endpointSettings(config: Config, stores: Shared, certificates: Certificates) {
+  const { host, servicePorts, gatewayProxyNetworks } = config;
+  return {
+    host,
+    hasPorts: servicePorts !== "none",
+    tls: certificates.api,
+    proxyNetworks: gatewayProxyNetworks === undefined ? undefined : parseNetworks(gatewayProxyNetworks),
+    names: gatewayOptions(config, stores, certificates),
+  };
 }
 
-/** Undefined: connections begin with no PROXY header. */
-export function proxyNetworksOf({ gatewayProxyNetworks }: Config): readonly string[] | undefined {
-  return gatewayProxyNetworks === undefined ? undefined : parseNetworks(gatewayProxyNetworks);
+/** Undefined: there is no gateway. Without a certificate of its own it has that of the API. */
+function gatewayOptions(
+  config: Config,
+  { leases, secretKey }: Shared,
+  certificates: Certificates,
+): HostNamesOptions | undefined {
+  const { gatewayPort: port, gatewayDomain: domain } = config;
+  if (port === undefined || domain === undefined) return undefined;
+  const addressOf = (nodeId: string) => leases.relayOf(nodeId);
+  const relay = { key: relayKeyOf(secretKey), port: config.relayPort, host: config.relayHost, addressOf };
+  return { port, domain, tls: certificates.gateway ?? certificates.api, relay: leases.isShared ? relay : undefined };
 }

@@ -37,7 +37,7 @@ export function engineHandlers({ services, pipes, queryEndpoints, credentials }:
       ...{ version: "0.0.0", config, origins: settingOrigins({}, {}), dataDir, services, engines: access.engines },
       cpuCores: () => undefined,
       ...{ baseUrl: () => "http://127.0.0.1:8150", confinement: stateOf(7, "", 2), loops: () => [] },
-      ...{ tls: undefined, endpoint: { problems: () => new Map() } },
+      ...{ certificates: { api: undefined, gateway: undefined }, endpoint: { problems: () => new Map() } },
       backups: { backupLocation, locationCheck: new LocationCheck(backupLocation, room.logger) },
       ...{ pipes, workers: () => [] },
     }),

@@ -3,7 +3,7 @@ import { read } from "../../scripts/house.ts";
 
 const known = new Set([...read("docs/metrics.md").matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name));
 const used = (text: string) =>
-  new Set([...text.matchAll(/\b(?:Service|Pipes|Source|Backup|Control|Loop)_\w+/g)].map(String));
+  new Set([...text.matchAll(/\b(?:Service|Pipes|Source|Backup|Control|Loop|Certificate)_\w+/g)].map(String));
 
 test.each(["ops/prometheus/alerts.yml", "ops/grafana/millrace.json"])("%s names only metrics that exist", (file) => {
   const names = [...used(read(file))];

@@ -47,10 +47,15 @@ describe("the system", () => {
     ...{ memoryBytes: 50, memoryLimitBytes: 100 },
   };
   const until = (validTo: string) => ({
-    certificate: { subject: "", names: [], validFrom: "2026-01-01T00:00:00Z", validTo },
+    certificate: { subject: "", names: [], validFrom: "2026-01-01T00:00:00Z", validTo, daysLeft: 0 },
   });
 
-  test("is well", () => expect(judge({})).toEqual([]));
+  const lasting = until("2026-06-17T00:00:00Z").certificate;
+
+  test("is well", () => {
+    expect(judge({})).toEqual([]);
+    expect(judge({ certificate: lasting, gatewayCertificate: lasting })).toEqual([]);
+  });
 
   test.each<[string, Partial<System>, string]>([
     ["little disk", { disk: { totalBytes: 100, freeBytes: 5 } }, "disk warn"],
@@ -66,6 +71,8 @@ describe("the system", () => {
     ["a certificate for two weeks", until("2026-06-15T00:00:00Z"), "TLS warn"],
     ["a certificate for a day", until("2026-06-02T00:00:00Z"), "TLS fail"],
     ["an expired certificate", until("2026-05-01T00:00:00Z"), "TLS fail"],
+    ["one of the gateway", { gatewayCertificate: until("2026-06-15T00:00:00Z").certificate }, "gateway TLS warn"],
+    ["a renewal that failed", { certificate: { ...lasting, problem: "key.pem cannot be read (ENOENT)" } }, "TLS warn"],
     ["a worker that is almost full", { workers: [{ ...worker, memoryBytes: 95 }, worker] }, "workers warn"],
     ["an old engine", { engines: [{ serviceId: "s", pid: 1, memoryLimitGb: 1, version: "26.5" }] }, "engine warn"],
     ["no confinement", { confinement: { confined: false, sentence: "no" } }, "confinement warn"],

@@ -11,7 +11,7 @@ export function systemChecks(system: System, nowMs: number): Check[] {
     diskCheck(system),
     backupCheck(system),
     ...portChecks(system),
-    certificateCheck(system, nowMs),
+    ...certificateChecks(system, nowMs),
     ...engineChecks(system),
     ...workerChecks(system),
     confinementCheck(system),
@@ -56,16 +56,33 @@ function portChecks({ servicePorts: { first, last, used, problems } }: System): 
 
 const dayMs = 86_400_000;
 
-function certificateCheck({ certificate }: System, nowMs: number): Check {
-  if (certificate === undefined) return { check: "TLS", result: "ok", detail: "not used by the server itself" };
-  const { validFrom, validTo } = certificate;
-  const remedy = "Renew the file of --tls-cert and restart the server.";
+function certificateChecks({ certificate, gatewayCertificate }: System, nowMs: number): Check[] {
+  if (certificate === undefined && gatewayCertificate === undefined) {
+    return [{ check: "TLS", result: "ok", detail: "not used by the server itself" }];
+  }
+  return [
+    ...(certificate === undefined ? [] : [certificateCheck("TLS", "--tls-cert", certificate, nowMs)]),
+    ...(gatewayCertificate === undefined
+      ? []
+      : [certificateCheck("gateway TLS", "--gateway-tls-cert", gatewayCertificate, nowMs)]),
+  ];
+}
+
+function certificateCheck(
+  check: string,
+  setting: string,
+  { validFrom, validTo, problem }: NonNullable<System["certificate"]>,
+  nowMs: number,
+): Check {
+  const remedy = `Renew the files of ${setting} and its key: the server reads them again by itself.`;
   if (nowMs < Date.parse(validFrom))
-    return judged("TLS", "fail", `the certificate is valid from ${validFrom} on`, remedy);
+    return judged(check, "fail", `the certificate is valid from ${validFrom} on`, remedy);
   const leftMs = Date.parse(validTo) - nowMs;
-  if (leftMs <= 0) return judged("TLS", "fail", `the certificate has expired at ${validTo}`, remedy);
-  const detail = `the certificate expires in ${span(leftMs / 1000)}, at ${validTo}`;
-  return judged("TLS", leftMs > 21 * dayMs ? "ok" : leftMs > 3 * dayMs ? "warn" : "fail", detail, remedy);
+  if (leftMs <= 0) return judged(check, "fail", `the certificate has expired at ${validTo}`, remedy);
+  const refused = problem === undefined ? "" : `, and the new one is not used: ${problem}`;
+  const detail = `the certificate expires in ${span(leftMs / 1000)}, at ${validTo}${refused}`;
+  const lasts = leftMs > 14 * dayMs && problem === undefined;
+  return judged(check, lasts ? "ok" : leftMs > 3 * dayMs ? "warn" : "fail", detail, remedy);
 }
 
 /** A running engine keeps the version that it was started with. */

@@ -4,13 +4,14 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import type { TlsSource } from "../../lib/certificate-files.ts";
 import type { LineLogger } from "../../lib/deferred-logger.ts";
-import { ClientListener, type TlsPair } from "../client-listener.ts";
+import { ClientListener } from "../client-listener.ts";
 import { ClientConnections } from "../connections/connections.ts";
 import type { TrustedProxies } from "../proxied/trusted-proxies.ts";
 
 export type NameGatewayOptions = {
-  readonly tls?: TlsPair | undefined;
+  readonly tls?: TlsSource | undefined;
   /** Proxies whose connections begin with a PROXY header; undefined: there are none. */
   readonly proxies?: TrustedProxies | undefined;
   readonly logger: LineLogger;

@@ -1,8 +1,8 @@
 /** Opens the gateway: its listener, the services by host name, and the relay between servers. */
+import type { TlsSource } from "../../lib/certificate-files.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { AccessEvent } from "../auth/events.ts";
 import type { GatewayBackend } from "../backend.ts";
-import type { TlsPair } from "../client-listener.ts";
 import type { TrustedProxies } from "../proxied/trusted-proxies.ts";
 import { forwardToHost } from "../proxy/forward-to-host.ts";
 import { UpstreamPool, Upstreams } from "../proxy/upstream.ts";
@@ -16,7 +16,7 @@ import { reachableHost } from "./reachable-host.ts";
 export type HostNamesOptions = {
   readonly port: number;
   readonly domain: string;
-  readonly tls?: TlsPair | undefined;
+  readonly tls?: TlsSource | undefined;
   /** Present where several servers share the metadata. */
   readonly relay?: RelayOptions | undefined;
 };

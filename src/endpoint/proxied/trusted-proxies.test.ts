@@ -37,7 +37,7 @@ describe.each(["plain", "tls"] as const)("%s", (kind) => {
     gateway = new Gateway({
       backend: { handoff: () => undefined, acquire: async () => ({ forwardAddress, release: () => {} }) },
       logger: createLogger("silent"),
-      ...(kind === "tls" ? { tls: loopbackCertificate } : {}),
+      ...(kind === "tls" ? { tls: { pair: loopbackCertificate, onRenewed: () => () => {} } } : {}),
       proxies: new TrustedProxies({ networks: ["127.0.0.1"], logger, headerTimeoutMs: 1_500 }),
     });
     const passwordSha256Hex = createHash("sha256").update("pw").digest("hex");

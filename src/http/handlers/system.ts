@@ -25,8 +25,9 @@ import type { Pipes } from "../../pipes/control/open.ts";
 import type { ServiceAccess } from "../../services/access.ts";
 import type { PipeStore } from "../../store/pipes.ts";
 import type { ServiceStore } from "../../store/services.ts";
+import { type Certificates, certificateView } from "../certificates.ts";
 import type { Context } from "../context.ts";
-import { backupLocationView, certificateView, servicePortsView } from "../views/system.ts";
+import { backupLocationView, servicePortsView } from "../views/system.ts";
 
 export type SystemDeps = {
   readonly version: string;
@@ -41,7 +42,7 @@ export type SystemDeps = {
   readonly engines: ServiceAccess["engines"];
   /** Processor time of a service's engine, in seconds per second. */
   readonly cpuCores: (serviceId: string) => number | undefined;
-  readonly tls: { readonly cert: Buffer } | undefined;
+  readonly certificates: Certificates;
   readonly backups: Pick<Backups, "backupLocation" | "locationCheck">;
   readonly endpoint: Pick<Endpoint, "problems">;
   readonly pipes: Pick<PipeStore, "idsIn">;
@@ -51,8 +52,7 @@ export type SystemDeps = {
 type SystemView = z.input<typeof systemRecord>;
 
 export function systemHandlers(deps: SystemDeps): Handlers<typeof systemOperations, Context> {
-  const { backups, tls } = deps;
-  const certificate = tls === undefined ? {} : { certificate: certificateView(tls.cert) };
+  const { backups } = deps;
   return {
     getSystem: async (_input, { organizationId }) => {
       const { bsize, blocks, bavail } = await statfs(deps.dataDir);
@@ -69,7 +69,7 @@ export function systemHandlers(deps: SystemDeps): Handlers<typeof systemOperatio
         baseUrl: deps.baseUrl(),
         dataDir: deps.dataDir,
         disk: { totalBytes: bsize * blocks, freeBytes: bsize * bavail },
-        ...certificate,
+        ...certificatesOf(deps),
         backupLocation: backupLocationView(backups.backupLocation.location, backups.locationCheck.state()),
         servicePorts: servicePortsView(
           deps.config.servicePorts,
@@ -85,6 +85,14 @@ export function systemHandlers(deps: SystemDeps): Handlers<typeof systemOperatio
         configuration: configurationOf(deps),
       };
     },
+  };
+}
+
+function certificatesOf({ certificates: { api, gateway } }: SystemDeps) {
+  const now = Date.now();
+  return {
+    ...(api === undefined ? {} : { certificate: certificateView(api, now) }),
+    ...(gateway === undefined ? {} : { gatewayCertificate: certificateView(gateway, now) }),
   };
 }
 

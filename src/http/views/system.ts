@@ -1,5 +1,4 @@
-/** What the API shows of the server's certificate, its backup location and the ports of services. */
-import { X509Certificate } from "node:crypto";
+/** What the API shows of the server's backup location and the ports of services. */
 import type { z } from "zod";
 import type { systemRecord } from "../../api/system.ts";
 import type { LocationState } from "../../backups/location-check.ts";
@@ -7,17 +6,6 @@ import { parsePorts } from "../../lib/port-range.ts";
 import type { BackupLocation } from "../../store/backups.ts";
 
 type SystemView = z.input<typeof systemRecord>;
-
-/** The first certificate of the file, which belongs to the server; the others lead to its authority. */
-export function certificateView(cert: Buffer): SystemView["certificate"] {
-  const { subject, subjectAltName, validFromDate, validToDate } = new X509Certificate(cert);
-  return {
-    subject,
-    names: subjectAltName?.split(", ") ?? [],
-    validFrom: validFromDate.toISOString(),
-    validTo: validToDate.toISOString(),
-  };
-}
 
 export function backupLocationView(location: BackupLocation, state: LocationState | undefined) {
   const place = location.kind === "local" ? location.root : `s3://${location.bucket}/${location.prefix}`;
