@@ -29,7 +29,7 @@ export function certificatesLoop({ api, gateway }: Certificates, logger: Logger)
   const body = async () => {
     for (const { name, files } of used) {
       const found = files.refresh();
-      const { validTo } = files.certificate;
+      const validTo = files.certificate.validToDate.toISOString();
       if (found === "renewed") logger.info({ certificate: name, validTo }, "certificate renewed");
       if (found === "refused") logger.error({ certificate: name, reason: files.problem }, "certificate not renewed");
       const now = Date.now();
