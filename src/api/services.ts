@@ -215,6 +215,12 @@ export const userRecord = z
     restricted: z
       .boolean()
       .describe("True: the user was made by a statement, and has only the rights that were granted"),
+    problem: z
+      .string()
+      .optional()
+      .describe(
+        "Why the granted rights cannot be read; the user has none meanwhile, and can be deleted and made again",
+      ),
     createdAt: timestamp,
   })
   .meta({ id: "ServiceUser" });

@@ -1,5 +1,6 @@
 /** Rows of the database users of services. */
-import type { AccessRights } from "../clickhouse/access-change.ts";
+import { type AccessRights, noRights } from "../clickhouse/access-change.ts";
+import { AppError } from "../lib/errors.ts";
 import { type Database, type Queries, runAndTell } from "./database.ts";
 import { type Limit, requireRoom } from "./limits.ts";
 import { readRights } from "./sql-access.ts";
@@ -21,10 +22,12 @@ export type ServiceUser = {
   readonly readonly: boolean;
   /** Granted by statements; null for a user of the management API, who has all rights or only reads. */
   readonly rights: AccessRights | null;
+  /** Why the rights cannot be read, as a sentence: then they are empty. */
+  readonly problem: string | undefined;
   readonly createdAt: string;
 };
 
-/** The users of a service by their age, or of all services. Rejects with STORED_STATE_UNREADABLE. */
+/** The users of a service by their age, or of all services. */
 export async function readServiceUsers(db: Queries, serviceId?: string): Promise<ServiceUser[]> {
   const rows = await (serviceId === undefined
     ? db.all<UserRow>("SELECT * FROM service_users")
@@ -34,12 +37,23 @@ export async function readServiceUsers(db: Queries, serviceId?: string): Promise
     name: row.name,
     passwordSha256: row.password_sha256,
     readonly: row.readonly === 1,
-    rights: row.rights === null ? null : readRights(row.rights),
+    ...rightsOf(row),
     createdAt: row.created_at,
   }));
 }
 
-export type NewServiceUser = Omit<ServiceUser, "createdAt" | "rights">;
+/** Rights that cannot be read must not hide the other users: they are empty, so that nothing is allowed by them. */
+function rightsOf({ name, rights }: UserRow): Pick<ServiceUser, "rights" | "problem"> {
+  if (rights === null) return { rights, problem: undefined };
+  try {
+    return { rights: readRights(rights, `user ${name}`), problem: undefined };
+  } catch (error) {
+    const problem = error instanceof AppError ? error.message : `The stored rights of the user ${name} cannot be read.`;
+    return { rights: noRights, problem };
+  }
+}
+
+export type NewServiceUser = Omit<ServiceUser, "createdAt" | "rights" | "problem">;
 
 /** Returns false when the user exists. Throws LIMIT_REACHED. */
 export async function addServiceUser(db: Database, user: NewServiceUser, limit: Limit): Promise<boolean> {

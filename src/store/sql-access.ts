@@ -24,7 +24,7 @@ export class SqlAccessStore {
       "SELECT name, rights FROM service_roles WHERE service_id = ? ORDER BY name",
       serviceId,
     );
-    return rows.map(({ name, rights }) => ({ name, rights: readRights(rights) }));
+    return rows.map(({ name, rights }) => ({ name, rights: readRights(rights, `role ${name}`) }));
   }
 
   /**
@@ -45,9 +45,9 @@ export class SqlAccessStore {
   }
 }
 
-/** Throws STORED_STATE_UNREADABLE. */
-export function readRights(json: string): AccessRights {
-  return readJson(columnShapes.accessRights, json, "rights of a user or role");
+/** `owner` is named in the error. Throws STORED_STATE_UNREADABLE. */
+export function readRights(json: string, owner: string): AccessRights {
+  return readJson(columnShapes.accessRights, json, `rights of the ${owner}`);
 }
 
 async function entitiesOf(tx: Queries, serviceId: string): Promise<AccessEntities> {
@@ -60,10 +60,10 @@ async function entitiesOf(tx: Queries, serviceId: string): Promise<AccessEntitie
     users: new Map(
       users.map(({ name, password_sha256: passwordSha256, rights }) => [
         name,
-        { passwordSha256, rights: rights === null ? null : readRights(rights) },
+        { passwordSha256, rights: rights === null ? null : readRights(rights, `user ${name}`) },
       ]),
     ),
-    roles: new Map(roles.map(({ name, rights }) => [name, readRights(rights)])),
+    roles: new Map(roles.map(({ name, rights }) => [name, readRights(rights, `role ${name}`)])),
   };
 }
 

@@ -69,6 +69,39 @@ describe("services", () => {
     expect(mended.body.result.state).not.toBe("failed");
   });
 
+  test("a user whose rights cannot be read has none and says why, hides no other, and can be deleted", async () => {
+    const { service } = await create();
+    const users = `${services}/${service.id}/users`;
+    await api.call("POST", users, { body: { name: "reader", readonly: true } });
+    for (const name of ["anna", "ben"]) {
+      await api.db.run(
+        "INSERT INTO service_users (service_id, name, password_sha256, readonly, rights, created_at) VALUES (?, ?, ?, 0, ?, ?)",
+        ...[service.id, name, "00", '{"v":1,"grants":[],"roles":["r"]}', new Date().toISOString()],
+      );
+    }
+    for (const [json, reason] of [
+      ["{", "The stored rights of the user anna cannot be read: it is not JSON."],
+      ['{"v":99,"grants":[],"roles":[]}', expect.stringMatching(/^The stored rights of the user anna .* version 99/)],
+      ['{"v":1,"grants":[{}],"roles":[]}', expect.stringMatching(/^The stored rights of the user anna .*grants/)],
+    ] as const) {
+      await api.db.run("UPDATE service_users SET rights = ? WHERE service_id = ? AND name = 'anna'", json, service.id);
+      const { result } = (await api.call("GET", users)).body;
+      const shown = Object.fromEntries(result.map((user: { name: string }) => [user.name, user]));
+      expect(Object.keys(shown).sort()).toEqual(["anna", "ben", "default", "reader"]);
+      expect(shown.anna).toMatchObject({ restricted: true, problem: reason });
+      expect(shown.ben).toMatchObject({ restricted: true });
+      for (const name of ["ben", "default", "reader"]) expect(shown[name]).not.toHaveProperty("problem");
+      // What endpoints and engines are given.
+      const own = (await api.services.listAllUsers()).filter(({ serviceId }) => serviceId === service.id);
+      const rights = new Map(own.map((user) => [user.name, user.rights]));
+      expect(rights.get("anna")).toEqual({ grants: [], roles: [] });
+      expect(rights.get("ben")).toMatchObject({ roles: ["r"] });
+      expect(rights.get("default")).toBeNull();
+    }
+    expect((await api.call("DELETE", `${users}/anna`)).status).toBe(200);
+    expect((await api.call("GET", users)).body.result).toHaveLength(3);
+  });
+
   test.each([
     [{}, "command"],
     [{ command: "restart" }, "command"],

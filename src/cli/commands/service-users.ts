@@ -22,7 +22,10 @@ export function addServiceUsers(command: Command, shell: Shell): void {
           { title: "NAME", value: ({ name }) => name },
           {
             title: "ACCESS",
-            value: ({ readonly, restricted }) => (restricted ? "granted" : readonly ? "read only" : "full"),
+            value: ({ readonly, restricted, problem }) => {
+              if (problem !== undefined) return "unreadable";
+              return restricted ? "granted" : readonly ? "read only" : "full";
+            },
           },
           { title: "AGE", value: ({ createdAt }) => age(createdAt), right: true },
         ],

@@ -64,6 +64,6 @@ export async function findService(services: ServiceStore, params: ServiceParams)
 }
 
 function userView(user: ServiceUser) {
-  const { name, readonly, rights, createdAt } = user;
-  return { name, readonly, restricted: rights !== null, createdAt };
+  const { name, readonly, rights, problem, createdAt } = user;
+  return { name, readonly, restricted: rights !== null, ...(problem === undefined ? {} : { problem }), createdAt };
 }
