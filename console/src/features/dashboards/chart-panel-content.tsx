@@ -5,6 +5,7 @@ import type { ChartPanel } from "../../charts/dashboard.ts";
 import { type ChartDefinition, missingIn } from "../../charts/definition.ts";
 import type { Bounds, TimeRange } from "../../charts/time-range.ts";
 import { type ChartAnswer, useChart, useKeptAnswer } from "../../charts/use-chart.ts";
+import { classes } from "../../lib/classes.ts";
 import { Button } from "../../parts/button.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { ErrorState, Skeleton } from "../../parts/states.tsx";
@@ -32,7 +33,7 @@ export function ChartPanelContent({ panel, filtered, range, bounds, onRange }: C
   const isAsleep = error?.code === "SERVICE_ASLEEP";
   return (
     <>
-      <div className={css.head}>
+      <div className={classes(css.head, isOverTime(filtered) && css.besideButton)}>
         <h2 className={css.title}>
           <Link to="/explore" search={{ ...range, chart: filtered }}>
             {title}
@@ -56,6 +57,11 @@ export function ChartPanelContent({ panel, filtered, range, bounds, onRange }: C
   );
 }
 
+/** Such a chart has a button of its own beside the title. */
+function isOverTime({ display }: ChartDefinition): boolean {
+  return display !== "table" && display !== "number";
+}
+
 type ShownProps = {
   readonly panel: ChartPanel;
   readonly answer: ChartAnswer;
@@ -65,7 +71,6 @@ type ShownProps = {
 };
 
 function Shown({ panel: { title, chart }, answer, bounds, isKept, onRange }: ShownProps) {
-  const isOverTime = chart.display !== "table" && chart.display !== "number";
   return (
     <>
       <ChartView
@@ -76,7 +81,7 @@ function Shown({ panel: { title, chart }, answer, bounds, isKept, onRange }: Sho
         height={180}
         hideHeader
         onRange={onRange}
-        {...(isOverTime ? { syncKey: cursorKey } : {})}
+        {...(isOverTime(chart) ? { syncKey: cursorKey } : {})}
       />
       {(isKept || answer.meta.cache === "stale") && (
         <p className={css.quiet}>
