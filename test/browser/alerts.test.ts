@@ -50,7 +50,9 @@ describe.skipIf(chromiumMissing !== undefined)("alerts", () => {
   });
   afterEach(async () => {
     await console_.closePages();
-    expect(console_.problems()).toEqual([]);
+    // A page may ask for an alert once more while it is deleted.
+    const isLate = (problem: string) => /^404: GET \/api\/v2\/alerts\//.test(problem);
+    expect(console_.problems().filter((problem) => !isLate(problem))).toEqual([]);
   });
 
   const call = (method: string, path: string, body?: object) =>
@@ -115,39 +117,40 @@ describe.skipIf(chromiumMissing !== undefined)("alerts", () => {
     await page.getByRole("button", { name: "Enable" }).waitFor();
     await page.getByText("Disabled", { exact: true }).first().waitFor();
     await page.getByRole("button", { name: "Delete" }).press("Enter");
+    await page.getByLabel("Delete the saved search Errors too").check();
     await page.getByRole("button", { name: "Delete alert" }).press("Enter");
     await page.getByText("No alerts yet").waitFor();
+    expect((await call("GET", "/saved-searches")).json.data).toEqual([]);
   });
 
-  test("an edit keeps what the form does not show, and a webhook keeps its headers", async () => {
+  test("an edit of a webhook keeps its headers, and one of an alert what the form does not show", async () => {
     const savedSearchId = await made("/saved-searches", { name: "All rows", sourceId });
-    const webhookId = await made("/webhooks", {
-      name: "Second",
-      service: "generic",
-      url: hookUrl(),
-      headers: { a: "b" },
-    });
+    const hook = { name: "Second", service: "generic", url: hookUrl(), headers: { authorization: "kept" } };
+    const webhookId = await made("/webhooks", hook);
     const alertId = await made("/alerts", {
-      ...{ name: "Rows", note: "of the night", savedSearchId, threshold: 1e6, thresholdType: "above", interval: "1h" },
+      ...{ name: "Rows", note: "of the night", savedSearchId, threshold: 1e6, thresholdType: "above", interval: "1m" },
       channel: { type: "webhook", webhookId },
     });
-    const { page } = await console_.open(`/alerts/${alertId}/edit`);
-    await page.getByLabel("Threshold").fill("5000000");
-    await page.getByRole("button", { name: "Save" }).press("Enter");
-    await page.getByText("at least 5,000,000 rows in 1 h").waitFor();
-    expect((await call("GET", `/alerts/${alertId}`)).json.data).toMatchObject({ note: "of the night", threshold: 5e6 });
-
-    await page.goto(`${console_.served.credentials.baseUrl}/console/alerts/webhooks`);
+    const { page } = await console_.open("/alerts/webhooks");
     await page.getByRole("button", { name: "Actions of Second" }).press("Enter");
     await page.getByRole("menuitem", { name: "Edit" }).press("Enter");
     const dialog = page.getByRole("dialog", { name: "Edit Second" });
     expect(await dialog.getByLabel("URL", { exact: true }).inputValue()).toBe("");
-    expect(await dialog.getByLabel("Headers").inputValue()).toBe("keep");
     await dialog.getByLabel("URL", { exact: true }).fill(hookUrl());
     await dialog.getByLabel("Description").fill("Of the night");
     expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
     await page.keyboard.press("Enter");
     await page.getByText("Of the night").waitFor();
+
+    await page.getByRole("link", { name: "Rows" }).press("Enter");
+    await page.getByRole("button", { name: "Edit" }).press("Enter");
+    await page.getByLabel("Threshold").fill("60");
+    told.length = 0;
+    await page.getByRole("button", { name: "Save" }).press("Enter");
+    await page.getByText("at least 60 rows in 1 min").waitFor();
+    await expect.poll(() => told, { timeout: 20_000 }).toHaveLength(1);
+    expect(told[0]).toMatchObject({ authorization: "kept", event: { state: "ALERT" } });
+    expect((await call("GET", `/alerts/${alertId}`)).json.data).toMatchObject({ note: "of the night", threshold: 60 });
   });
 
   test("a key that may only read sees alerts, and is told why it cannot change them", async () => {

@@ -5,13 +5,13 @@ import { IconButton } from "../../parts/button.tsx";
 import { Menu, MenuItem, MenuSeparator } from "../../parts/menu.tsx";
 import { type Alert, alertName } from "./alert.ts";
 import { DeleteAlertDialog } from "./delete-alert-dialog.tsx";
-import { useAlertChanges } from "./use-alert-changes.ts";
+import { useAlertToggle } from "./use-alert-toggle.ts";
 
 /** What can be done with an alert of the list. */
 export function AlertMenu({ alert }: { readonly alert: Alert }) {
   const [deletes, setDeletes] = useState(false);
   const navigate = useNavigate();
-  const { toggle, remove } = useAlertChanges(alert);
+  const { toggle } = useAlertToggle(alert);
   const edit = () => void navigate({ to: "/alerts/$alertId/edit", params: { alertId: alert.id } });
   return (
     <>
@@ -31,7 +31,7 @@ export function AlertMenu({ alert }: { readonly alert: Alert }) {
           Delete
         </MenuItem>
       </Menu>
-      {deletes && <DeleteAlertDialog alert={alert} onConfirm={remove} onClose={() => setDeletes(false)} />}
+      {deletes && <DeleteAlertDialog alert={alert} onClose={() => setDeletes(false)} />}
     </>
   );
 }

@@ -1,6 +1,6 @@
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { Ban, CircleCheck, Pencil, Trash2 } from "lucide-react";
-import { useState } from "react";
+import { useMemo, useState } from "react";
 import { useOperation } from "../../api/queries.ts";
 import { Button } from "../../parts/button.tsx";
 import { Note } from "../../parts/note.tsx";
@@ -11,9 +11,10 @@ import { type Column, Table } from "../../parts/table.tsx";
 import { type Alert, alertName, conditionText, intervalText } from "./alert.ts";
 import { AlertStateBadge } from "./alert-state.tsx";
 import { DeleteAlertDialog } from "./delete-alert-dialog.tsx";
+import { valueNames } from "./evaluations.ts";
 import { EvaluationsPanels } from "./evaluations-panels.tsx";
-import { useAlertChanges } from "./use-alert-changes.ts";
-import { useKnown, watchedBy } from "./watched.ts";
+import { useAlertToggle } from "./use-alert-toggle.ts";
+import { type Known, useKnown, type Watched, watchedBy } from "./watched.ts";
 import { WatchedLink } from "./watched-link.tsx";
 
 /** One alert: its state, what it watches, and what its evaluations found. */
@@ -24,6 +25,10 @@ export function AlertPage() {
 }
 
 function ShowAlert({ alert }: { readonly alert: Alert }) {
+  const known = useKnown();
+  const { searches, dashboards } = known;
+  const watched = useMemo(() => watchedBy(alert, { searches, dashboards }), [alert, searches, dashboards]);
+  const names = useMemo(() => valueNames(alert, watched.chart), [alert, watched.chart]);
   return (
     <Page
       title={alertName(alert)}
@@ -38,7 +43,7 @@ function ShowAlert({ alert }: { readonly alert: Alert }) {
     >
       {alert.stateMessage !== null && <Note tone="warn">{alert.stateMessage}</Note>}
       <Panel title="Condition">
-        <AlertFacts alert={alert} />
+        <AlertFacts alert={alert} known={known} watched={watched} />
       </Panel>
       {alert.executionErrors.length > 0 && (
         <Panel flush title="Errors">
@@ -50,7 +55,7 @@ function ShowAlert({ alert }: { readonly alert: Alert }) {
           />
         </Panel>
       )}
-      <EvaluationsPanels alert={alert} />
+      <EvaluationsPanels alert={alert} names={names} />
     </Page>
   );
 }
@@ -58,7 +63,7 @@ function ShowAlert({ alert }: { readonly alert: Alert }) {
 function Actions({ alert }: { readonly alert: Alert }) {
   const [deletes, setDeletes] = useState(false);
   const navigate = useNavigate();
-  const { toggle, isToggling, remove } = useAlertChanges(alert);
+  const { toggle, isToggling } = useAlertToggle(alert);
   const params = { alertId: alert.id };
   return (
     <>
@@ -83,7 +88,7 @@ function Actions({ alert }: { readonly alert: Alert }) {
       {deletes && (
         <DeleteAlertDialog
           alert={alert}
-          onConfirm={() => remove().then(() => navigate({ to: "/alerts" }))}
+          onDeleted={() => void navigate({ to: "/alerts" })}
           onClose={() => setDeletes(false)}
         />
       )}
@@ -91,14 +96,15 @@ function Actions({ alert }: { readonly alert: Alert }) {
   );
 }
 
-function AlertFacts({ alert }: { readonly alert: Alert }) {
-  const known = useKnown();
+type AlertFactsProps = { readonly alert: Alert; readonly known: Known; readonly watched: Watched };
+
+function AlertFacts({ alert, known, watched }: AlertFactsProps) {
   const { channel, interval, evaluatedUntil, message, note } = alert;
   return (
     <Facts
       facts={[
         ["Fires at", conditionText(alert)],
-        ["Watches", <WatchedLink key="watches" watched={watchedBy(alert, known)} />],
+        ["Watches", <WatchedLink key="watches" watched={watched} />],
         ["Evaluated every", intervalText(interval)],
         ["Evaluated until", <RelativeTime key="until" at={evaluatedUntil ?? undefined} none="never" />],
         ["Webhook", known.webhooks?.find(({ id }) => id === channel.webhookId)?.name ?? "–"],

@@ -86,7 +86,12 @@ function columnsOf(known: Known): Column<Alert>[] {
         </span>
       ),
     },
-    { key: "watches", header: "Watches", cell: (alert) => <WatchedLink watched={watchedBy(alert, known)} /> },
+    {
+      key: "watches",
+      header: "Watches",
+      wide: true,
+      cell: (alert) => <WatchedLink watched={watchedBy(alert, known)} />,
+    },
     { key: "condition", header: "Fires at", cell: conditionText },
     {
       key: "evaluated",

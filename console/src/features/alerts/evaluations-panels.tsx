@@ -19,8 +19,14 @@ const leastWindows = 30;
 /** Rows of the table at first. */
 const shownAtFirst = 20;
 
+type EvaluationsPanelsProps = {
+  readonly alert: Alert;
+  /** Of the series that are evaluated. */
+  readonly names: readonly string[];
+};
+
 /** Values over time, changes of the state, and every evaluation. */
-export function EvaluationsPanels({ alert }: { readonly alert: Alert }) {
+export function EvaluationsPanels({ alert, names }: EvaluationsPanelsProps) {
   const query = useOperation("listAlertEvaluations", { params: { alertId: alert.id }, query: { limit } });
   return (
     <Answer query={query}>
@@ -33,23 +39,23 @@ export function EvaluationsPanels({ alert }: { readonly alert: Alert }) {
             </EmptyState>
           </Panel>
         ) : (
-          <Shown alert={alert} evaluations={data} />
+          <Shown alert={alert} names={names} evaluations={data} />
         )
       }
     </Answer>
   );
 }
 
-type ShownProps = { readonly alert: Alert; readonly evaluations: readonly Evaluation[] };
+type ShownProps = EvaluationsPanelsProps & { readonly evaluations: readonly Evaluation[] };
 
-function Shown({ alert, evaluations }: ShownProps) {
+function Shown({ alert, names, evaluations }: ShownProps) {
   const [isWhole, setWhole] = useState(false);
   const rows = isWhole ? evaluations : evaluations.slice(0, shownAtFirst);
   const changes = stateChanges(evaluations, evaluations.length < limit);
   return (
     <>
       <Panel>
-        <Values alert={alert} evaluations={evaluations} />
+        <Values alert={alert} names={names} evaluations={evaluations} />
       </Panel>
       {changes.length > 0 && (
         <Panel flush title="Changes of state">
@@ -64,7 +70,7 @@ function Shown({ alert, evaluations }: ShownProps) {
       <Panel flush title="Evaluations">
         <Table
           label="Evaluations"
-          columns={evaluationColumns(alert)}
+          columns={evaluationColumns(names)}
           rows={rows}
           rowKey={({ windowStart, evaluatedAt }) => `${windowStart} ${evaluatedAt}`}
         />
@@ -78,8 +84,8 @@ function Shown({ alert, evaluations }: ShownProps) {
   );
 }
 
-function Values({ alert, evaluations }: ShownProps) {
-  const data = useMemo(() => readingsChart(evaluations, alert), [evaluations, alert]);
+function Values({ alert, names, evaluations }: ShownProps) {
+  const data = useMemo(() => readingsChart(evaluations, alert, names), [evaluations, alert, names]);
   const to = data.times.at(-1) ?? 0;
   // A few windows alone would be spread over an axis of their own length.
   const from = Math.min(data.times[0] ?? 0, to - leastWindows * intervalMs(alert.interval));
@@ -101,7 +107,7 @@ const changeColumns: readonly Column<StateChange>[] = [
 /** Values of one row of the table; the server lists those that fire first. */
 const mostValues = 5;
 
-function evaluationColumns(alert: Alert): Column<Evaluation>[] {
+function evaluationColumns(names: readonly string[]): Column<Evaluation>[] {
   return [
     {
       key: "window",
@@ -111,7 +117,7 @@ function evaluationColumns(alert: Alert): Column<Evaluation>[] {
         `${timeText(Date.parse(windowStart), false)} – ${timeText(Date.parse(windowEnd), false).slice(11)}`,
     },
     { key: "state", header: "State", nowrap: true, cell: ({ state }) => <AlertStateBadge state={state} /> },
-    { key: "values", header: "Values", cell: (evaluation) => valuesText(evaluation, alert) },
+    { key: "values", header: "Values", cell: (evaluation) => valuesText(evaluation, names) },
     {
       key: "at",
       header: "Evaluated",
@@ -122,14 +128,11 @@ function evaluationColumns(alert: Alert): Column<Evaluation>[] {
   ];
 }
 
-function valuesText({ readings, message }: Evaluation, alert: Alert): string {
+function valuesText({ readings, message }: Evaluation, names: readonly string[]): string {
   if (readings.length === 0) return message ?? "no value";
-  const several = readings.some(({ series }) => series > 0);
   const texts = readings
     .slice(0, mostValues)
-    .map(
-      (one) => `${readingName(one, several, alert)} ${valueText(one.value, "number")}${one.fires ? " (fires)" : ""}`,
-    );
+    .map((one) => `${readingName(one, names)} ${valueText(one.value, "number")}${one.fires ? " (fires)" : ""}`);
   const rest = readings.length - texts.length;
   return `${texts.join(", ")}${rest === 0 ? "" : `, and ${rest} more`}`;
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Alert, Evaluation } from "./alert.ts";
-import { readingsChart, stateChanges } from "./evaluations.ts";
+import { readingName, readingsChart, stateChanges } from "./evaluations.ts";
 
 const alert = { source: "saved_search", threshold: 5, thresholdType: "above" } as Alert;
 const minute = (number: number) => new Date(number * 60_000).toISOString();
@@ -18,7 +18,7 @@ const evaluation = (number: number, state: string, ...values: [unknown[], number
 
 test("values are lines over the ends of windows, oldest first, with the threshold beside them", () => {
   const newestFirst = [evaluation(3, "OK", [["api"], 1]), evaluation(2, "ALERT", [["web"], 9], [["api"], 2])];
-  expect(readingsChart(newestFirst, alert)).toEqual({
+  expect(readingsChart(newestFirst, alert, ["rows"])).toEqual({
     times: [120_000, 180_000],
     series: [
       { name: "api", values: [2, 1] },
@@ -27,7 +27,7 @@ test("values are lines over the ends of windows, oldest first, with the threshol
     ],
   });
   const range = { ...alert, thresholdType: "between", thresholdMax: 7 } as Alert;
-  expect(readingsChart([evaluation(1, "OK", [[], 3])], range).series).toEqual([
+  expect(readingsChart([evaluation(1, "OK", [[], 3])], range, ["rows"]).series).toEqual([
     { name: "rows", values: [3] },
     { name: "lower threshold", values: [5] },
     { name: "upper threshold", values: [7] },
@@ -36,8 +36,18 @@ test("values are lines over the ends of windows, oldest first, with the threshol
 
 test("of many groups those that are seen most often are drawn", () => {
   const often = Array.from({ length: 7 }, (_, at) => [[`often ${at}`], 1] as [unknown[], number]);
-  const chart = readingsChart([evaluation(2, "OK", ...often), evaluation(1, "OK", [["once"], 9], ...often)], alert);
+  const chart = readingsChart([evaluation(2, "OK", ...often), evaluation(1, "OK", [["once"], 9], ...often)], alert, [
+    "rows",
+  ]);
   expect(chart.series.map(({ name }) => name)).toEqual([...often.map(([[name]]) => name), "threshold"]);
+});
+
+test("a value is named by its group and, beside others, by its series", () => {
+  const reading = { group: ["web", 1], series: 1, value: 3, fires: false };
+  expect(readingName(reading, ["p50", "p95"])).toBe("web, 1 · p95");
+  expect(readingName({ ...reading, series: 0 }, ["p50"])).toBe("web, 1");
+  expect(readingName({ ...reading, group: [] }, ["p50", "p95"])).toBe("p95");
+  expect(readingName({ ...reading, group: [] }, [])).toBe("series 2");
 });
 
 test("changes of the state are the evaluations that differ from the one before", () => {

@@ -1,5 +1,6 @@
 /** What the evaluations of an alert say: values over time, and when the state changed. */
 import { groupText } from "../../charts/answer.ts";
+import { type ChartDefinition, seriesNames } from "../../charts/definition.ts";
 import type { ChartData, ChartSeries } from "../../charts/types.ts";
 import type { Alert, AlertState, Evaluation } from "./alert.ts";
 
@@ -9,15 +10,14 @@ type Threshold = Pick<Alert, "threshold" | "thresholdMax" | "thresholdType">;
 /** More lines than this are not told apart. */
 const maxLines = 7;
 
-/** The values by the end of their window, oldest first, with the threshold as a line. */
-export function readingsChart(evaluations: readonly Evaluation[], alert: Alert): ChartData {
+/** The values by the end of their window, oldest first, with the threshold as a line. `names` are of the series. */
+export function readingsChart(evaluations: readonly Evaluation[], alert: Alert, names: readonly string[]): ChartData {
   const oldestFirst = evaluations.toReversed();
   const times = oldestFirst.map(({ windowEnd }) => Date.parse(windowEnd));
   const lines = new Map<string, (number | null)[]>();
-  const several = oldestFirst.some(({ readings }) => readings.some(({ series }) => series > 0));
   for (const [at, { readings }] of oldestFirst.entries()) {
     for (const reading of readings) {
-      const name = readingName(reading, several, alert);
+      const name = readingName(reading, names);
       const values = lines.get(name) ?? new Array<number | null>(times.length).fill(null);
       values[at] = reading.value;
       lines.set(name, values);
@@ -26,15 +26,23 @@ export function readingsChart(evaluations: readonly Evaluation[], alert: Alert):
   const series = [...lines].map(([name, values]) => ({ name, values }));
   const known = ({ values }: ChartSeries) => values.filter((value) => value !== null).length;
   const most = series.toSorted((a, b) => known(b) - known(a)).slice(0, maxLines);
+  // The server lists those that fire first, so their order differs from window to window.
+  most.sort((a, b) => a.name.localeCompare(b.name));
   return { times, series: [...most, ...thresholdLines(alert, times.length)] };
 }
 
-/** `web`, `web · series 2`; without groups what is counted. */
-export function readingName({ group, series }: Reading, several: boolean, { source }: Pick<Alert, "source">): string {
-  const plain = several ? `series ${series + 1}` : source === "tile" ? "value" : "rows";
+/** `web`, `web · p95 of duration`; without groups the name of the series. */
+export function readingName({ group, series }: Reading, names: readonly string[]): string {
+  const name = names[series] ?? `series ${series + 1}`;
   const text = groupText({ group });
-  if (text === "") return plain;
-  return several ? `${text} · ${plain}` : text;
+  if (text === "") return name;
+  return names.length > 1 ? `${text} · ${name}` : text;
+}
+
+/** What the values are, in the order of `series`. */
+export function valueNames({ source }: Pick<Alert, "source">, chart: ChartDefinition | undefined): readonly string[] {
+  if (source === "saved_search") return ["rows"];
+  return chart === undefined ? [] : seriesNames(chart.series);
 }
 
 /** A line at the threshold, and one at its upper end. */

@@ -34,13 +34,36 @@ export type Watched = {
 type Subject = Pick<Alert, "source" | "savedSearchId" | "groupBy" | "dashboardId" | "tileId">;
 
 /** What an alert watches. */
-export function watchedBy(alert: Subject, { searches, dashboards }: Known): Watched {
+export function watchedBy(alert: Subject, { searches, dashboards }: Omit<Known, "webhooks">): Watched {
   if (alert.source === "tile") {
     const dashboard = dashboards?.find(({ id }) => id === alert.dashboardId);
     const tile = dashboard?.tiles.find(({ id }) => id === alert.tileId);
-    const name = tile && `${dashboard?.name} / ${tile.name}`;
+    const name = tile && (tile.name === dashboard?.name ? tile.name : `${dashboard?.name} / ${tile.name}`);
     return { kind: "tile", name, chart: tile && chartOfTile(tile) };
   }
   const search = searches?.find(({ id }) => id === alert.savedSearchId);
   return { kind: "saved search", name: search?.name, chart: search && chartOfSearch(search, alert.groupBy) };
+}
+
+/** A saved search, or a dashboard with one tile, that one alert alone watches: both can go together. */
+export type OwnSubject =
+  | { readonly kind: "saved search"; readonly object: SavedSearch }
+  | { readonly kind: "tile"; readonly object: Dashboard };
+
+/** Undefined while anything else uses what the alert watches, or may use it. */
+export function ownSubject(
+  alert: Alert,
+  alerts: readonly Alert[] | undefined,
+  { searches, dashboards }: Omit<Known, "webhooks">,
+): OwnSubject | undefined {
+  const isShared = ({ id, savedSearchId, dashboardId }: Alert) =>
+    id !== alert.id &&
+    (alert.source === "tile" ? dashboardId === alert.dashboardId : savedSearchId === alert.savedSearchId);
+  if (alerts === undefined || alerts.some(isShared)) return undefined;
+  if (alert.source === "tile") {
+    const object = dashboards?.find(({ id }) => id === alert.dashboardId);
+    return object?.tiles.length === 1 ? { kind: "tile", object } : undefined;
+  }
+  const object = searches?.find(({ id }) => id === alert.savedSearchId);
+  return object && { kind: "saved search", object };
 }
