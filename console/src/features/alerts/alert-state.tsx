@@ -11,6 +11,10 @@ const looks: Readonly<Record<AlertState, Look>> = {
   DISABLED: { tone: "neutral", Icon: CircleSlash, word: "Disabled" },
 };
 
+export function stateWord(state: AlertState): string {
+  return looks[state].word;
+}
+
 /** The state of an alert, or of an evaluation. */
 export function AlertStateBadge({ state }: { readonly state: AlertState }) {
   const { tone, Icon, word } = looks[state];

@@ -9,12 +9,13 @@ export type Evaluation = OperationResult<"listAlertEvaluations">["data"][number]
 export type ThresholdType = Alert["thresholdType"];
 export type Interval = Alert["interval"];
 
-const order: readonly AlertState[] = ["ALERT", "INSUFFICIENT_DATA", "OK", "DISABLED"];
+/** In the order of the list. */
+export const alertStates: readonly AlertState[] = ["ALERT", "INSUFFICIENT_DATA", "OK", "DISABLED"];
 
 /** Those that fire first, then those that nothing is known of; within a state by name. */
 export function sortedAlerts(alerts: readonly Alert[]): Alert[] {
   return alerts.toSorted(
-    (a, b) => order.indexOf(a.state) - order.indexOf(b.state) || alertName(a).localeCompare(alertName(b)),
+    (a, b) => alertStates.indexOf(a.state) - alertStates.indexOf(b.state) || alertName(a).localeCompare(alertName(b)),
   );
 }
 

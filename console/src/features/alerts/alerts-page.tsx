@@ -1,23 +1,25 @@
-import { Link } from "@tanstack/react-router";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Bell, Plus } from "lucide-react";
 import { useOperation } from "../../api/queries.ts";
-import { ButtonLink } from "../../parts/button.tsx";
-import { Page, Panel } from "../../parts/page.tsx";
+import { Button, ButtonLink } from "../../parts/button.tsx";
+import { Filters, Page, Panel } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
+import { SearchInput } from "../../parts/search-input.tsx";
+import { InlineSelect } from "../../parts/select.tsx";
 import { Answer, EmptyState } from "../../parts/states.tsx";
 import { type Column, mainLinkClass, Table } from "../../parts/table.tsx";
-import { type Alert, alertName, conditionText, sortedAlerts } from "./alert.ts";
+import { type Alert, alertName, alertStates, conditionText, sortedAlerts } from "./alert.ts";
 import { AlertMenu } from "./alert-menu.tsx";
-import { AlertStateBadge } from "./alert-state.tsx";
+import { AlertStateBadge, stateWord } from "./alert-state.tsx";
 import { AlertTabs } from "./alert-tabs.tsx";
 import css from "./alerts.module.css";
+import { type ListSearch, listSearch, matchingAlerts } from "./list-search.ts";
 import { type Known, useKnown, watchedBy } from "./watched.ts";
 import { WatchedLink } from "./watched-link.tsx";
 
 /** All alerts of the organization, those that fire first. */
 export function AlertsPage() {
   const query = useOperation("listAlerts", { query: {} });
-  const known = useKnown();
   return (
     <Page
       title="Alerts"
@@ -28,20 +30,46 @@ export function AlertsPage() {
       }
     >
       <AlertTabs />
-      <Answer query={query}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <NoAlert />
-          ) : (
-            <Panel flush title={summary(data)}>
-              <Table label="Alerts" columns={columnsOf(known)} rows={sortedAlerts(data)} rowKey={({ id }) => id} />
-            </Panel>
-          )
-        }
-      </Answer>
+      <Answer query={query}>{({ data }) => (data.length === 0 ? <NoAlert /> : <AlertList alerts={data} />)}</Answer>
     </Page>
   );
 }
+
+function AlertList({ alerts }: { readonly alerts: readonly Alert[] }) {
+  const known = useKnown();
+  const search: ListSearch = useSearch({ from: "/alerts" });
+  const navigate = useNavigate({ from: "/alerts" });
+  const change = (next: { readonly q?: string; readonly state?: string }) =>
+    void navigate({ search: (before) => listSearch({ ...before, ...next }), replace: true });
+  const shown = sortedAlerts(matchingAlerts(alerts, search));
+  return (
+    <>
+      <Filters>
+        <SearchInput label="Find alerts by name" value={search.q ?? ""} onChange={(q) => change({ q })} />
+        <InlineSelect
+          label="State"
+          value={search.state ?? ""}
+          options={[
+            { value: "", label: "All states" },
+            ...alertStates.map((value) => ({ value, label: stateWord(value) })),
+          ]}
+          onChange={(state) => change({ state })}
+        />
+      </Filters>
+      {shown.length === 0 ? (
+        <EmptyState title="No alert matches" actions={<Button onClick={() => change(all)}>Show all alerts</Button>}>
+          Other filters may show more.
+        </EmptyState>
+      ) : (
+        <Panel flush title={summary(shown)}>
+          <Table label="Alerts" columns={columnsOf(known)} rows={shown} rowKey={({ id }) => id} />
+        </Panel>
+      )}
+    </>
+  );
+}
+
+const all = { q: "", state: "" };
 
 function summary(alerts: readonly Alert[]): string {
   const firing = alerts.filter(({ state }) => state === "ALERT").length;

@@ -1,10 +1,12 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { rootRoute } from "../../app/root-route.tsx";
+import { listSearch } from "./list-search.ts";
 import { newAlertSearch } from "./new-alert-search.ts";
 
 const alertsRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/alerts",
+  validateSearch: listSearch,
   component: lazyRouteComponent(() => import("./alerts-page.tsx"), "AlertsPage"),
 });
 

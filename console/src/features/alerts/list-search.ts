@@ -1,0 +1,22 @@
+/** Filters of the list in the address. */
+import { type Alert, type AlertState, alertName, alertStates } from "./alert.ts";
+
+export type ListSearch = { readonly q?: string; readonly state?: AlertState };
+
+export function listSearch({ q, state }: Record<string, unknown>): ListSearch {
+  const known = alertStates.find((one) => one === state);
+  return {
+    ...(q === undefined || q === "" ? {} : { q: String(q) }),
+    ...(known === undefined ? {} : { state: known }),
+  };
+}
+
+/** The alerts of this state whose name has the text or whose id begins with it. */
+export function matchingAlerts(alerts: readonly Alert[], { q = "", state }: ListSearch): Alert[] {
+  const text = q.trim().toLowerCase();
+  return alerts.filter(
+    (one) =>
+      (state === undefined || one.state === state) &&
+      (alertName(one).toLowerCase().includes(text) || one.id.startsWith(text)),
+  );
+}
