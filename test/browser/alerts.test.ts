@@ -163,5 +163,7 @@ describe.skipIf(chromiumMissing !== undefined)("alerts", () => {
     await remove.press("Enter");
     expect(await remove.getAttribute("aria-description")).toContain("Needs the role developer");
     expect(await page.getByRole("dialog").count()).toBe(0);
+    await page.setViewportSize({ width: 360, height: 800 });
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
   });
 });

@@ -9,7 +9,7 @@ import { TextArea, TextField } from "../../parts/field.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { Select } from "../../parts/select.tsx";
-import { type AlertForm, chosenChart, subjectOf, subjectOptions, theChart } from "./alert-form.ts";
+import { type AlertForm, chosenChart, missingIn, subjectOf, subjectOptions, theChart } from "./alert-form.ts";
 import { AlertPreview } from "./alert-preview.tsx";
 import css from "./alerts.module.css";
 import { ConditionFields } from "./condition-fields.tsx";
@@ -66,7 +66,7 @@ export function AlertFields({ form, onChange, error, busy, action, onSubmit, can
         </Panel>
         {error !== undefined && !isAtField(error) && <Note tone="bad">{error.message}</Note>}
         <div className={css.buttons}>
-          <Button type="submit" look="primary" needs="developer" busy={busy}>
+          <Button type="submit" look="primary" needs="developer" refusal={missingIn(form)} busy={busy}>
             {action}
           </Button>
           <ButtonLink {...cancel}>Cancel</ButtonLink>

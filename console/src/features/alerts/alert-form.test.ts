@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { chartDefinition } from "../../charts/definition.ts";
 import type { Alert } from "./alert.ts";
-import { bodyOf, formOf, newForm, subjectOf, subjectOptions } from "./alert-form.ts";
+import { bodyOf, formOf, missingIn, newForm, subjectOf, subjectOptions } from "./alert-form.ts";
 
 const alert = {
   ...{ id: "i", version: 3, state: "OK", name: "Errors", note: "n", source: "saved_search", savedSearchId: "s" },
@@ -23,6 +23,13 @@ test("what no longer applies is taken away", () => {
   expect(body).toMatchObject({ thresholdMax: null, name: null, note: "n", tileId: "a/b" });
   expect(body).not.toHaveProperty("savedSearchId");
   expect(body).not.toHaveProperty("groupBy");
+});
+
+test("a form without a subject or a webhook says so", () => {
+  const form = newForm("n", undefined);
+  expect(missingIn(form)).toContain("what the alert watches");
+  expect(missingIn({ ...form, watches: "search:s" })).toContain("webhook");
+  expect(missingIn({ ...form, watches: "search:s", webhookId: "w" })).toBeUndefined();
 });
 
 test("text that is no number is left for the server to refuse", () => {

@@ -51,6 +51,12 @@ export function formOf(alert: Alert): AlertForm {
   };
 }
 
+/** Why the form cannot be sent yet; undefined for a complete one. The server judges the rest. */
+export function missingIn({ watches, webhookId }: AlertForm): string | undefined {
+  if (watches === "") return "Choose what the alert watches first.";
+  return webhookId === "" ? "Choose a webhook first." : undefined;
+}
+
 /** What an alert names as its subject. */
 export type Subject =
   | { readonly source: "saved_search"; readonly savedSearchId: string }

@@ -24,7 +24,7 @@ test("those that fire come first, then those that nothing is known of, by name",
 
 test.each([
   [{}, "at least 10 rows in 5 min"],
-  [{ thresholdType: "below", threshold: 1.5, source: "tile", interval: "1d" }, "a value less than 1.5 in 1 d"],
+  [{ thresholdType: "below", threshold: 1.5, source: "tile", interval: "1d" }, "a value of less than 1.5 in 1 d"],
   [
     { thresholdType: "not_between", thresholdMax: 20000, groupBy: "Service", numConsecutiveWindows: 3 },
     "outside of 10 to 20,000 rows in 5 min, in any group of Service, 3 windows in a row",

@@ -67,7 +67,8 @@ export function thresholdText({ thresholdType, threshold, thresholdMax = thresho
 /** The whole condition: `at least 10 rows in 5 min, in any group of Service, 3 windows in a row`. */
 export function conditionText(alert: Alert): string {
   const { source, interval, groupBy, numConsecutiveWindows: windows = 1 } = alert;
-  const what = source === "tile" ? `a value ${thresholdText(alert)}` : `${thresholdText(alert)} rows`;
+  const value = isRange(alert.thresholdType) ? "a value" : "a value of";
+  const what = source === "tile" ? `${value} ${thresholdText(alert)}` : `${thresholdText(alert)} rows`;
   const group = groupBy === undefined || groupBy.trim() === "" ? "" : `, in any group of ${groupBy.trim()}`;
   const often = windows === 1 ? "" : `, ${windows} windows in a row`;
   return `${what} in ${intervalText(interval)}${group}${often}`;

@@ -4,14 +4,11 @@ import { refetch } from "../../api/queries.ts";
 import type { ChartDefinition } from "../../charts/definition.ts";
 import { countsRows, searchOf, tileOf } from "../../charts/watchable.ts";
 import type { Alert } from "./alert.ts";
-import { type AlertForm, bodyOf, type Subject, subjectOf } from "./alert-form.ts";
+import { type AlertForm, bodyOf, type Subject, subjectOf, theChart } from "./alert-form.ts";
 
 /** Creates the alert of the form, and returns its id. What was kept for a refused alert is deleted. Throws ApiError. */
 export async function createAlert(form: AlertForm, chart: ChartDefinition | undefined): Promise<string> {
-  const chosen = subjectOf(form);
-  if (chosen !== undefined || chart === undefined) {
-    return await create(form, chosen ?? { source: "saved_search", savedSearchId: "" });
-  }
+  if (form.watches !== theChart || chart === undefined) return await create(form, chosen(form));
   const kept = await keep(form.name.trim() || "Alert", chart);
   try {
     return await create(form, kept.subject);
@@ -21,6 +18,13 @@ export async function createAlert(form: AlertForm, chart: ChartDefinition | unde
   } finally {
     void refetch("listSavedSearches", "listDashboards");
   }
+}
+
+/** Forms without a subject are not sent. */
+function chosen(form: AlertForm): Subject {
+  const subject = subjectOf(form);
+  if (subject === undefined) throw new Error("Choose what the alert watches first.");
+  return subject;
 }
 
 async function create(form: AlertForm, subject: Subject): Promise<string> {
@@ -45,8 +49,7 @@ async function keep(name: string, chart: ChartDefinition): Promise<Kept> {
 
 /** Replaces the version of the alert that the form shows. Throws ApiError. */
 export async function replaceAlert(form: AlertForm, alert: Alert): Promise<void> {
-  const subject = subjectOf(form) ?? { source: "saved_search", savedSearchId: "" };
   const params = { alertId: alert.id };
-  await call("replaceAlert", { params, body: bodyOf(form, subject, alert), ifMatch: alert.version });
+  await call("replaceAlert", { params, body: bodyOf(form, chosen(form), alert), ifMatch: alert.version });
   void refetch("listAlerts", "getAlert", "listAlertEvaluations");
 }
