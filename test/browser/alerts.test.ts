@@ -143,14 +143,21 @@ describe.skipIf(chromiumMissing !== undefined)("alerts", () => {
     await page.getByText("Of the night").waitFor();
 
     await page.getByRole("link", { name: "Rows" }).press("Enter");
-    await page.getByRole("button", { name: "Edit" }).press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Rows" }).waitFor();
+    await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Alerts" }).press("Enter");
+    await page.getByRole("button", { name: "Actions of Rows" }).waitFor();
+    // Somebody else changes the alert after the page has read it.
+    const { data: before } = (await call("GET", `/alerts/${alertId}`)).json;
+    expect((await call("PUT", `/alerts/${alertId}`, { ...before, note: "of the day" })).status).toBe(200);
+    await page.getByRole("button", { name: "Actions of Rows" }).press("Enter");
+    await page.getByRole("menuitem", { name: "Edit" }).press("Enter");
     await page.getByLabel("Threshold").fill("60");
     told.length = 0;
     await page.getByRole("button", { name: "Save" }).press("Enter");
     await page.getByText("at least 60 rows in 1 min").waitFor();
     await expect.poll(() => told, { timeout: 20_000 }).toHaveLength(1);
     expect(told[0]).toMatchObject({ authorization: "kept", event: { state: "ALERT" } });
-    expect((await call("GET", `/alerts/${alertId}`)).json.data).toMatchObject({ note: "of the night", threshold: 60 });
+    expect((await call("GET", `/alerts/${alertId}`)).json.data).toMatchObject({ note: "of the day", threshold: 60 });
   });
 
   test("a key that may only read sees alerts, and is told why it cannot change them", async () => {

@@ -1,8 +1,8 @@
 import { useNavigate, useParams } from "@tanstack/react-router";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { useOperation } from "../../api/queries.ts";
 import { Page } from "../../parts/page.tsx";
-import { Answer } from "../../parts/states.tsx";
+import { Answer, Skeleton } from "../../parts/states.tsx";
 import { toast } from "../../parts/toast.tsx";
 import { useAttempt } from "../../parts/use-attempt.ts";
 import { type Alert, alertName } from "./alert.ts";
@@ -14,7 +14,11 @@ import { replaceAlert } from "./save-alert.ts";
 export function EditAlertPage() {
   const { alertId } = useParams({ strict: false }) as { alertId: string };
   const query = useOperation("getAlert", { params: { alertId } }, { pace: "never" });
-  return <Answer query={query}>{({ data }) => <EditAlert key={data.id} shown={data} />}</Answer>;
+  // An older version may be in memory, which the server would refuse to change.
+  const [isNewest, setNewest] = useState(false);
+  const { refetch } = query;
+  useEffect(() => void refetch().then(() => setNewest(true)), [refetch]);
+  return <Answer query={query}>{({ data }) => (isNewest ? <EditAlert shown={data} /> : <Skeleton />)}</Answer>;
 }
 
 function EditAlert({ shown }: { readonly shown: Alert }) {
