@@ -60,3 +60,17 @@ test("what is cut off, too large or no frame is refused", () => {
   expect(() => unpackLz4Frames(frame, plain.length - 1)).toThrow(/too large/);
   expect(() => unpackLz4Frames(Buffer.from("no frame at all"), 10)).toThrow(/not an LZ4 frame/);
 });
+
+test("a frame of a million tiny linked blocks costs as much as its bytes", () => {
+  const blocks = 1_000_000;
+  const body = Buffer.alloc(5 * blocks);
+  for (let at = 0; at < body.length; at += 5) {
+    body.writeUInt32LE(0x80000001, at);
+    body[at + 4] = at & 0xff;
+  }
+  const frame = Buffer.concat([word(0x184d2204), Buffer.from([0x40, 0x40, 0xc0]), body, word(0)]);
+  const plain = unpackLz4Frames(frame, blocks);
+  expect(plain.length).toBe(blocks);
+  expect([plain[1], plain[blocks - 1]]).toEqual([5, (5 * (blocks - 1)) & 0xff]);
+  expect(() => unpackLz4Frames(frame, blocks - 1)).toThrow(/too large/);
+});

@@ -20,7 +20,7 @@ let binding: Binding | undefined;
 export class Lz4FrameReader {
   #held: Buffer = Buffer.alloc(0);
   #frame: FrameInfo | undefined;
-  #history: Buffer = Buffer.alloc(0);
+  readonly #history = new History();
 
   /** True when everything is read, up to the end of a frame. */
   get isDone(): boolean {
@@ -69,7 +69,7 @@ export class Lz4FrameReader {
     if (this.#held.length < total) return undefined;
     const data = this.#held.subarray(4, 4 + size);
     const plain = word & uncompressedFlag ? data : this.#unpack(data, frame);
-    if (frame.linked) this.#history = Buffer.concat([this.#history, plain]).subarray(-maxHistory);
+    if (frame.linked) this.#history.add(plain);
     this.#held = this.#held.subarray(total);
     return plain;
   }
@@ -79,8 +79,9 @@ export class Lz4FrameReader {
     const prefixed = Buffer.allocUnsafe(4 + data.length);
     prefixed.writeUInt32LE(Math.min(frame.maxBlock, maxExpansion * data.length), 0);
     data.copy(prefixed, 4);
-    return frame.linked && this.#history.length > 0
-      ? binding.uncompressSync(prefixed, this.#history)
+    const history = this.#history.bytes;
+    return frame.linked && history.length > 0
+      ? binding.uncompressSync(prefixed, history)
       : binding.uncompressSync(prefixed);
   }
 
@@ -89,21 +90,55 @@ export class Lz4FrameReader {
     if (this.#held.length < size) return undefined;
     this.#held = this.#held.subarray(size);
     this.#frame = undefined;
-    this.#history = Buffer.alloc(0);
+    this.#history.clear();
     return "end";
+  }
+}
+
+/** The last 64 KiB, in memory that is moved rarely: a frame may consist of millions of tiny blocks. */
+class History {
+  #memory: Buffer | undefined;
+  #end = 0;
+
+  get bytes(): Buffer {
+    return this.#memory?.subarray(Math.max(0, this.#end - maxHistory), this.#end) ?? Buffer.alloc(0);
+  }
+
+  add(block: Buffer): void {
+    this.#memory ??= Buffer.allocUnsafeSlow(8 * maxHistory);
+    const added = block.subarray(-maxHistory);
+    if (this.#end + added.length > this.#memory.length) {
+      const kept = this.bytes;
+      this.#memory.copyWithin(0, this.#end - kept.length, this.#end);
+      this.#end = kept.length;
+    }
+    added.copy(this.#memory, this.#end);
+    this.#end += added.length;
+  }
+
+  clear(): void {
+    this.#end = 0;
   }
 }
 
 /** Decompresses whole frames. Throws when they are truncated or exceed `maxBytes`. */
 export function unpackLz4Frames(data: Buffer, maxBytes: number): Buffer {
   const reader = new Lz4FrameReader();
-  const blocks: Buffer[] = [];
+  let first: Buffer | undefined;
+  let all = Buffer.alloc(0);
   let bytes = 0;
   for (const block of reader.read(data)) {
+    if (bytes + block.length > maxBytes) throw new Error("the frame is too large");
+    if (bytes + block.length > all.length && first !== undefined) {
+      const grown = Buffer.allocUnsafeSlow(Math.min(maxBytes, 2 * (bytes + block.length)));
+      (all.length === 0 ? first : all).copy(grown, 0, 0, bytes);
+      all = grown;
+    }
+    if (first === undefined) first = block;
+    else block.copy(all, bytes);
     bytes += block.length;
-    if (bytes > maxBytes) throw new Error("the frame is too large");
-    blocks.push(block);
   }
   if (!reader.isDone) throw new Error("the frame ends too early");
-  return blocks.length === 1 ? (blocks[0] as Buffer) : Buffer.concat(blocks, bytes);
+  // A block that is the only one needs no copy.
+  return all.length === 0 ? (first ?? all) : all.subarray(0, bytes);
 }

@@ -17,16 +17,40 @@ function codecs(): Codecs {
   return loaded;
 }
 
+/** A SNAPPY block expands to at most this many times its size: a copy of three bytes stands for 64. */
+const snappyExpansion = 22;
+
 export const decompress: Decompress = {
   lz4: (data) => unpackLz4Frames(data, maxBatchBytes),
   snappy: (data) => {
-    if (!data.subarray(0, frame.length).equals(frame)) return codecs().snappyDecompress(data);
+    if (!data.subarray(0, frame.length).equals(frame)) return snappyBlock(data, maxBatchBytes);
     const blocks: Buffer[] = [];
+    let bytes = 0;
     for (let at = frameHeaderBytes; at < data.length; ) {
       const size = data.readUInt32BE(at);
-      blocks.push(Buffer.from(codecs().snappyDecompress(data.subarray(at + 4, at + 4 + size))));
+      const block = Buffer.from(snappyBlock(data.subarray(at + 4, at + 4 + size), maxBatchBytes - bytes));
+      bytes += block.length;
+      blocks.push(block);
       at += 4 + size;
     }
-    return Buffer.concat(blocks);
+    return Buffer.concat(blocks, bytes);
   },
 };
+
+/** The library reserves as much memory as a block claims, and never returns it. */
+function snappyBlock(data: Buffer, maxBytes: number): Buffer {
+  const claimed = snappyLength(data);
+  if (claimed > maxBytes || claimed > data.length * snappyExpansion) throw new Error("a block is too large");
+  return codecs().snappyDecompress(data);
+}
+
+/** The length in front of a block: a varint of up to five bytes. */
+function snappyLength(data: Buffer): number {
+  let length = 0;
+  for (let at = 0; at < 5; at += 1) {
+    const byte = data.readUInt8(at);
+    length += (byte & 0x7f) * 128 ** at;
+    if (byte < 0x80) return length;
+  }
+  throw new Error("a length of more than five bytes");
+}

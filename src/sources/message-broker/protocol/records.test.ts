@@ -120,3 +120,76 @@ test("any changed bit behind the checksum is seen", () => {
     expect(damagedBatch(changed), String(bit)).toBe(at < second ? 0 : 1);
   }
 });
+
+/** One batch with one record: these bytes after its own length. */
+function hostileBatch(record: readonly number[], set: (batch: Buffer) => void = () => {}): Buffer {
+  const batch = Buffer.alloc(61 + record.length);
+  batch.writeInt32BE(batch.length - 12, 8);
+  batch[16] = 2;
+  batch.writeInt32BE(1, 57);
+  Buffer.from(record).copy(batch, 61);
+  set(batch);
+  return batch;
+}
+
+/** Length, attributes, time, offset, no key, a value of one byte, no headers. */
+const wholeRecord = [0x0e, 0, 0, 0, 1, 2, 0x78, 0];
+const huge = [0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01];
+
+test.each<[string, readonly number[], (batch: Buffer) => void]>([
+  ["a record of a negative length, which would be read for ever", [0x01, ...wholeRecord.slice(1)], () => {}],
+  ["a record without content", [0, 0, 0, 0, 0, 0, 0, 0], () => {}],
+  ["a negative number of records", wholeRecord, (batch) => batch.writeInt32BE(-5, 57)],
+  ["more records than bytes", wholeRecord, (batch) => batch.writeInt32BE(2 ** 31 - 1, 57)],
+  ["a key that is longer than its record", [0x0e, 0, 0, 0, 0x7e, 2, 0x78, 0], () => {}],
+  ["a value that is longer than its record", [0x0e, 0, 0, 0, 1, 0x7e, 0x78, 0], () => {}],
+  ["a value of 2^62 bytes", [0x26, 0, 0, 0, 1, ...huge, 0, 0, 0, 0, 0], () => {}],
+  ["a number of eleven bytes", [...Array(10).fill(0xff), 0xff, 0x01], () => {}],
+  ["an offset behind the last one of the batch", [0x0e, 0, 0, 2, 1, 2, 0x78, 0], () => {}],
+  ["an offset before the first one of the batch", [0x0e, 0, 0, 1, 1, 2, 0x78, 0], () => {}],
+  ["a last offset before the first", wholeRecord, (batch) => batch.writeInt32BE(-1, 23)],
+  ["a negative offset", wholeRecord, (batch) => batch.writeBigInt64BE(-7n, 0)],
+  ["an offset that no number holds", wholeRecord, (batch) => batch.writeBigInt64BE(2n ** 63n - 1n, 0)],
+])("%s is refused, whatever the checksum says", (_, record, set) => {
+  expect(() => readAll(hostileBatch(record, set), 0)).toThrow(/truncated records/);
+});
+
+test("the batch of those lies is read without them", () => {
+  expect(readAll(hostileBatch(wholeRecord), 0).found).toMatchObject([{ position: 0, value: "x" }]);
+});
+
+test.each([
+  ["a number of headers", [0x16, 0, 0, 0, 1, 2, 0x78, 0xfe, 0xff, 0xff, 0x0f, 0]],
+  ["a header's name", [0x14, 0, 0, 0, 1, 2, 0x78, 2, 0x7e, 0x61, 0]],
+])("%s beyond the record takes no memory", (_, record) => {
+  expect(() => readAll(hostileBatch(record), 0)).toThrow(/truncated records/);
+});
+
+test("a control batch without a record is passed", () => {
+  const control = hostileBatch([], (batch) => batch.writeInt16BE(0x20, 21));
+  expect(readAll(control, 0)).toEqual({ found: [], next: 1 });
+});
+
+test("any bytes end in records or an error", () => {
+  fc.assert(
+    fc.property(
+      fc.uint8Array({ maxLength: 60 }),
+      fc.nat({ max: 3 }),
+      fc.integer({ min: -2, max: 9 }),
+      (record, last, count) => {
+        const batch = hostileBatch([...record], (bytes) => {
+          bytes.writeInt32BE(last, 23);
+          bytes.writeInt32BE(count, 57);
+        });
+        try {
+          for (const { position } of readAll(batch, 0).found as { position: number }[]) {
+            expect(position).toBeLessThanOrEqual(last);
+          }
+        } catch (error) {
+          expect(error).toMatchObject({ code: "SOURCE_INVALID" });
+        }
+      },
+    ),
+    { numRuns: 3_000 },
+  );
+});

@@ -17,8 +17,9 @@ export type KafkaMessage = SourceMessage & {
   /** `bytes[keyStart, keyEnd)`; there is no key when `keyEnd` is below `keyStart`. */
   keyStart: number;
   keyEnd: number;
-  /** Offset of the headers; read with `headersOf`. */
+  /** `bytes[headersAt, headersEnd)` are the headers; read with `headersOf`. */
   headersAt: number;
+  headersEnd: number;
 };
 
 export type AbortedTransaction = { readonly producerId: bigint; readonly firstOffset: number };
@@ -29,10 +30,12 @@ export type Decompress = { snappy(data: Buffer): Buffer; lz4(data: Buffer): Buff
 /** Limit of a decompressed batch, so that a decompression bomb cannot end the process. */
 export const maxBatchBytes = 512 * 2 ** 20;
 const headerBytes = 61;
+/** A record without key, value and headers: its attributes and five numbers, after its length. */
+const leastRecordBytes = 6;
 
 export function emptyMessage(topic: string, partition: number): KafkaMessage {
   const empty = Buffer.alloc(0);
-  const bounds = { start: 0, end: -1, keyStart: 0, keyEnd: -1, headersAt: 0 };
+  const bounds = { start: 0, end: -1, keyStart: 0, keyEnd: -1, headersAt: 0, headersEnd: 0 };
   return { ...bounds, bytes: empty, position: 0, topic, partition, timestamp: 0 };
 }
 
@@ -41,7 +44,8 @@ export class RecordCursor {
   readonly #data: Buffer;
   #at = 0;
   readonly #decompress: Decompress;
-  readonly #aborted: AbortedTransaction[];
+  readonly #aborted: readonly AbortedTransaction[];
+  #abortedAt = 0;
   readonly #abortedProducers = new Set<bigint>();
   /** Offset after everything read so far. */
   next: number;
@@ -81,14 +85,15 @@ export class RecordCursor {
     if (size === undefined) return false;
     this.#at += size;
     const attributes = data.readInt16BE(at + 21);
-    const base = Number(data.readBigInt64BE(at));
-    const last = base + data.readInt32BE(at + 23);
+    const { base, last } = offsetsOf(data, at);
     const appendTime = (attributes & 0x08) !== 0;
     const timestamp = Number(data.readBigInt64BE(at + (appendTime ? 35 : 27)));
     const producer = data.readBigInt64BE(at + 43);
     const body = data.subarray(at + headerBytes, at + size);
-    while (this.#aborted[0] !== undefined && this.#aborted[0].firstOffset <= last) {
-      this.#abortedProducers.add((this.#aborted.shift() as AbortedTransaction).producerId);
+    for (let next = this.#aborted[this.#abortedAt]; next !== undefined && next.firstOffset <= last; ) {
+      this.#abortedProducers.add(next.producerId);
+      this.#abortedAt += 1;
+      next = this.#aborted[this.#abortedAt];
     }
     const isControl = (attributes & 0x20) !== 0;
     if (isControl && isAbortMarker(body)) this.#abortedProducers.delete(producer);
@@ -101,6 +106,7 @@ export class RecordCursor {
     this.#records = unpacked(attributes & 0x07, body, this.#decompress);
     this.#recordAt = 0;
     this.#left = data.readInt32BE(at + 57);
+    if (this.#left < 0) throw brokenOff();
     if (this.#left === 0) this.next = Math.max(this.next, last + 1);
     return true;
   }
@@ -110,6 +116,7 @@ export class RecordCursor {
     varint.at = this.#recordAt;
     const length = readVarint(bytes);
     const end = varint.at + length;
+    if (length < leastRecordBytes || end > bytes.length) throw brokenOff();
     varint.at += 1;
     const timestampDelta = readVarint(bytes);
     const offsetDelta = readVarint(bytes);
@@ -122,11 +129,13 @@ export class RecordCursor {
     message.end = varint.at + valueLength;
     if (valueLength > 0) varint.at += valueLength;
     message.headersAt = varint.at;
+    message.headersEnd = end;
     message.bytes = bytes;
     message.position = this.#batch.base + offsetDelta;
+    const isInBatch = offsetDelta >= 0 && message.position < this.#batch.end;
+    if (varint.at >= end || !isInBatch) throw brokenOff();
     message.timestamp = this.#batch.timestamp + (this.#batch.appendTime ? 0 : timestampDelta);
     this.#recordAt = end;
-    if (end > bytes.length) throw brokenOff();
   }
 }
 
@@ -159,6 +168,14 @@ function batchBytes(data: Buffer, at: number): number | undefined {
   return size;
 }
 
+/** Offsets of a batch's first and last record. Throws for offsets that no partition has. */
+function offsetsOf(data: Buffer, at: number): { base: number; last: number } {
+  const base = Number(data.readBigInt64BE(at));
+  const last = base + data.readInt32BE(at + 23);
+  if (base < 0 || last < base || last >= Number.MAX_SAFE_INTEGER) throw brokenOff();
+  return { base, last };
+}
+
 /**
  * Offset of the first batch with a wrong checksum; undefined when all complete ones are correct. An older format is not
  * checked here: the cursor refuses it.
@@ -179,28 +196,39 @@ export function offsetBehind(data: Buffer, from: number): number {
   let next = from;
   let size = batchBytes(data, 0);
   for (let at = 0; size !== undefined; size = batchBytes(data, at)) {
-    next = Math.max(next, Number(data.readBigInt64BE(at)) + data.readInt32BE(at + 23) + 1);
+    next = Math.max(next, offsetsOf(data, at).last + 1);
     at += size;
   }
   return next;
 }
 
-/** Names and values in order. */
+/** Names and values in order. Throws SOURCE_INVALID when they do not fit into their record. */
 export function headersOf(message: KafkaMessage): { name: Buffer; value: Buffer }[] {
+  const { bytes, headersEnd } = message;
   varint.at = message.headersAt;
-  const count = readVarint(message.bytes);
-  return Array.from({ length: count }, () => ({ name: readBytes(message.bytes), value: readBytes(message.bytes) }));
+  const count = readVarint(bytes);
+  // Each has two lengths at least.
+  if (count < 0 || count > (headersEnd - varint.at) / 2) throw brokenOff();
+  const headers: { name: Buffer; value: Buffer }[] = [];
+  for (let left = count; left > 0; left -= 1) {
+    headers.push({ name: readBytes(bytes, headersEnd), value: readBytes(bytes, headersEnd) });
+  }
+  return headers;
 }
 
 /** The reader's position: a plain variable is much faster than an object per number. */
 const varint = { at: 0 };
 
-function readBytes(bytes: Buffer): Buffer {
-  const length = readVarint(bytes);
-  const part = bytes.subarray(varint.at, varint.at + Math.max(0, length));
+function readBytes(bytes: Buffer, end: number): Buffer {
+  const length = Math.max(0, readVarint(bytes));
+  if (varint.at + length > end) throw brokenOff();
+  const part = bytes.subarray(varint.at, varint.at + length);
   varint.at += part.length;
   return part;
 }
+
+/** A varint has ten bytes at most. */
+const maxFactor = 2 ** 63;
 
 /** Zigzag varint; exact up to 2^53. */
 function readVarint(bytes: Buffer): number {
@@ -210,6 +238,7 @@ function readVarint(bytes: Buffer): number {
   let value = byte & 0x7f;
   let factor = 128;
   do {
+    if (factor > maxFactor) throw brokenOff();
     byte = bytes[varint.at] as number;
     varint.at += 1;
     value += (byte & 0x7f) * factor;
@@ -226,5 +255,5 @@ function isAbortMarker(body: Buffer): boolean {
   readVarint(body);
   readVarint(body);
   const keyLength = readVarint(body);
-  return keyLength >= 4 && body.readInt16BE(varint.at + 2) === 0;
+  return keyLength >= 4 && varint.at + 4 <= body.length && body.readInt16BE(varint.at + 2) === 0;
 }
