@@ -30,6 +30,8 @@ import { brokerKey, partitionKey, type Troubles } from "./troubles.ts";
 const metadataEveryMs = 5_000;
 const settlePauseMs = 200;
 const fetchWaitMs = 500;
+/** Pause after an answer without records that did not wait for any: a broker must not keep the worker busy. */
+const emptyPauseMs = 100;
 /**
  * Longest wait at a broker whose partitions are all read to their ends: it answers as soon as one of them has a record,
  * and an idle pipe takes little time of its worker.
@@ -50,7 +52,12 @@ export type Partition = {
   busy: number;
 };
 
-type Asked = { readonly partitions: readonly Partition[]; readonly answer: Promise<readonly FetchedPartition[]> };
+type Asked = {
+  readonly partitions: readonly Partition[];
+  readonly answer: Promise<readonly FetchedPartition[]>;
+  /** Of `performance.now`. */
+  readonly since: number;
+};
 
 export type ReaderParts = {
   readonly client: BrokerClient;
@@ -202,6 +209,8 @@ export class PartitionReader {
       try {
         fetched = await abortable(inHand.answer, this.#signal);
         context.progress.answered();
+        const isEarly = performance.now() - inHand.since < emptyPauseMs;
+        if (isEarly && fetched.every(({ records }) => records.length === 0)) await sleep(emptyPauseMs, this.#signal);
         asked = this.#ask(broker, fetched, memories[(turn + 1) % 2] as AnswerMemory);
         for (const answer of fetched) await this.#take(answer);
         this.#troubles.worked(brokerKey(broker));
@@ -252,7 +261,7 @@ export class PartitionReader {
     const answer = client.fetch(broker, requests, isIdle ? idleWaitMs : fetchWaitMs, memory);
     // Awaited after the current response is processed; until then its failure is not unhandled.
     answer.catch(() => {});
-    return { partitions, answer };
+    return { partitions, answer, since: performance.now() };
   }
 
   async #take(fetched: FetchedPartition): Promise<void> {

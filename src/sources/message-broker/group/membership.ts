@@ -31,6 +31,8 @@ const sessionMs = 20_000;
 /** Nothing waits for a rebalance: a third of the session is soon enough to notice one. */
 const heartbeatMs = 6_000;
 const rejoinPauseMs = 5_000;
+/** A group that rebalances without end is asked a few times per second. */
+const rebalancePauseMs = 300;
 const leaveWithinMs = 2_000;
 
 export type MembershipOptions = {
@@ -89,7 +91,10 @@ export class Membership {
         await (await this.#atCoordinator()).send(heartbeat(this.#options.group, this.#identity));
       } catch (error) {
         this.#identity = undefined;
-        if (error instanceof BrokerError && error.errorCode === kafkaCodes.REBALANCE_IN_PROGRESS) continue;
+        if (error instanceof BrokerError && error.errorCode === kafkaCodes.REBALANCE_IN_PROGRESS) {
+          await sleep(rebalancePauseMs, this.#left.signal);
+          continue;
+        }
         this.#member = "";
         this.#coordinator = undefined;
         await sleep(rejoinPauseMs, this.#left.signal);

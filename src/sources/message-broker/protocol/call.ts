@@ -18,6 +18,8 @@ export type Call<T> = {
   readonly newest?: number;
   write(to: KafkaWireWriter, version: number): void;
   read(from: KafkaWireReader, version: number): T;
+  /** A larger response is refused; without it, one of `maxAnswerBytes`. */
+  readonly maxBytes?: number;
   /** Memory for a response of this many bytes. The result of `read` may refer to it. */
   readonly memory?: ((bytes: number) => Buffer) | undefined;
 };

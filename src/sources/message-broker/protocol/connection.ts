@@ -23,8 +23,8 @@ const connectMs = 5_000;
 const answerMs = 30_000;
 /** Small responses, and the beginning of large ones. */
 const headBytes = 64 * 1024;
-/** A response that claims to be larger is invalid. */
-const maxAnswerBytes = 2 ** 30;
+/** A response that claims to be larger is invalid: the metadata of 200,000 partitions has a third of it. */
+const maxAnswerBytes = 64 * 2 ** 20;
 /** Share of a session's lifetime after which further requests use a new connection. */
 const sessionShare = 0.8;
 
@@ -60,6 +60,8 @@ export class Connection {
     clientId: string,
     login?: Login,
   ): Promise<Connection> {
+    // Brokers announce addresses.
+    if (!(address.port > 0 && address.port < 65_536)) throw new UnreachableBroker(address, notUnderstood());
     const connection = new Connection(address, access, clientId);
     const timer = setTimeout(() => connection.#fail(new Error("connecting timed out")), connectMs);
     try {
@@ -176,7 +178,7 @@ export class Connection {
     while (this.#headEnd - at >= 8 && this.#body === undefined) {
       const size = head.readInt32BE(at);
       const waiting = this.#waiting.get(head.readInt32BE(at + 4));
-      if (waiting === undefined || size < 4 || size > maxAnswerBytes) {
+      if (waiting === undefined || size < 4 || size > (waiting.call.maxBytes ?? maxAnswerBytes)) {
         this.#fail(notUnderstood());
         return;
       }

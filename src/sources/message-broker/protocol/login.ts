@@ -19,7 +19,7 @@ type Answer = { readonly content: Buffer; readonly lifetimeMs: number };
 
 const minIterations = 4096;
 /** A bound, so that a broker cannot keep the process busy. */
-const maxIterations = 10_000_000;
+const maxIterations = 1_000_000;
 const derive = promisify(pbkdf2);
 
 /** The form of the login that a broker has accepted. */

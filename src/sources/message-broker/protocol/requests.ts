@@ -15,6 +15,10 @@ const readCommitted = 1;
 /** Time for a broker to look up an offset in its remote storage. */
 const remoteTimeoutMs = 20_000;
 const lastFetchByName = 12;
+/** A batch of records is sent whole, however little was asked for. */
+const maxFetchedBytes = 256 * 2 ** 20;
+/** More than the end markers that fit into an answer. */
+const maxAborts = 200_000;
 
 export type Metadata = {
   readonly brokers: ReadonlyMap<number, BrokerAddress>;
@@ -110,7 +114,7 @@ export function listOffsets(
           const partition = from.int32();
           requireDone(from.int16(), "the offsets");
           from.int64(); // timestamp
-          const offset = Number(from.int64());
+          const offset = from.offset();
           if (version >= 4) from.int32(); // leaderEpoch
           from.tags();
           return { topic, partition, offset };
@@ -118,7 +122,7 @@ export function listOffsets(
         from.tags();
         return list;
       });
-      return topics.flat();
+      return onlyAsked(topics.flat(), of);
     },
   };
 }
@@ -135,6 +139,7 @@ export function fetchRecords(
     // Later versions identify topics only by id.
     ...(names.has(noTopicId) ? { newest: lastFetchByName } : {}),
     memory,
+    maxBytes: maxFetchedBytes,
     write: (to, version) => {
       if (version <= 14) to.int32(noReplica);
       to.int32(maxWaitMs);
@@ -156,14 +161,27 @@ export function fetchRecords(
       if (errorCode !== 0) throw failureOfPartition("", errorCode);
       if (version >= 7) from.int32(); // sessionId
       const topics = from.array(() => {
-        const topic = version > lastFetchByName ? (names.get(from.uuid()) as string) : from.string();
+        const topic = version > lastFetchByName ? (names.get(from.uuid()) ?? "") : from.string();
         const list = from.array(() => ({ topic, ...readPartition(from, version) }));
         from.tags();
         return list;
       });
-      return topics.flat();
+      return onlyAsked(topics.flat(), wanted);
     },
   };
+}
+
+/** Throws RangeError for a partition that was not asked for, or is answered twice: its records would be doubled. */
+function onlyAsked<T extends PartitionName>(answered: T[], asked: readonly PartitionName[]): T[] {
+  const left = new Set(asked.map(laneOf));
+  for (const one of answered) {
+    if (!left.delete(laneOf(one))) throw new RangeError("an answer for a partition that was not asked for");
+  }
+  return answered;
+}
+
+function laneOf({ topic, partition }: PartitionName): string {
+  return `${topic}/${partition}`;
 }
 
 function writePartition(to: KafkaWireWriter, request: FetchRequest, version: number): void {
@@ -180,10 +198,13 @@ function readPartition(from: KafkaWireReader, version: number): Omit<FetchedPart
   const partition = from.int32();
   const errorCode = from.int16();
   from.int64(); // highWatermark
-  const lastStable = Number(from.int64());
+  const lastStable = from.offset();
   if (version >= 5) from.int64(); // logStartOffset
+  let aborts = 0;
   const aborted = from.array(() => {
-    const transaction = { producerId: from.int64(), firstOffset: Number(from.int64()) };
+    aborts += 1;
+    if (aborts > maxAborts) throw new RangeError("more aborted transactions than records");
+    const transaction = { producerId: from.int64(), firstOffset: from.offset() };
     from.tags();
     return transaction;
   });
@@ -288,7 +309,7 @@ export function fetchOffsets(
         const topic = from.string();
         const list = from.array(() => {
           const partition = from.int32();
-          const offset = Number(from.int64());
+          const offset = from.offset();
           if (version >= 5) from.int32(); // committedLeaderEpoch
           from.nullableString(); // metadata
           requireDone(from.int16(), "the group's offsets");
@@ -299,7 +320,7 @@ export function fetchOffsets(
         return list;
       });
       requireDone(from.int16(), "the group's offsets");
-      return topics.flat();
+      return onlyAsked(topics.flat(), of);
     },
   };
 }

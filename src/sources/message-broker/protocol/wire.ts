@@ -150,6 +150,13 @@ export class KafkaWireReader {
     return this.#bytes.readBigInt64BE(this.#move(8));
   }
 
+  /** An offset or a time, as a number that holds it exactly. */
+  offset(): number {
+    const value = Number(this.int64());
+    if (!Number.isSafeInteger(value)) throw new RangeError("an offset of more than 53 bits");
+    return value;
+  }
+
   uuid(): string {
     const at = this.#move(16);
     const digits = this.#bytes.toString("hex", at, at + 16);
