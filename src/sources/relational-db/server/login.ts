@@ -8,6 +8,7 @@ import type { CopyFrames } from "../protocol/copy-frames.ts";
 import { portOf } from "./defaults.ts";
 import { invalid, loginError } from "./errors.ts";
 import { SourceClient } from "./keepalive.ts";
+import { limitMessages } from "./message-limits.ts";
 
 export type LoginOptions = {
   /** A connection that also takes replication commands. */
@@ -33,6 +34,7 @@ export async function login(
   signal?: AbortSignal,
 ): Promise<SourceClient> {
   const client = new SourceClient(clientOptions(server, options));
+  limitMessages(client, (error) => client.drop(error));
   options.frames?.attach(client);
   // Without a listener a connection that breaks while it is idle would end the process.
   client.on("error", () => {});
