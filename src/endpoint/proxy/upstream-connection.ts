@@ -121,8 +121,8 @@ export class UpstreamConnection {
   }
 
   /**
-   * Cancels what is in progress. The engine library ends when a connection breaks off in the middle of a request's head:
-   * a head that has begun is sent to its end first.
+   * Cancels what is in progress. The engine library ends when a connection breaks off in the middle of a request's
+   * head: a head that has begun is sent to its end first.
    */
   destroy(error?: Error): void {
     if (this.#connected && !this.#headSent && !this.#socket.destroyed) {

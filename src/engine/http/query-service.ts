@@ -189,7 +189,7 @@ function requireAdministrator({ user, readonly }: DatabasePrincipal): void {
   throw clickHouseException("ACCESS_DENIED", "Only the user default manages users, roles and grants by statements.");
 }
 
-/** The engine library may end when it refuses the head of a request whose client has gone: so it gets none to refuse. */
+/** The engine library may end when it refuses the head of a request whose client has gone: it gets none to refuse. */
 function pathWith(parameters: readonly Parameter[]): string {
   const path = `/?${writeParameters(parameters)}`;
   if (path.length <= maxPathBytes) return path;
