@@ -81,7 +81,9 @@ export function wordsFrom(tokens: Tokens, from: number, count = 8): string {
     .join(" ");
 }
 
-/** True for the kinds of EXPLAIN that show nothing of tables, or for which the engine requires the right to read them. */
+/**
+ * True for the kinds of EXPLAIN that show nothing of tables, or for which the engine requires the right to read them.
+ */
 function checksGrants(tokens: Tokens, from: number): boolean {
   const kind = tokens[from];
   // Without a kind, which is a plan, an option or the query follows.

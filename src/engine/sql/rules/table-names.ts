@@ -1,6 +1,6 @@
 /**
- * Names of tables that the engine would take for files. It is built from a local tool: in the database `default`, a name
- * that no table has is the path of a file, and some functions and engines open it without asking for a grant. The
+ * Names of tables that the engine would take for files. It is built from a local tool: in the database `default`, a
+ * name that no table has is the path of a file, and some functions and engines open it without asking for a grant. The
  * engine's working folder is empty, so only a path that leaves it names a file.
  */
 import { functions, tableFunctions } from "../lists/lists.ts";
