@@ -2,7 +2,7 @@
 import { AppError, type Issue } from "../lib/errors.ts";
 
 const maxDepth = 32;
-/** Each value costs memory and time beyond its few bytes: a schema takes microseconds for each, in one turn of the loop. */
+/** Each value costs more than its few bytes: a schema takes microseconds for each, in one turn of the loop. */
 const maxValues = 30_000;
 const maxIssues = 20;
 

@@ -1,6 +1,6 @@
 /**
- * Bodies that are made to hurt, at every operation that has one: they are refused in the form of the API, with the member
- * that is wrong, and change nothing.
+ * Bodies that are made to hurt, at every operation that has one: they are refused in the form of the API, with the
+ * member that is wrong, and change nothing.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { requestExamples } from "../../src/api/examples.ts";

@@ -18,7 +18,7 @@ export function printable(text: string): string {
   });
 }
 
-/** The same for text of several lines: line ends and tabs stay, and escapes are those of JSON, so that JSON stays JSON. */
+/** The same for text of several lines: line ends and tabs stay, and escapes are those of JSON, which stays JSON. */
 export function harmless(text: string): string {
   return text.replaceAll(steering, (character) =>
     character === "\n" || character === "\t"
