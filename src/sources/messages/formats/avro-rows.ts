@@ -3,17 +3,19 @@
  * with every message in a block of its own. The reader cannot read past a block, so no message can extend into another.
  * Virtual columns become fields before the schema's own.
  */
+
 import { createHash } from "node:crypto";
 import { AppError } from "../../../lib/errors.ts";
 import type { SourceMessage } from "../message.ts";
 import type { RowPlan, UsedVirtual } from "../plan.ts";
 import type { MessageRowWriter } from "../row-writer.ts";
+import { nestingCheck } from "./avro-nesting.ts";
 import type { RowEncoder, RowGroup } from "./encoder.ts";
 import type { RegisteredSchema, SchemaRegistry } from "./registry.ts";
 
 const headerBytes = 5;
 
-type AvroGroup = RowGroup & { readonly sync: Buffer };
+type AvroGroup = RowGroup & { readonly sync: Buffer; readonly nesting: ReturnType<typeof nestingCheck> };
 
 export class AvroRows<M extends SourceMessage> implements RowEncoder<M> {
   readonly plan: RowPlan<M>;
@@ -44,18 +46,23 @@ export class AvroRows<M extends SourceMessage> implements RowEncoder<M> {
   }
 
   write(message: M, group: RowGroup, to: MessageRowWriter): string | undefined {
+    const { nesting, sync } = group as AvroGroup;
+    const problem = nesting?.(message.bytes, message.start + headerBytes, message.end);
+    if (problem !== undefined) return problem;
     const front = this.plan.virtuals.map((virtual) => encoded(virtual, message));
     const from = message.start + headerBytes;
     const size = front.reduce((sum, part) => sum + part.length, 0) + message.end - from;
     to.startRow();
     to.bytes(Buffer.concat([long(1), long(size), ...front]));
     to.copy(message.bytes, from, message.end);
-    to.bytes((group as AvroGroup).sync);
+    to.bytes(sync);
     return undefined;
   }
 
   #makeGroup(id: number, registered: RegisteredSchema): AvroGroup | string {
     if (registered.type !== "AVRO") return `The schema ${id} is of type ${registered.type}; expected AVRO.`;
+    const problem = sizeProblem(registered);
+    if (problem !== undefined) return `The schema ${id} ${problem}.`;
     const schema = inlined(registered) as { type?: unknown; fields?: unknown[] };
     if (schema?.type !== "record" || !Array.isArray(schema.fields)) return `The schema ${id} is not a record.`;
     const front = this.plan.virtuals.map(({ field, column }) => ({ name: field, type: avroTypes[column.kind] }));
@@ -68,7 +75,7 @@ export class AvroRows<M extends SourceMessage> implements RowEncoder<M> {
       long(0),
       sync,
     ]);
-    return { key: String(id), head, sync };
+    return { key: String(id), head, sync, nesting: nestingCheck(schema) };
   }
 }
 
@@ -111,6 +118,32 @@ function long(value: number | bigint): Buffer {
   }
   bytes.push(Number(rest));
   return Buffer.from(bytes);
+}
+
+/** Of a schema with all its references. The engine refuses deeper ones too. */
+const limits = { characters: 1_000_000, depth: 500 };
+
+/** Why a schema is not used, as the end of a sentence: it would be read by functions that call themselves. */
+function sizeProblem({ schema, references }: RegisteredSchema): string | undefined {
+  const texts = [schema, ...references.map((reference) => reference.schema)];
+  const characters = texts.reduce((sum, text) => sum + text.length, 0);
+  if (characters > limits.characters) return `has more than ${limits.characters} characters`;
+  // References are nested into each other.
+  const depth = texts.reduce((sum, text) => sum + depthOf(text), 0);
+  return depth > limits.depth ? `is nested more than ${limits.depth} deep` : undefined;
+}
+
+/** The deepest bracket. Those in strings count too, which changes nothing for schemas that are not made to lie. */
+function depthOf(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === 0x5b || code === 0x7b) depth += 1;
+    else if (code === 0x5d || code === 0x7d) depth -= 1;
+    deepest = Math.max(deepest, depth);
+  }
+  return deepest;
 }
 
 const primitives = new Set(["null", "boolean", "int", "long", "float", "double", "bytes", "string"]);

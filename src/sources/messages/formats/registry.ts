@@ -30,6 +30,10 @@ const agentOptions = { keepAlive: true, timeout: 5_000 };
 const unknownForMs = 5_000;
 const maxReferences = 200;
 const maxAnswerBytes = 16_000_000;
+/** Of a schema with all its references. */
+const maxSchemaCharacters = 16_000_000;
+/** Of all cached schemas, and ids that are cached as unknown: what is forgotten is asked for again. */
+const cached = { characters: 64_000_000, unknown: 10_000 };
 
 type RefusalDecision = {
   schema: string;
@@ -43,6 +47,7 @@ export class SchemaRegistry {
   readonly #known = new Map<number, RegisteredSchema>();
   readonly #unknown = new Map<number, number>();
   readonly #asked = new Map<number, Promise<void>>();
+  #characters = 0;
 
   constructor(config: RegistryConfig, dialer: Dialer) {
     this.#config = config;
@@ -70,15 +75,27 @@ export class SchemaRegistry {
   }
 
   async #fetch(id: number): Promise<void> {
-    const answer = (await this.#get(`/schemas/ids/${id}`)) as RefusalDecision | undefined;
+    const answer = decisionOf(await this.#get(`/schemas/ids/${id}`));
     if (answer === undefined) {
+      if (this.#unknown.size >= cached.unknown) this.#unknown.clear();
       this.#unknown.set(id, Date.now() + unknownForMs);
       return;
     }
     const references: Reference[] = [];
     await this.#collect(answer.references ?? [], references, new Set());
     const type = (answer.schemaType ?? "AVRO") as RegisteredSchema["type"];
-    this.#known.set(id, { type, schema: answer.schema, references });
+    this.#keep(id, { type, schema: answer.schema, references });
+  }
+
+  /** The oldest ones make room. */
+  #keep(id: number, schema: RegisteredSchema): void {
+    this.#known.set(id, schema);
+    this.#characters += charactersOf(schema);
+    for (const [oldest, old] of this.#known) {
+      if (this.#characters <= cached.characters || oldest === id) return;
+      this.#known.delete(oldest);
+      this.#characters -= charactersOf(old);
+    }
   }
 
   async #collect(
@@ -91,14 +108,15 @@ export class SchemaRegistry {
       if (seen.has(key)) continue;
       seen.add(key);
       if (seen.size > maxReferences) throw new AppError("SOURCE_INVALID", "A schema has too many references.");
-      const found = (await this.#get(`/subjects/${encodeURIComponent(subject)}/versions/${version}`)) as
-        | RefusalDecision
-        | undefined;
+      const found = decisionOf(await this.#get(`/subjects/${encodeURIComponent(subject)}/versions/${version}`));
       if (found === undefined) {
         throw new AppError("SOURCE_INVALID", `The schema registry has no version ${version} of subject "${subject}".`);
       }
       await this.#collect(found.references ?? [], into, seen);
       into.push({ name, schema: found.schema });
+      const characters = into.reduce((sum, reference) => sum + reference.schema.length, 0);
+      if (characters > maxSchemaCharacters)
+        throw new AppError("SOURCE_INVALID", "A schema's references are too large.");
     }
   }
 
@@ -151,6 +169,26 @@ async function textOf(answer: Readable): Promise<string> {
     parts.push(part);
   }
   return Buffer.concat(parts).toString();
+}
+
+/** The answer, with the members that are used. Throws SOURCE_UNREACHABLE for one that no registry gives. */
+function decisionOf(answer: unknown): RefusalDecision | undefined {
+  if (answer === undefined) return undefined;
+  const { schema, schemaType, references } = (answer ?? {}) as Partial<Record<string, unknown>>;
+  const isText = (value: unknown) => typeof value === "string" && value.isWellFormed();
+  const isReference = (one: unknown) => {
+    const { name, subject, version } = (one ?? {}) as Partial<Record<string, unknown>>;
+    return isText(name) && isText(subject) && Number.isInteger(version);
+  };
+  const areReferences = references == null || (Array.isArray(references) && references.every(isReference));
+  if (!isText(schema) || !(schemaType == null || isText(schemaType)) || !areReferences) {
+    throw unreachable("its answer is not a schema");
+  }
+  return { schema, schemaType, references } as RefusalDecision;
+}
+
+function charactersOf({ schema, references }: RegisteredSchema): number {
+  return references.reduce((sum, reference) => sum + reference.schema.length, schema.length);
 }
 
 function unreachable(reason: string): AppError {
