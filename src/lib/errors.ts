@@ -3,6 +3,7 @@
  * never secrets, file paths or our own SQL. The private reason is the `cause` and is only ever logged. `docs/errors.md`
  * is generated from the table.
  */
+import { publicText } from "./public-text.ts";
 
 export type Issue = {
   readonly path: string;
@@ -206,10 +207,10 @@ export class AppError extends Error {
   readonly engine: EngineErrorCode | undefined;
 
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(publicText(message), options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "AppError";
     this.code = code;
-    this.issues = options.issues;
+    this.issues = options.issues?.map((issue) => ({ ...issue, message: publicText(issue.message) }));
     this.engine = options.engine;
   }
 

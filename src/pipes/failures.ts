@@ -1,7 +1,9 @@
 /** Classifies a failed insert: retry, bad bytes, failing source, or unfit destination. */
+
 import { ClickHouseError } from "../clickhouse/client.ts";
 import { clickHouseCodes, codesOf, isBrokenBetweenServers, isDataError } from "../clickhouse/error-codes.ts";
 import { AppError, describeError } from "../lib/errors.ts";
+import { publicText } from "../lib/public-text.ts";
 
 /** `store`: the metadata database does not answer. */
 export type FailureKind = "data" | "source" | "destination" | "service" | "engine" | "store";
@@ -123,7 +125,7 @@ export function sentenceOf(failure: Failure): string {
     // Only at the end: the texts before it may come from a row, and its number follows them.
     .replace(/\s*(?:\(version [^()]*(?:\([^()]*\))?\))?\.?\s*$/, "")
     .replace(/: While executing[^('"]*$/, "");
-  return scrub(text).slice(0, 1000);
+  return publicText(scrub(text).slice(0, 1000));
 }
 
 /** Removes what looks like a credential: signatures and keys of URLs and connection strings. */

@@ -1,4 +1,5 @@
 /** Tracks how long something has been failing, and decides when the pipe gives up. */
+import { publicText } from "../../lib/public-text.ts";
 import type { Failure, FailureKind } from "../failures.ts";
 import { sentenceOf } from "../failures.ts";
 import type { OutageLimits, WorkerStatus } from "../protocol.ts";
@@ -39,7 +40,7 @@ export class Health {
   }
 
   #tellRunning(): void {
-    const reason = [...new Set(this.#warnings.values())].join(" ");
+    const reason = publicText([...new Set(this.#warnings.values())].join(" "));
     const phase = this.#isCopying ? "snapshot" : "running";
     const told = reason === "" ? phase : reason;
     if (this.#told === told) return;
