@@ -70,6 +70,11 @@ export function connectionTrouble(error: unknown, address: string): ConnectionTr
   return undefined;
 }
 
+/** The name of an error as its server tells it, or what is said instead: a server may repeat a secret there, or markup. */
+export function errorWord(word: string): string {
+  return /^[A-Za-z][A-Za-z0-9_.]{0,39}$/.test(word) ? word : "an error without a usable name";
+}
+
 /** One sentence for an answer, or the lack of one, that no rule of the caller explains. `word` names the error. */
 export function unexplainedAnswer(status: number | undefined, address: string, expected: string, word: string): string {
   if (status !== undefined && status < 300) return `${address} does not answer like ${expected}; check the address.`;

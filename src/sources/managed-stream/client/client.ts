@@ -1,4 +1,5 @@
 /** A Kinesis data stream through the AWS client. Retries are left to the readers, which know what a call is worth. */
+
 import {
   GetRecordsCommand,
   GetShardIteratorCommand,
@@ -12,6 +13,7 @@ import { NodeHttpHandler } from "@smithy/node-http-handler";
 import { AppError } from "../../../lib/errors.ts";
 import { Dialer } from "../../../outgoing/dialer.ts";
 import { sharedAgents } from "../../../outgoing/http.ts";
+import { boundedAnswer } from "../../aws/bounded-answers.ts";
 import { type AwsCredentials, credentialsOf } from "../../aws/credentials.ts";
 import type { NetworkContext } from "../../source.ts";
 import type { ManagedStreamConfig } from "../kind.ts";
@@ -105,6 +107,7 @@ export function connection(config: ManagedStreamConfig, network: NetworkContext)
   return {
     region: config.region,
     maxAttempts: 1,
+    streamCollector: boundedAnswer,
     ...(config.endpoint === undefined ? {} : { endpoint: config.endpoint }),
     credentials: resolved(credentialsOf(config, config.region, network)),
   };

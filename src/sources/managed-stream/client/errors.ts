@@ -1,6 +1,6 @@
 /** Converts errors of the AWS client; the client's own text stays private. */
 import { AppError, type ErrorCode } from "../../../lib/errors.ts";
-import { connectionFailure, unexplainedAnswer } from "../../../outgoing/connection-failure.ts";
+import { connectionFailure, errorWord, unexplainedAnswer } from "../../../outgoing/connection-failure.ts";
 import { addressRefusalOf } from "../../../outgoing/dialer.ts";
 import { StreamError } from "../stream.ts";
 
@@ -37,7 +37,7 @@ function errorOf(error: unknown, place: string, address: string): AppError | Str
     return new AppError(code, message, { cause: error, issues: [{ path, message }] });
   };
   const { name = "", code, message = "", $metadata } = error as ClientError;
-  const word = code ?? name;
+  const word = errorWord(code ?? name);
   const status = $metadata?.httpStatusCode;
   if (throttled.test(name)) return new StreamError("throttled", error);
   if (/ExpiredIterator/.test(name)) return new StreamError("expired", error);

@@ -3,6 +3,7 @@
  * message hidden while its objects are loaded, and it is deleted only when their rows are durable. One that cannot be
  * loaded or understood is left alone, so that the queue's own rule moves it to the dead-letter queue.
  */
+
 import {
   ChangeMessageVisibilityBatchCommand,
   DeleteMessageBatchCommand,
@@ -13,6 +14,7 @@ import {
 } from "@aws-sdk/client-sqs";
 import { Dialer } from "../../../outgoing/dialer.ts";
 import { agentsOf } from "../../../outgoing/http.ts";
+import { boundedAnswer } from "../../aws/bounded-answers.ts";
 import { credentialsOf } from "../../aws/credentials.ts";
 import type { NetworkContext } from "../../source.ts";
 import type { ObjectStorageConfig } from "../kind.ts";
@@ -61,6 +63,7 @@ export class SqsQueue implements NotificationQueue {
       region,
       endpoint: origin,
       maxAttempts: 3,
+      streamCollector: boundedAnswer,
       requestHandler: { httpAgent: agents.http, httpsAgent: agents.https },
       ...(credentials === undefined ? {} : { credentials }),
     });

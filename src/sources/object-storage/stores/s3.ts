@@ -1,4 +1,5 @@
 /** S3 and compatible stores. Listing is ours; the engine reads the objects itself. */
+
 import type { Readable } from "node:stream";
 import {
   GetObjectCommand,
@@ -9,10 +10,12 @@ import {
 } from "@aws-sdk/client-s3";
 import { AppError } from "../../../lib/errors.ts";
 import { sharedAgents } from "../../../outgoing/http.ts";
+import { boundedAnswer } from "../../aws/bounded-answers.ts";
 import { type AwsCredentials, credentialsOf } from "../../aws/credentials.ts";
 import type { NetworkContext } from "../../source.ts";
 import type { ObjectStorageConfig } from "../kind.ts";
 import { enginePattern } from "./keys.ts";
+import { requireListing } from "./listed-page.ts";
 import { engineUrl, type S3Location } from "./location.ts";
 import { type ByteRange, bareEtag, type FolderPage, type FolderStore, type ReadCall, wholeSize } from "./store.ts";
 import { storeError } from "./store-error.ts";
@@ -49,7 +52,8 @@ export class S3Store implements FolderStore {
         .map((object) => ({ key: object.Key ?? "", etag: bareEtag(object.ETag), size: object.Size ?? 0 }))
         // Some stores include the start key.
         .filter((file) => file.key !== "" && file.key !== after);
-      return { files, more: page.IsTruncated === true, last: files.at(-1)?.key };
+      const listing = { files, more: page.IsTruncated === true, last: files.at(-1)?.key };
+      return requireListing(listing, after, `Bucket ${this.#location.bucket}`);
     } catch (error) {
       throw this.#listError(error, signal);
     }
@@ -150,6 +154,7 @@ function clientConfig(
     forcePathStyle: location.pathStyle,
     followRegionRedirects: true,
     maxAttempts: 3,
+    streamCollector: boundedAnswer,
     requestHandler: {
       connectionTimeout: 5_000,
       requestTimeout: requestTimeoutMs,

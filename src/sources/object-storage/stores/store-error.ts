@@ -1,6 +1,6 @@
 /** What errors of the stores' and queues' clients mean for a pipe. */
 import { AppError, type ErrorCode } from "../../../lib/errors.ts";
-import { connectionFailure, unexplainedAnswer } from "../../../outgoing/connection-failure.ts";
+import { connectionFailure, errorWord, unexplainedAnswer } from "../../../outgoing/connection-failure.ts";
 import { addressRefusalOf } from "../../../outgoing/dialer.ts";
 
 const unauthorized =
@@ -31,7 +31,7 @@ export function storeError(error: unknown, place: string, address: string, membe
   };
   const { name = "", Code, code, message = "", $metadata, statusCode } = error as ClientError;
   const status = $metadata?.httpStatusCode ?? statusCode;
-  const word = Code ?? code ?? name;
+  const word = errorWord(Code ?? code ?? name);
   const text = `${word} ${name} ${message}`;
   const unreachable = status === undefined ? connectionFailure(error, address) : undefined;
   if (unreachable !== undefined)

@@ -1,0 +1,83 @@
+/** Answers of a store that lies. */
+import { once } from "node:events";
+import { createServer, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, expect, test } from "vitest";
+import { anyNetwork } from "../../../../harness/network/network.ts";
+import { S3Store } from "./s3.ts";
+
+const open: Server[] = [];
+afterEach(() => {
+  for (const server of open.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+async function storeOf(answer: (response: ServerResponse) => void): Promise<S3Store> {
+  const server = createServer((_, response) => answer(response)).listen(0, "127.0.0.1");
+  open.push(server);
+  await once(server, "listening");
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const location = { endpoint, bucket: "bucket", key: "", region: "us-east-1", pathStyle: true };
+  return new S3Store(location as never, {} as never, anyNetwork);
+}
+
+const never = new AbortController().signal;
+
+function listing(keys: readonly string[], isTruncated: boolean): string {
+  const contents = keys.map((key) => `<Contents><Key>${key}</Key><ETag>"e"</ETag><Size>1</Size></Contents>`);
+  return `<ListBucketResult><IsTruncated>${isTruncated}</IsTruncated>${contents.join("")}</ListBucketResult>`;
+}
+
+test.each<[string, readonly string[]]>([
+  ["no key", []],
+  ["keys before the start", ["a", "b"]],
+])("a listing without end that brings %s is refused", async (_, keys) => {
+  const store = await storeOf((response) => response.end(listing(keys, true)));
+  await expect(store.list("", "m", never)).rejects.toMatchObject({
+    code: "SOURCE_INVALID",
+    message: expect.stringContaining("has no end"),
+  });
+});
+
+test("a listing that goes on is read", async () => {
+  const store = await storeOf((response) => response.end(listing(["n", "o"], true)));
+  expect(await store.list("", "m", never)).toMatchObject({ more: true, last: "o" });
+});
+
+test("a key of a megabyte is refused", async () => {
+  const store = await storeOf((response) => response.end(listing(["k".repeat(2 ** 20)], false)));
+  await expect(store.list("", undefined, never)).rejects.toMatchObject({
+    code: "SOURCE_INVALID",
+    message: "Bucket bucket lists a key of more than 4096 bytes.",
+  });
+});
+
+test("an answer without end is not gathered", async () => {
+  let sent = 0;
+  const store = await storeOf((response) => {
+    const part = Buffer.alloc(2 ** 20, " ");
+    const more = () => {
+      while (!response.destroyed && sent < 2 ** 28) {
+        sent += part.length;
+        if (!response.write(part)) return;
+      }
+    };
+    response.on("drain", more);
+    more();
+  });
+  await expect(store.list("", undefined, never)).rejects.toMatchObject({ code: "SOURCE_UNREACHABLE" });
+  expect(sent).toBeLessThan(2 ** 28);
+});
+
+test("what a store calls its error is shown only if it is a name", async () => {
+  const secret = "<![CDATA[<b>sig=abc/def+ghi</b>]]>";
+  const store = await storeOf((response) => {
+    response.statusCode = 403;
+    response.end(`<Error><Code>${secret}</Code><Message>${secret}</Message></Error>`);
+  });
+  const error = await store.list("", undefined, never).catch((reason: Error) => reason);
+  expect(error).toMatchObject({ code: "SOURCE_UNAUTHORIZED" });
+  expect(String((error as Error).message)).not.toContain("sig=");
+});
