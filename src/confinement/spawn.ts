@@ -1,6 +1,7 @@
 /** Starts confined children. */
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { availableGroups, enterGroup, type GroupLimits } from "./cgroups.ts";
+import { guardChannel } from "./channel.ts";
 import type { Launch } from "./launch.ts";
 import type { ReadyLauncher } from "./ready-launcher.ts";
 import type { Rules } from "./rules.ts";
@@ -28,7 +29,7 @@ export type ConfinedOptions = {
 /**
  * Starts `command`, an absolute path, with exactly the access that `rules` name, for it and all that it starts.
  * Standard streams and the channel to this process work as without confinement. The child is killed when this process
- * ends. A child that cannot be confined exits with code 126 and the reason on its standard error; it never runs
+ * ends, and when it sends a message that no child of ours sends. A child that cannot be confined exits with code 126 and the reason on its standard error; it never runs
  * unconfined. Only where the platform has no confinement at all (see `confinementState`) is the program started
  * without.
  */
@@ -39,7 +40,7 @@ export function spawnConfined(
   options: ConfinedOptions,
 ): ChildProcess {
   const { stdio, environment, launcherCacheDir, readyLauncher, group } = options;
-  if (confinementState().landlock === 0) return spawn(command, args, { stdio, env: environment });
+  if (confinementState().landlock === 0) return guarded(spawn(command, args, { stdio, env: environment }));
   const launch: Launch = {
     command,
     args,
@@ -52,7 +53,12 @@ export function spawnConfined(
   const launcher = readyLauncher?.take(stdio, launcherCacheDir) ?? startLauncher(stdio, launcherCacheDir);
   sendLaunch(launcher, launch);
   if (group !== undefined) enterGroup(launcher, availableGroups(), `millrace-${group.name}`, group);
-  return launcher;
+  return guarded(launcher);
+}
+
+function guarded(child: ChildProcess): ChildProcess {
+  guardChannel(child);
+  return child;
 }
 
 /** The variable through which Node finds its channel. Node removes it from the launcher's environment. */
