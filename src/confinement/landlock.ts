@@ -31,8 +31,7 @@ type FileRight = keyof typeof fileRights;
 
 const read: readonly FileRight[] = ["readFile", "readDir"];
 const execute: readonly FileRight[] = ["readFile", "execute"];
-/** Regular files and folders: a reader of such a folder can neither be redirected by a link nor blocked by a pipe. */
-const readWrite: readonly FileRight[] = [
+const contents: readonly FileRight[] = [
   ...read,
   "writeFile",
   "truncate",
@@ -42,7 +41,13 @@ const readWrite: readonly FileRight[] = [
   "makeReg",
   "refer",
 ];
-const withLinks: readonly FileRight[] = [...readWrite, "makeSym"];
+/**
+ * Regular files and folders: a reader of such a folder can neither be redirected by a link nor blocked by a pipe. The
+ * right to create block devices gives nothing, because that needs a capability. But the kernel refuses to move a folder
+ * to where it gains a right: so no folder comes here out of one with links.
+ */
+const readWrite: readonly FileRight[] = [...contents, "makeBlock"];
+const withLinks: readonly FileRight[] = [...contents, "makeSym"];
 const withSockets: readonly FileRight[] = ["removeFile", "makeSock", "resolveUnix"];
 /** The rights that apply to a file that is not a folder; the kernel refuses others in its rule. */
 const ofFiles: readonly FileRight[] = ["execute", "writeFile", "readFile", "truncate", "ioctlDev"];
