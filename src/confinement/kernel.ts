@@ -8,7 +8,12 @@ const numbers = {
 } as const;
 
 /** The same on every architecture. */
-const common = { landlock_create_ruleset: 444, landlock_add_rule: 445, landlock_restrict_self: 446 } as const;
+const common = {
+  landlock_create_ruleset: 444,
+  landlock_add_rule: 445,
+  landlock_restrict_self: 446,
+  close_range: 436,
+} as const;
 
 type CallName = keyof typeof common | keyof (typeof numbers)["x64"];
 

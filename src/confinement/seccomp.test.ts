@@ -21,6 +21,10 @@ const machines = {
     ptrace: 101,
     clone: 56,
     chmod: 90,
+    sendmsg: 46,
+    sendmmsg: 307,
+    prctl: 157,
+    fcntl: 72,
     read: 0,
   },
   arm64: {
@@ -33,6 +37,10 @@ const machines = {
     ptrace: 117,
     clone: 220,
     chmod: 53,
+    sendmsg: 211,
+    sendmmsg: 269,
+    prctl: 167,
+    fcntl: 25,
     read: 63,
   },
 } as const;
@@ -79,7 +87,8 @@ describe.each(["x64", "arm64"] as const)("the filter on %s", (arch) => {
     for (const own of [0, pid]) expect(asked(nodeRules, machine.setpriority, 0, own, 5)).toBe(allowed);
     expect(asked(nodeRules, machine.setpriority, 0, 1, 5)).toBe(notPermitted);
     expect(asked(nodeRules, machine.clone, 0x3d0f00)).toBe(allowed);
-    expect(asked(nodeRules, machine.clone, 0x10000000)).toBe(notPermitted);
+    expect(asked(nodeRules, machine.clone, 0x3d0f00 | 0x10000000)).toBe(notPermitted);
+    for (const process of [17, 0x4111]) expect(asked(nodeRules, machine.clone, process)).toBe(notPermitted);
   });
 
   test("gives out sockets by the rules", () => {
@@ -104,6 +113,18 @@ describe.each(["x64", "arm64"] as const)("the filter on %s", (arch) => {
     expect(asked(nodeRules, machine.socket, netlink, raw, 0)).toBe(allowed);
     expect(asked(nodeRules, machine.socket, netlink, raw, 9)).toBe(badFamily);
     expect(asked(sockets, machine.socket, packet, raw)).toBe(badFamily);
+  });
+
+  test("passes no descriptor, and lets no process outlive its parent or have another signalled", () => {
+    for (const rules of [nodeRules, sockets]) expect(asked(rules, machine.sendmsg, 3)).toBe(notPermitted);
+    expect(asked(nodeRules, machine.sendmmsg, 3)).toBe(notPermitted);
+    expect(asked(sockets, machine.sendmmsg, 3)).toBe(allowed);
+    const [setDeathSignal, setName] = [1, 15];
+    expect(asked(nodeRules, machine.prctl, setDeathSignal)).toBe(notPermitted);
+    expect(asked(nodeRules, machine.prctl, setName)).toBe(allowed);
+    const [setFlags, setOwner] = [4, 8];
+    expect(asked(nodeRules, machine.fcntl, 3, setOwner)).toBe(notPermitted);
+    expect(asked(nodeRules, machine.fcntl, 3, setFlags)).toBe(allowed);
   });
 
   test("lets nothing connect by sending", () => {

@@ -1,6 +1,6 @@
 /**
  * A filter of system calls for what Landlock cannot restrict: unix sockets by path (before its version 9), signals
- * (before its version 6), other namespaces, and parts of the kernel that no child of ours needs.
+ * (before its version 6), other namespaces, processes that would outlive this one, and parts of the kernel that no child of ours needs.
  * https://www.kernel.org/doc/html/latest/userspace-api/seccomp_filter.html
  */
 import { type Architecture, kernelCall, placed } from "./kernel.ts";
@@ -25,11 +25,32 @@ const refused: Readonly<Record<string, Numbers>> = {
   tkill: [200, 130],
   rt_sigqueueinfo: [129, 138],
   rt_tgsigqueueinfo: [297, 240],
+  pidfd_open: [434, 434],
+  process_mrelease: [448, 448],
+  // Processes that would stay when this one is ended, and programs that no file holds, so that Landlock has no rule.
+  fork: [57],
+  vfork: [58],
+  execveat: [322, 281],
+  memfd_create: [319, 279],
+  memfd_secret: [447, 447],
   // Memory and queues that are shared by number or name.
   shmget: [29, 194],
+  shmat: [30, 196],
+  shmctl: [31, 195],
   msgget: [68, 186],
+  msgsnd: [69, 189],
+  msgrcv: [70, 188],
+  msgctl: [71, 187],
   semget: [64, 190],
+  semop: [65, 193],
+  semtimedop: [220, 192],
+  semctl: [66, 191],
   mq_open: [240, 180],
+  mq_unlink: [241, 181],
+  // It names the files that others create, in folders that Landlock does not let this process list.
+  inotify_add_watch: [254, 27],
+  // It can pass descriptors to the parent, which would keep them open. Plain messages are written.
+  sendmsg: [46, 211],
   // Owners and attributes of files: the kernel checks their owner, not Landlock.
   chown: [92],
   lchown: [94],
@@ -52,6 +73,7 @@ const refused: Readonly<Record<string, Numbers>> = {
   unshare: [272, 97],
   setns: [308, 268],
   open_tree: [428, 428],
+  open_tree_attr: [467, 467],
   move_mount: [429, 429],
   fsopen: [430, 430],
   fsconfig: [431, 431],
@@ -108,12 +130,25 @@ const selfOnly: Readonly<Record<string, { numbers: Numbers; argument: number; ze
   move_pages: { numbers: [279, 239], argument: 0, zero: true },
 };
 
+/**
+ * Values of an argument that are refused: signals to a process that owns a descriptor, input to a terminal, and life
+ * without the parent.
+ */
+const refusedValues: readonly { readonly numbers: Numbers; readonly argument: number; readonly values: number[] }[] = [
+  // F_SETOWN, F_SETOWN_EX.
+  { numbers: [72, 25], argument: 1, values: [8, 15] },
+  // FIOSETOWN, SIOCSPGRP, TIOCSTI, TIOCLINUX.
+  { numbers: [16, 29], argument: 1, values: [0x8901, 0x8902, 0x5412, 0x541c] },
+  // PR_SET_PDEATHSIG.
+  { numbers: [157, 167], argument: 0, values: [1] },
+];
+
 /** Calls that send, by the position of their flags. With MSG_FASTOPEN they connect, which Landlock does not check. */
-const sending: Readonly<Record<string, { numbers: Numbers; argument: number }>> = {
+const sending = {
   sendto: { numbers: [44, 206], argument: 3 },
-  sendmsg: { numbers: [46, 211], argument: 2 },
+  // It can pass descriptors, too, but name resolution sends datagrams with it.
   sendmmsg: { numbers: [307, 269], argument: 3 },
-};
+} as const;
 const fastOpen = 0x20000000;
 
 const socket = [41, 198] as const;
@@ -123,6 +158,8 @@ const clone3 = [435, 435] as const;
 
 /** CLONE_NEW*: namespaces of its own would give a process rights over parts of the kernel. */
 const newNamespaces = 0x7e020000;
+/** CLONE_THREAD: without it a clone is a process. */
+const thread = 0x10000;
 const unixFamily = 1;
 const inetFamilies = [2, 10] as const;
 const netlinkFamily = 16;
@@ -177,10 +214,21 @@ export function filterOf(rules: Rules, arch: Architecture, pid: number): Buffer 
     ...numbersOf(refused, column).flatMap((number) => ifEqual(number, refuse)),
     ...(rules.modes ? [] : numbersOf(modes, column).flatMap((number) => ifEqual(number, refuse))),
     ...ifEqual(clone3[column], noSuchCall),
-    ...call(clone, [load(argument(0)), and(newNamespaces), ...unlessEqual(0, refuse)]),
+    ...call(clone, [
+      load(argument(0)),
+      and(newNamespaces),
+      ...unlessEqual(0, refuse),
+      load(argument(0)),
+      and(thread),
+      ...ifEqual(0, refuse),
+    ]),
+    ...refusedValues.flatMap(({ numbers, argument: at, values }) =>
+      call(numbers, [load(argument(at)), ...values.flatMap((value) => ifEqual(value, refuse))]),
+    ),
     ...Object.values(selfOnly).flatMap(({ numbers, argument: at, zero }) =>
       call(numbers, [load(argument(at)), ...(zero ? [equal(0, 2, 0)] : []), ...unlessEqual(pid, refuse)]),
     ),
+    ...(rules.datagrams ? [] : ifEqual(sending.sendmmsg.numbers[column], refuse)),
     ...Object.values(sending).flatMap(({ numbers, argument: at }) =>
       call(numbers, [load(argument(at)), and(fastOpen), ...unlessEqual(0, refuse)]),
     ),

@@ -44,7 +44,7 @@ describe.skipIf(landlock === 0)("a confined child", () => {
       expect(outcomes).toEqual({
         read: "EACCES",
         write: "EACCES",
-        run: "EACCES",
+        run: "EPERM",
         signal: "EPERM",
         socket: "EAFNOSUPPORT",
         connect: version < 4 ? "ECONNREFUSED" : "EACCES",

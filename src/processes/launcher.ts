@@ -52,6 +52,7 @@ function launch({ command, args, environment, rules, parent, inherited, landlock
   forbidNewPrivileges();
   dropCapabilities();
   dieWithParent(parent);
+  closeOnExecution();
   const own = keepOwnProcess();
   const version = Math.min(landlock, landlockVersion());
   if (version >= rules.leastLandlock) {
@@ -70,6 +71,16 @@ function endFirst(): void {
   } catch {
     // The score is higher already.
   }
+}
+
+/**
+ * Every descriptor but the standard three is closed when the program is executed, also one that the control plane has
+ * inherited from whoever started it.
+ */
+function closeOnExecution(): void {
+  const last = 0xffffffff;
+  const closeOnExec = 4;
+  kernelCall("close_range", 3, last, closeOnExec);
 }
 
 /**

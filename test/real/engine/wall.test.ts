@@ -58,9 +58,9 @@ function statements(): Record<string, string> {
   };
 }
 
-/** The engine's messages where it does not pass on the kernel's; 88: the program could not be run. */
+/** The engine's messages where it does not pass on the kernel's. */
 const refusals: Record<string, RegExp> = {
-  "a program": /return code 88/,
+  "a program": /Cannot vfork.*Operation not permitted/,
   "a server": /I\/O error/,
   "a store": /I\/O error/,
 };
