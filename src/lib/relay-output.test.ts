@@ -33,3 +33,21 @@ test("other lines are warnings, and secrets in them are redacted", async () => {
   ]);
   expect(JSON.stringify(entries)).not.toContain("hunter2");
 });
+
+test("hostile lines throw nothing and are bounded", async () => {
+  const deep = `{"level":"info","msg":"deep","field":${"[".repeat(30_000)}${"]".repeat(30_000)}}`;
+  const entries = await relayed(
+    [
+      '{"level":"info","msg":{"toString":1,"valueOf":1}}',
+      '{"level":"__proto__","msg":null}',
+      deep,
+      "x".repeat(1_000_000),
+      "ä last",
+    ].join("\n"),
+  );
+  const last = entries.pop();
+  expect(entries[0]).toMatchObject({ level: "info", msg: '{"toString":1,"valueOf":1}' });
+  expect(entries[1]).toMatchObject({ level: "warn" });
+  expect(String(entries.at(-1)?.msg)).toHaveLength(65_536);
+  expect(last).toMatchObject({ level: "warn", msg: "ä last", service: "events" });
+});
