@@ -70,7 +70,7 @@ export function connectionTrouble(error: unknown, address: string): ConnectionTr
   return undefined;
 }
 
-/** The name of an error as its server tells it, or what is said instead: a server may repeat a secret there, or markup. */
+/** The name of an error as its server tells it, or other words: a server may put a secret there, or markup. */
 export function errorWord(word: string): string {
   return /^[A-Za-z][A-Za-z0-9_.]{0,39}$/.test(word) ? word : "an error without a usable name";
 }

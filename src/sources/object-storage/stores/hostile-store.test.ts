@@ -54,6 +54,31 @@ test("a key of a megabyte is refused", async () => {
   });
 });
 
+test.each([
+  ["an ETag of a megabyte", "e".repeat(2 ** 20), "1"],
+  ["no number as its size", "e", "many"],
+  ["an infinite size", "e", "1e999"],
+  ["a negative size", "e", "-5"],
+])("an object with %s is refused", async (_, etag, size) => {
+  const contents = `<Contents><Key>k</Key><ETag>${etag}</ETag><Size>${size}</Size></Contents>`;
+  const store = await storeOf((response) => response.end(`<ListBucketResult>${contents}</ListBucketResult>`));
+  await expect(store.list("", undefined, never)).rejects.toMatchObject({
+    code: "SOURCE_INVALID",
+    message: "Bucket bucket lists k with an ETag or a size that no store has.",
+  });
+});
+
+test("entities of a listing are neither expanded nor read from files", async () => {
+  const nested = Array.from({ length: 12 }, (_, at) => `<!ENTITY a${at + 1} "${`&a${at};`.repeat(10)}">`).join("");
+  const doctype = `<!DOCTYPE l [<!ENTITY a0 "aaaaaaaaaa"><!ENTITY f SYSTEM "file:///etc/passwd">${nested}]>`;
+  const store = await storeOf((response) => {
+    response.end(`<?xml version="1.0"?>${doctype}${listing(["&a12;", "&f;"], false)}`);
+  });
+  const page = await store.list("", undefined, never).catch((error: Error) => error.message);
+  expect(JSON.stringify(page).length).toBeLessThan(1_000);
+  expect(JSON.stringify(page)).not.toContain("root:");
+});
+
 test("an answer without end is not gathered", async () => {
   let sent = 0;
   const store = await storeOf((response) => {

@@ -10,7 +10,7 @@ import {
 } from "@aws-sdk/client-s3";
 import { AppError } from "../../../lib/errors.ts";
 import { sharedAgents } from "../../../outgoing/http.ts";
-import { boundedAnswer } from "../../aws/bounded-answers.ts";
+import { boundedListing } from "../../aws/bounded-answers.ts";
 import { type AwsCredentials, credentialsOf } from "../../aws/credentials.ts";
 import type { NetworkContext } from "../../source.ts";
 import type { ObjectStorageConfig } from "../kind.ts";
@@ -154,7 +154,7 @@ function clientConfig(
     forcePathStyle: location.pathStyle,
     followRegionRedirects: true,
     maxAttempts: 3,
-    streamCollector: boundedAnswer,
+    streamCollector: boundedListing,
     requestHandler: {
       connectionTimeout: 5_000,
       requestTimeout: requestTimeoutMs,
