@@ -6,6 +6,7 @@
 import type { ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import type { ClickHouseAddress } from "../clickhouse/client.ts";
+import { violationOf } from "../confinement/channel.ts";
 import type { ToHost } from "../endpoint/handoff/messages.ts";
 import { HandoffSender } from "../endpoint/handoff/sender.ts";
 import type { ForwardAddress } from "../endpoint/proxy/upstream.ts";
@@ -43,6 +44,7 @@ export type EngineHostProcess = {
 };
 
 const stderrTailBytes = 8_000;
+const versionLength = 64;
 const keyBytes = 32;
 /** How long to wait for a predecessor to release the data directory. */
 const lockTimeoutMs = 10_000;
@@ -56,11 +58,13 @@ export async function spawnEngineHost(options: EngineHostOptions, standbys?: Sta
   const handoff = new HandoffSender(child, hostDirOf(options));
   let reason: string | undefined;
   child.on("message", (message: { type?: string; reason?: string; usedBytes?: number }) => {
-    if (message.type === "broken") reason = message.reason;
-    if (message.type === "disk") options.onDiskUsed?.(message.usedBytes as number);
+    if (message.type === "broken") reason = String(message.reason).slice(0, stderrTailBytes);
+    if (message.type === "disk") options.onDiskUsed?.(bytesOf(message.usedBytes));
   });
   const exited = new Promise<Exit>((resolve) => {
-    child.once("exit", (code, signal) => resolve({ code, signal, reason, statements: handoff.statementsInHand() }));
+    child.once("exit", (code, signal) =>
+      resolve({ code, signal, reason: violationOf(child) ?? reason, statements: handoff.statementsInHand() }),
+    );
     child.once("error", () => resolve({ code: -1, signal: null, reason, statements: [] }));
   });
   const tail = stderrTail(child);
@@ -99,6 +103,12 @@ function limitTeller(child: ChildProcess, first: number | undefined): EngineHost
   };
 }
 
+/** Throws when a host reports anything but a number of bytes, which kills it: see `guardChannel`. */
+function bytesOf(reported: unknown): number {
+  if (typeof reported !== "number" || !(reported >= 0)) throw new Error("the use of the disk is not a number");
+  return reported;
+}
+
 /** The end of stderr. */
 function stderrTail(child: ChildProcess): () => string {
   let text = "";
@@ -124,7 +134,7 @@ async function ready(
     child.on("message", (message: { type?: string; version?: string }) => {
       if (message.type !== "ready") return;
       clearTimeout(timer);
-      resolve(message.version ?? "");
+      resolve(String(message.version ?? "").slice(0, versionLength));
     });
     void exited.then(() => fail("ended before it was ready"));
   });

@@ -139,7 +139,7 @@ export class HandoffSender {
   }
 
   #onMessage(message: FromHost): void {
-    if (message.type === "activity") this.#activity = { running: message.running, lastAt: message.lastAt };
+    if (message.type === "activity") this.#activity = activityOf(message);
     else if (message.type === "events") this.onEvents(message.events);
     else if (message.type === "access") void this.#changeAccess(message.id, message.change);
     else if (message.type === "admitted") this.#calls.get(message.id)?.(true);
@@ -193,6 +193,13 @@ export class HandoffSender {
     this.#marks?.close();
     this.#statements?.close();
   }
+}
+
+/** A host's report. Throws when it is not one, which kills the host: see `guardChannel`. */
+function activityOf({ running, lastAt }: Activity): Activity {
+  if (!(running >= 0) || !(lastAt >= 0)) throw new Error("the activity is not a number");
+  // A host cannot keep its service awake by a time in the future.
+  return { running: Number(running), lastAt: Math.min(Number(lastAt), Date.now()) };
 }
 
 /** Private details stay here. */

@@ -150,7 +150,9 @@ export class Replica implements Tenant {
 
   async #answer({ id, name, args }: Extract<FromWorkerSlot, { type: "call" }>): Promise<void> {
     try {
-      const call = this.#calls[name] as (...args: readonly unknown[]) => Promise<unknown>;
+      const calls = this.#calls;
+      if (!Object.hasOwn(calls, name)) throw new AppError("BAD_REQUEST", "There is no such call.");
+      const call = calls[name] as (...args: readonly unknown[]) => Promise<unknown>;
       const result = await call(...args);
       if (result instanceof Server) this.#send({ type: "reply", id }, result);
       else this.#send({ type: "reply", id, result });

@@ -4,9 +4,11 @@
  */
 import type { ChildProcess } from "node:child_process";
 import type { Server } from "node:net";
+import { violationOf } from "../../confinement/channel.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { relayOutput } from "../../lib/relay-output.ts";
 import type { FromWorker, FromWorkerSlot, ToWorker, ToWorkerSlot } from "../protocol.ts";
+import { readFromWorker } from "./from-worker.ts";
 
 /** Time for the neighbours of a slot that does not end to leave the process before it is killed. */
 const leaveMs = 10_000;
@@ -55,9 +57,12 @@ export class Worker {
     this.#parts = parts;
     const { child, logger } = parts;
     relayOutput(child.stderr, logger, { worker: parts.name });
-    child.once("exit", (code, signal) => this.#exited(signal === null ? `exit code ${code}` : `signal ${signal}`));
+    child.once("exit", (code, signal) =>
+      this.#exited(violationOf(child) ?? (signal === null ? `exit code ${code}` : `signal ${signal}`)),
+    );
     child.once("error", (error) => this.#exited(error.message));
-    child.on("message", (message: FromWorker) => this.#receive(message));
+    // What this throws kills the process: see `guardChannel`.
+    child.on("message", (message) => this.#receive(readFromWorker(message)));
   }
 
   get name(): string {
