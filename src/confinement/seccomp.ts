@@ -1,6 +1,7 @@
 /**
  * A filter of system calls for what Landlock cannot restrict: unix sockets by path (before its version 9), signals
- * (before its version 6), other namespaces, processes that would outlive this one, and parts of the kernel that no child of ours needs.
+ * (before its version 6), other namespaces, processes that would outlive this one, and parts of the kernel that no
+ * child of ours needs.
  * https://www.kernel.org/doc/html/latest/userspace-api/seccomp_filter.html
  */
 import { type Architecture, kernelCall, placed } from "./kernel.ts";
@@ -49,8 +50,10 @@ const refused: Readonly<Record<string, Numbers>> = {
   mq_unlink: [241, 181],
   // It names the files that others create, in folders that Landlock does not let this process list.
   inotify_add_watch: [254, 27],
-  // It can pass descriptors to the parent, which would keep them open. Plain messages are written.
+  // They can pass descriptors to the parent, whose Node aborts at some kinds. Plain messages are written, and names are
+  // resolved without them: see `childEnvironment`.
   sendmsg: [46, 211],
+  sendmmsg: [307, 269],
   // Owners and attributes of files: the kernel checks their owner, not Landlock.
   chown: [92],
   lchown: [94],
@@ -143,12 +146,8 @@ const refusedValues: readonly { readonly numbers: Numbers; readonly argument: nu
   { numbers: [157, 167], argument: 0, values: [1] },
 ];
 
-/** Calls that send, by the position of their flags. With MSG_FASTOPEN they connect, which Landlock does not check. */
-const sending = {
-  sendto: { numbers: [44, 206], argument: 3 },
-  // It can pass descriptors, too, but name resolution sends datagrams with it.
-  sendmmsg: { numbers: [307, 269], argument: 3 },
-} as const;
+/** With MSG_FASTOPEN in its flags it connects, which Landlock does not check. */
+const sendto = { numbers: [44, 206], argument: 3 } as const;
 const fastOpen = 0x20000000;
 
 const socket = [41, 198] as const;
@@ -228,10 +227,7 @@ export function filterOf(rules: Rules, arch: Architecture, pid: number): Buffer 
     ...Object.values(selfOnly).flatMap(({ numbers, argument: at, zero }) =>
       call(numbers, [load(argument(at)), ...(zero ? [equal(0, 2, 0)] : []), ...unlessEqual(pid, refuse)]),
     ),
-    ...(rules.datagrams ? [] : ifEqual(sending.sendmmsg.numbers[column], refuse)),
-    ...Object.values(sending).flatMap(({ numbers, argument: at }) =>
-      call(numbers, [load(argument(at)), and(fastOpen), ...unlessEqual(0, refuse)]),
-    ),
+    ...call(sendto.numbers, [load(argument(sendto.argument)), and(fastOpen), ...unlessEqual(0, refuse)]),
     ...call(socket, socketChecks(rules)),
     ...call(socketpair, [load(argument(1)), and(typeMask), ...unlessEqual(stream, badFamily)]),
     give(allow),

@@ -29,9 +29,9 @@ export type ConfinedOptions = {
 /**
  * Starts `command`, an absolute path, with exactly the access that `rules` name, for it and all that it starts.
  * Standard streams and the channel to this process work as without confinement. The child is killed when this process
- * ends, and when it sends a message that no child of ours sends. A child that cannot be confined exits with code 126 and the reason on its standard error; it never runs
- * unconfined. Only where the platform has no confinement at all (see `confinementState`) is the program started
- * without.
+ * ends, and when it sends a message that no child of ours sends. A child that cannot be confined exits with code 126
+ * and the reason on its standard error; it never runs unconfined. Only where the platform has no confinement at all
+ * (see `confinementState`) is the program started without.
  */
 export function spawnConfined(
   command: string,

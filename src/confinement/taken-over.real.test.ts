@@ -48,6 +48,7 @@ describe.skipIf(cannotTry)("a process that was taken over", () => {
         openProcess: "syscall(434, process.ppid, 0)",
         watch: `syscall(254, syscall(294, 0), Buffer.from(${quoted("neighbour")} + "\\0"), 0xfff)`,
         passDescriptor: "syscall(46, 3, Buffer.alloc(56), 0)",
+        passDescriptors: "syscall(307, 3, Buffer.alloc(64), 1, 0)",
         attachSegment: "syscall(30, 0x7fffff, 0, 0)",
         removeSegment: "syscall(31, 0x7fffff, 0, 0)",
         removeQueue: "syscall(71, 0x7fffff, 0, 0)",

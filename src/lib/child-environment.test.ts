@@ -33,6 +33,7 @@ describe("the environment of a child", () => {
         TZ: "Europe/Berlin",
         NODE_EXTRA_CA_CERTS: "/etc/our-ca.pem",
         HOME: "/own",
+        RES_OPTIONS: "single-request",
         NODE_COMPILE_CACHE: "/own/cache",
         AWS_EC2_METADATA_DISABLED: "true",
       },

@@ -54,6 +54,8 @@ export function childEnvironment(
   const environment: Environment = {
     ...(Object.fromEntries(passed) as Environment),
     HOME: home,
+    // The C library then sends its two questions one after the other, without sendmmsg, which no child may call.
+    RES_OPTIONS: "single-request",
     ...(compileCacheDir === undefined ? {} : { NODE_COMPILE_CACHE: compileCacheDir }),
   };
   const valuesOf = (names: readonly string[]) => names.flatMap((name) => environment[name] ?? []);
