@@ -1,9 +1,9 @@
 /** Checks of stored backups: every file against its manifest, and a trial restore in an engine of its own. */
-import { rm } from "node:fs/promises";
 import { totalmem } from "node:os";
 import { join } from "node:path";
 import { ClickHouseClient, ClickHouseError } from "../clickhouse/client.ts";
 import { spawnEngineHost } from "../engine/spawn.ts";
+import { removeFolder } from "../lib/files.ts";
 import { eachOf } from "../lib/limiter.ts";
 import type { Backup } from "../store/backups.ts";
 import { type Chain, readChain, stageChain } from "./files/chain.ts";
@@ -64,7 +64,7 @@ export async function checkDeep(
 ): Promise<string[]> {
   const found = await chainOrProblem(transfer, row, signal);
   if (typeof found === "string") return [found];
-  await rm(scratch.folder, { recursive: true, force: true, maxRetries: 3 });
+  await removeFolder(scratch.folder);
   try {
     return shortened(await tryRestore(transfer, found, scratch, signal));
   } catch (error) {
@@ -72,7 +72,7 @@ export async function checkDeep(
     if (error instanceof ClickHouseError) return [`the trial restore failed: ${error.message}`];
     throw error;
   } finally {
-    await rm(scratch.folder, { recursive: true, force: true, maxRetries: 3 });
+    await removeFolder(scratch.folder);
   }
 }
 

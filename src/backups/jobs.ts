@@ -1,11 +1,11 @@
 /** The jobs of the backups room, one method per kind. A job that throws has recorded its reason. */
 
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { ClickHouseAddress } from "../clickhouse/client.ts";
 import { ClickHouseError } from "../clickhouse/client.ts";
 import type { EngineLease } from "../clickhouse/lease.ts";
 import { AppError, describeError, publicMessage } from "../lib/errors.ts";
+import { removeFolder } from "../lib/files.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Backup, BackupStore, CheckDepth } from "../store/backups.ts";
 import type { Ledger } from "../store/ledger.ts";
@@ -57,7 +57,7 @@ export class BackupJobs {
 
   /** Removes what checks of an earlier process have left. Runs before any job. */
   async cleanUp(): Promise<void> {
-    await rm(join(this.#deps.dataDir, "scratch"), { recursive: true, force: true, maxRetries: 3 });
+    await removeFolder(join(this.#deps.dataDir, "scratch"));
   }
 
   /** The facts of a new backup row. */

@@ -1,12 +1,12 @@
 /** Carries out restores: everything into a new service, or one database or table into a running service. */
 
 import { createReadStream } from "node:fs";
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { type ClickHouseAddress, ClickHouseClient } from "../clickhouse/client.ts";
 import { identifier, literal, tableName } from "../clickhouse/sql.ts";
 import { AppError } from "../lib/errors.ts";
+import { removeFolder } from "../lib/files.ts";
 import type { Backup } from "../store/backups.ts";
 import {
   type PipeSnapshot,
@@ -114,7 +114,7 @@ async function withStaged(
   body: (staged: Staged) => Promise<string[]>,
 ): Promise<string[]> {
   const folder = join(deps.staging, `restore-${restore.id}`);
-  await rm(folder, { recursive: true, force: true });
+  await removeFolder(folder);
   const client = new ClickHouseClient(deps.address);
   try {
     const chain = await readChain(deps.transfer, backup.serviceId, backup.name, signal);
@@ -135,7 +135,7 @@ async function withStaged(
     throw error;
   } finally {
     client.close();
-    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+    await removeFolder(folder);
   }
 }
 

@@ -1,8 +1,32 @@
 /** Folders. */
+import { randomUUID } from "node:crypto";
 import { readdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { rename, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+
+/** Half of what the kernel accepts as a path: 4096 bytes, and a name has at most 255. */
+const pathLength = 2048;
 
 /** Removes everything in the folder and keeps the folder itself, which the rules of confined processes may refer to. */
 export function emptyFolder(path: string): void {
   for (const name of readdirSync(path)) rmSync(join(path, name), { recursive: true, force: true, maxRetries: 3 });
+}
+
+/**
+ * Removes a folder and everything in it, also below paths that are too long for the kernel: a confined process can
+ * create them, step by step. Links are not followed. Nothing happens when the folder is missing.
+ */
+export async function removeFolder(path: string): Promise<void> {
+  for (;;) {
+    try {
+      return await rm(path, { recursive: true, force: true, maxRetries: 3 });
+    } catch (error) {
+      const { code, path: deep = "" } = error as NodeJS.ErrnoException;
+      if (code !== "ENAMETOOLONG") throw error;
+      const part = dirname(deep.slice(0, pathLength));
+      if (!part.startsWith(`${path}/`)) throw error;
+      // The lower part becomes a neighbour, under a path that is as much shorter.
+      await rename(part, join(path, randomUUID()));
+    }
+  }
 }

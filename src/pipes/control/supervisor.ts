@@ -6,10 +6,10 @@
 
 import { randomUUID } from "node:crypto";
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { AcquireEngine } from "../../clickhouse/lease.ts";
 import { AppError } from "../../lib/errors.ts";
+import { removeFolder } from "../../lib/files.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { endRecorded } from "../../lib/process.ts";
@@ -324,7 +324,7 @@ export class PipesSupervisor {
     // From here on what is on record is left over, and the remover's.
     await this.#options.pipes.remove(pipe.id);
     const cacheDir = join(this.#options.dataDir, "cache", "pipes", pipe.id);
-    await rm(cacheDir, { recursive: true, force: true, maxRetries: 3 });
+    await removeFolder(cacheDir);
     this.#forgive(pipe.id);
   }
 

@@ -3,7 +3,6 @@
  * `<dataDir>/services/<id>/{data,run}`. The pid file lets a later run end a host that outlived its control plane.
  */
 import { mkdirSync, rmSync } from "node:fs";
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { ReadyLauncher } from "../../confinement/ready-launcher.ts";
@@ -11,6 +10,7 @@ import { type EngineRole, type EngineUser, readerUser } from "../../engine/chdb/
 import type { EngineHostOptions } from "../../engine/host-process.ts";
 import { type Exit, spawnEngineHost } from "../../engine/spawn.ts";
 import { StandbyHosts } from "../../engine/standby.ts";
+import { removeFolder } from "../../lib/files.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { endRecorded, recordProcess } from "../../lib/process.ts";
 import type { EgressProxy } from "../../outgoing/proxy.ts";
@@ -126,7 +126,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
     await endRecorded(join(this.#home(serviceId), "engine.pid"));
     this.#disks.forget(serviceId);
     await this.#proxy.close(serviceId);
-    await rm(this.#home(serviceId), { recursive: true, force: true, maxRetries: 3 });
+    await removeFolder(this.#home(serviceId));
   }
 
   /** What the process of a host is started with. */
