@@ -1,6 +1,6 @@
 /**
  * Bodies and queries that name objects of another organization: the answer is that for an object that does not exist,
- * and nothing is changed. The places are found in the schemas, so that a new one fails here until it is told what it names.
+ * and nothing is changed. The places are found in the schemas: a new one fails here until it is told what it names.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { requestExamples } from "../../src/api/examples.ts";
