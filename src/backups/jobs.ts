@@ -69,7 +69,7 @@ export class BackupJobs {
   /** Makes the backup of an existing row, checks its files, and writes the outcome into the row. */
   async backup(row: Backup, service: Service, signal: AbortSignal): Promise<void> {
     const { backups, backupLocation, logger } = this.#deps;
-    backupLocation.clearStaging(service.id);
+    await backupLocation.clearStaging(service.id);
     const isByServer = service.runtime !== "embedded";
     const base = isByServer ? undefined : await this.#base(service.id, signal);
     const type = base === undefined ? "full" : "incremental";
@@ -97,7 +97,7 @@ export class BackupJobs {
       await backups.fail(row.id, new Date().toISOString(), reasonOf(error, signal));
       return;
     } finally {
-      backupLocation.clearStaging(service.id);
+      await backupLocation.clearStaging(service.id);
     }
     // Files that a distant server has written have been read for their manifest.
     await this.check({ ...begun, status: "done" }, "manifest", signal, isByServer);
@@ -159,7 +159,7 @@ export class BackupJobs {
   /** Restores a database or table into a running service, and writes the outcome into the row. */
   async restorePart(restore: Restore, signal: AbortSignal): Promise<void> {
     const { restores, backupLocation, logger } = this.#deps;
-    backupLocation.clearStaging(restore.serviceId);
+    await backupLocation.clearStaging(restore.serviceId);
     try {
       const backup = await this.#backupOf(restore);
       await this.#withEngine(restore.serviceId, signal, async (address) => {
@@ -237,7 +237,7 @@ export class BackupJobs {
 
   /** A backup that an earlier process was making: it fails, and its files are removed. */
   async failInterrupted(row: Backup, signal: AbortSignal): Promise<void> {
-    this.#deps.backupLocation.clearStaging(row.serviceId);
+    await this.#deps.backupLocation.clearStaging(row.serviceId);
     await this.#deps.backups.fail(
       row.id,
       new Date().toISOString(),

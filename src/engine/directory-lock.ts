@@ -2,9 +2,10 @@
  * At most one engine per data directory. The engine itself does not check, and two on one directory destroy it: a host
  * that is killed and restarted may meet its predecessor, which is still exiting.
  */
-import { closeSync, constants, fstatSync, openSync, readFileSync, readSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readFileSync, readSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { removeFolder } from "../lib/files.ts";
 
 const lockName = "millrace-host.pid";
 
@@ -15,7 +16,8 @@ const lockName = "millrace-host.pid";
 export async function awaitUnlocked(dataDir: string, timeoutMs: number): Promise<void> {
   const path = join(dataDir, lockName);
   await awaitHolder(path, timeoutMs);
-  rmSync(path, { recursive: true, force: true });
+  // A host may have made a folder of it.
+  await removeFolder(path);
 }
 
 /**

@@ -79,7 +79,7 @@ export async function startHostProcess(
   const { environment, reads } = childEnvironment({ home: hostDirOf(options), compileCacheDir });
   const rules = engineRules({
     dataDir: options.dataDir,
-    folders: ownFolders(options),
+    folders: await ownFolders(options),
     // The query service connects to the engine in the same process.
     connectPorts: proxy === undefined ? [ports.engine] : [ports.engine, proxy.port],
     bindPorts: [ports.engine, ports.forward],
@@ -130,10 +130,10 @@ export function hostDirOf({ runDir }: EngineHostOptions): string {
  * Creates the folders that the host may write to, and empties its run directory. Returns those outside the data
  * directory.
  */
-function ownFolders(options: EngineHostOptions): string[] {
+async function ownFolders(options: EngineHostOptions): Promise<string[]> {
   const own = foldersOf(options);
   for (const path of [options.dataDir, ...own]) mkdirSync(path, { recursive: true, mode: 0o700 });
-  emptyFolder(parentOfRunDir(options));
+  await emptyFolder(parentOfRunDir(options));
   return own;
 }
 

@@ -1,20 +1,22 @@
 /** Folders. */
 import { randomUUID } from "node:crypto";
-import { readdirSync, rmSync } from "node:fs";
-import { rename, rm } from "node:fs/promises";
+import { readdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 /** Half of what the kernel accepts as a path: 4096 bytes, and a name has at most 255. */
 const pathLength = 2048;
 
-/** Removes everything in the folder and keeps the folder itself, which the rules of confined processes may refer to. */
-export function emptyFolder(path: string): void {
-  for (const name of readdirSync(path)) rmSync(join(path, name), { recursive: true, force: true, maxRetries: 3 });
+/**
+ * Removes everything in the folder and keeps the folder itself, which the rules of confined processes may refer to. A
+ * confined process may have left millions of files there, so nothing waits for it.
+ */
+export async function emptyFolder(path: string): Promise<void> {
+  for (const name of await readdir(path)) await removeFolder(join(path, name));
 }
 
 /**
- * Removes a folder and everything in it, also below paths that are too long for the kernel: a confined process can
- * create them, step by step. Links are not followed. Nothing happens when the folder is missing.
+ * Removes a folder and everything in it, or a file, also below paths that are too long for the kernel: a confined
+ * process can create them, step by step. Links are not followed. Nothing happens when the folder is missing.
  */
 export async function removeFolder(path: string): Promise<void> {
   for (;;) {

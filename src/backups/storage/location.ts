@@ -111,7 +111,7 @@ export class BackupTarget {
    * Removes what operations on the service left in its staging folder. Only while none is running. The folder itself
    * stays: a running engine's access rule refers to this folder.
    */
-  clearStaging(serviceId: string): void {
-    emptyFolder(this.stagingOf(serviceId));
+  async clearStaging(serviceId: string): Promise<void> {
+    await emptyFolder(this.stagingOf(serviceId));
   }
 }
