@@ -34,6 +34,8 @@ const referringEngines = new Set(["buffer", "alias", "dictionary", "loop"]);
 /** True when an argument of this function names a table or a dictionary. */
 export function namesTable(name: string): boolean {
   const folded = name.toLowerCase();
+  // Its arguments are patterns, which match names of existing tables only.
+  if (folded === "merge") return false;
   return (
     functions.dictionary.has(folded) ||
     tableFunctionsOfExpressions.has(folded) ||
@@ -42,14 +44,42 @@ export function namesTable(name: string): boolean {
   );
 }
 
-/** Keeps the quoted names of the statement that are paths. A column's name after AS is no table. */
+/** Keeps the quoted names of the statement that are paths, unless each can only name a column. */
 export function collectFilePaths(tokens: Tokens, facts: Facts): void {
   const mayRename = (facts.kind === "read" || facts.kind === "insert") && !isKeyword(tokens[0], "EXPLAIN");
   for (const [at, token] of tokens.entries()) {
     if (token.kind === "parameter" && token.type === "Identifier") facts.nameParameters.add(token.value);
     if (token.kind !== "quoted" || !isFilePath(token.value)) continue;
-    if (!(mayRename && isKeyword(tokens[at - 1], "AS"))) facts.filePath ??= token.value;
+    const isColumn = mayRename && (isKeyword(tokens[at - 1], "AS") || isInColumnList(tokens, at));
+    if (!isColumn) facts.filePath ??= token.value;
   }
+}
+
+/** Between such a word and the end of its clause, a name may be a table. */
+const leadsToTable = new Set(["FROM", "JOIN", "IN", "INTO", "TABLE", "USING", "WITH"]);
+
+/** The search for the beginning of a clause ends here, so that many names cost no quadratic time. */
+const maxClauseTokens = 1_000;
+
+/**
+ * True for a name in the list of the outermost SELECT, or after ORDER BY and GROUP BY, outside of parentheses. Other
+ * words do not count as such a clause: the formatter writes a table named SELECT or BY without quotes.
+ */
+function isInColumnList(tokens: Tokens, name: number): boolean {
+  // `a.*` may look for a table.
+  if (isMark(tokens[name + 1], ".") || isMark(tokens[name + 1], "(")) return false;
+  let depth = 0;
+  for (let at = name - 1; at >= Math.max(0, name - maxClauseTokens); at -= 1) {
+    const token = tokens[at] as SqlToken;
+    if (token.kind === "mark" && /^[)\]}]$/.test(token.value)) depth += 1;
+    else if (token.kind === "mark" && /^[([{]$/.test(token.value)) depth -= 1;
+    if (depth < 0) return false;
+    if (depth > 0 || token.kind !== "word") continue;
+    if (leadsToTable.has(token.value)) return false;
+    if (token.value === "BY" && (isKeyword(tokens[at - 1], "ORDER") || isKeyword(tokens[at - 1], "GROUP"))) return true;
+    if (token.value === "SELECT" && at === 0) return true;
+  }
+  return false;
 }
 
 /** Throws when an argument of the function at `at` that names a table is computed, or the path of a file. */
