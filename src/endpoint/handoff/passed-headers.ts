@@ -14,18 +14,23 @@ const passedHeaders = [
   "tracestate",
 ] as const;
 
+/** Headers that a server only records. An address in them may hold `=?` without being an encoded word. */
+const recordedHeaders: ReadonlySet<string> = new Set(["user-agent", "referer", "traceparent", "tracestate"]);
+
 /** The default of a server's http_max_field_value_size. */
 const maxValueBytes = 131_072;
 
 /**
  * Those of the headers that a server may see; `more` names others, such as those of the body where it is passed on.
- * Throws BAD_ARGUMENTS for a value that the server would not read as it is written.
+ * Throws BAD_ARGUMENTS for a value that the server would not read as it is written; a header that it would only record
+ * is left out then.
  */
 export function passedHeadersOf(headers: IncomingHttpHeaders, more: readonly string[] = []): Record<string, string> {
   const passed: Record<string, string> = {};
   for (const name of [...passedHeaders, ...more]) {
     const value = headers[name];
     if (typeof value !== "string") continue;
+    if (recordedHeaders.has(name) && value.includes("=?")) continue;
     refuseEncodedWords(name, value);
     if (value.length > maxValueBytes) {
       throw clickHouseException("BAD_ARGUMENTS", `The header ${name} has more than ${maxValueBytes} bytes.`);

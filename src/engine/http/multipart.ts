@@ -11,7 +11,7 @@ import { bytesOf, type Parameter } from "./parameters.ts";
 const maxBytes = 64 * 1_048_576;
 const maxParts = 1_000;
 /** A byte string: the bytes of a name in UTF-8 count as letters. */
-const plainName = /^[\w.\x80-\xff-]+(?: [\w.\x80-\xff-]+)*$/;
+const plainName = /^[\w.$@#/:()[\]\x80-\xff-]+(?: [\w.$@#/:()[\]\x80-\xff-]+)*$/;
 
 export type Form = {
   readonly fields: readonly Parameter[];
@@ -85,7 +85,7 @@ function quoted(name: string): string {
   if (!plainName.test(name)) {
     throw clickHouseException(
       "BAD_ARGUMENTS",
-      "The name of a form field must consist of letters, digits, underscores, hyphens and dots, with spaces only in between.",
+      "The name of a form field must consist of letters, digits and _ - . $ @ # / : ( ) [ ], with spaces only in between.",
     );
   }
   return name;

@@ -190,9 +190,13 @@ describe("no statement leaves the database", () => {
       const answer = await stage.query(body, {}, { headers: { "Content-Type": word } });
       expect(answer, word).toMatchObject({ status: 200, text: "judged\n" });
     }
-    for (const name of ["User-Agent", "X-ClickHouse-Database", "X-ClickHouse-Format", "X-ClickHouse-Quota", "Origin"]) {
+    for (const name of ["X-ClickHouse-Database", "X-ClickHouse-Format", "X-ClickHouse-Quota", "Origin"]) {
       const answer = await stage.query("SELECT 1", {}, { headers: { [name]: "=?UTF-8?Q?system?=" } });
       expect(answer.text, name).toMatch(/BAD_ARGUMENTS/);
+    }
+    for (const name of ["User-Agent", "Referer", "tracestate"]) {
+      const headers = { [name]: "http://host/?of==?UTF-8?Q?system?=" };
+      expect(await stage.query("SELECT 1", {}, { headers }), name).toMatchObject({ status: 200, text: "1\n" });
     }
     const encoding = { headers: { "Content-Encoding": "=?UTF-8?Q?gzip?=" } };
     const params = { query: "INSERT INTO t FORMAT CSV" };
@@ -215,6 +219,15 @@ describe("no statement leaves the database", () => {
     const headers = { "Content-Type": "multipart/form-data; boundary=x" };
     expect((await stage.query(body, {}, { headers })).text).toMatch(/BAD_ARGUMENTS|UNKNOWN_SETTING/);
   });
+
+  test.each(["param_a:b", "param_x[]", "param_#1", "param_$x", "param_a/b", "param_f(x)", "param_a b"])(
+    "a form may have the field %j",
+    async (name) => {
+      const body = `--x\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n1\r\n--x--\r\n`;
+      const headers = { "Content-Type": "multipart/form-data; boundary=x" };
+      expect((await stage.query(body, { query: "SELECT 1" }, { headers })).text).toBe("1\n");
+    },
+  );
 
   test.each(["", '; filename="x"'])("a part of a form has a name%s", async (more) => {
     const body = `--x\r\nContent-Disposition: form-data${more}\r\n\r\n1\r\n--x--\r\n`;
