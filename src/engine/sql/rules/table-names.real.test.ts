@@ -69,6 +69,7 @@ describe("no name of a table reaches a file", () => {
     "CREATE DICTIONARY b (a String) PRIMARY KEY a SOURCE(CLICKHOUSE(DB 'default' TABLE '@')) LAYOUT(COMPLEX_KEY_HASHED()) LIFETIME(0)",
     "CREATE DICTIONARY b (a String) PRIMARY KEY a SOURCE(CLICKHOUSE(QUERY 'SELECT a FROM `@`')) LAYOUT(COMPLEX_KEY_HASHED()) LIFETIME(0)",
     "SELECT joinGet('@', 'a', 1)",
+    "WITH CAST(tuple('@'), 'Tuple(x String)') AS p SELECT joinGet(p.x, 'a', 1)",
     "SELECT hasColumnInTable('default', '@', 'a')",
     "SELECT * FROM loop('default', '@')",
     "SELECT * FROM loop(default, `@`)",

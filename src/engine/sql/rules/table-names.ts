@@ -132,9 +132,13 @@ function isCurrentDatabase(tokens: Tokens, from: number, to: number): boolean {
   return to - from === 3 && isCall(tokens, from) && /^(?:currentDatabase|database)$/i.test(tokens[from]?.value ?? "");
 }
 
-/** `a` or `a.b`, when the statement does not define it: then it may stand for a computed text. */
+/**
+ * `a` or `a.b`, when the statement defines neither: then it may stand for a computed text, `a.b` also for an element of
+ * the tuple `a`.
+ */
 function isPlainName(tokens: Tokens, from: number, to: number): boolean {
   const [first, dot, second] = tokens.slice(from, to);
   const shaped = to - from === 1 || (to - from === 3 && isMark(dot, ".") && isName(second));
-  return shaped && isName(first) && !definedNames(tokens).has((to - from === 1 ? first : (second as SqlToken)).value);
+  const names = to - from === 1 ? [first] : [first, second];
+  return shaped && names.every((name) => isName(name) && !definedNames(tokens).has(name.value));
 }
