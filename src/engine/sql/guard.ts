@@ -179,6 +179,7 @@ export class Guard {
       if (facts.kind !== "read") refuse("A text inside the statement must be a query.");
       judgeParameters(facts, []);
       judgeNamesOfTables(facts);
+      if (facts.queriedDictionary !== undefined) refuseBareDictionary(facts.queriedDictionary);
       if (facts.identifiers.size > 0 || facts.tableParameters.size > 0)
         refuse("A text inside the statement cannot hold parameters in arguments.");
     }
@@ -191,8 +192,11 @@ export class Guard {
  */
 function judgeNamesOfTables(facts: Facts): void {
   if (facts.filePath !== undefined) refuseFilePath(facts.filePath);
-  if (facts.bareDictionary === undefined) return;
-  refuse(`Write the name of the dictionary in ${facts.bareDictionary} in quotes: without them it may be a column.`);
+  if (facts.bareDictionary !== undefined) refuseBareDictionary(facts.bareDictionary);
+}
+
+function refuseBareDictionary(name: string): never {
+  refuse(`Write the name of the dictionary in ${name} in quotes: without them it may be a column.`);
 }
 
 function mayRunExpressions(text: Buffer, head: InsertHead): boolean {

@@ -34,6 +34,8 @@ export type Facts = {
   filePath?: string;
   /** A function whose dictionary is named without quotes, as a column would be. */
   bareDictionary?: string;
+  /** Such a function, which takes no column: only aliases of a statement around this text could stand for the name. */
+  queriedDictionary?: string;
   /** True for a dictionary, whose keys the formatter writes without quotes. */
   bareNames?: boolean;
   /** The object that ATTACH restores. */

@@ -61,6 +61,14 @@ describe("no name of a table reaches a file", () => {
     "SELECT dictHas(x.a, 1) FROM (SELECT '@' AS a) AS x",
     "CREATE FUNCTION has AS (n) -> dictHas(n, 1)",
     "CREATE VIEW v AS SELECT dictHas({n:String}, 1)",
+    "SELECT dictGet(a, 'c1', 1) FROM (SELECT '@' AS a)",
+    "WITH '@' AS p SELECT dictGet(p, 'c1', 1)",
+    "WITH CAST(tuple('@'), 'Tuple(x String)') AS p SELECT dictGet(p.x, 'c1', 1)",
+    "SELECT arrayMap(p -> dictGet(p, 'c1', 1), ['@'])",
+    "SELECT dictGet(`@`, 'c1', 1)",
+    "SELECT '@' AS p SETTINGS additional_result_filter = 'dictGet(p, \\'c1\\', 1) != \\'\\''",
+    "SELECT 1 FROM t SETTINGS additional_table_filters = {'t': 'dictGet(a, \\'c1\\', 1) != \\'@\\''}",
+    "CREATE FUNCTION named AS (i) -> tuple(dictGet(p, 'c1', i), '@')",
     "SELECT * FROM dictionary('@')",
     "SELECT * FROM dictionary(concat('@', ''))",
     "CREATE TABLE b ENGINE = Dictionary('@')",
@@ -128,6 +136,24 @@ describe("no name of a table reaches a file", () => {
     }
   });
 
+  test("nor a column with a constant, in place of a dictionary", async () => {
+    await engine.run(`CREATE TABLE aliased (z UInt8, p String ALIAS '${existing}') ENGINE = MergeTree ORDER BY z`);
+    await engine.run("INSERT INTO aliased VALUES (1)");
+    await engine.run(`CREATE VIEW viewed AS SELECT '${existing}' AS p`);
+    const functions = ["dictGet(p, 'c1', 1)", "dictGetOrDefault(p, 'c1', 1, '')", "dictGetOrNull(p, 'c1', 1)"];
+    for (const call of functions) {
+      for (const from of ["aliased", "viewed", "(SELECT * FROM viewed)", "viewed SETTINGS analyzer_inline_views = 1"]) {
+        const query = engine.run(`SELECT ${call} FROM ${from}`);
+        await expect(query, `${call} FROM ${from}`).rejects.toThrow(
+          /expected a const string|Dictionary \(`p`\) not found/,
+        );
+      }
+    }
+    for (const call of ["dictGetString(p, 'c1', 1)", "dictHas(p, 1)", "dictGetHierarchy(p, 1)", "dictIsIn(p, 1, 1)"]) {
+      await expect(engine.run(`SELECT ${call} FROM aliased`), call).rejects.toThrow(/in quotes/);
+    }
+  });
+
   test("a name without a path finds no file of the folder that the program was started in", async () => {
     expect(await engine.run("EXISTS TABLE `package.json`")).toBe("0\n");
     expect(await engine.run("EXISTS TABLE `src/main.ts`")).toBe("0\n");
@@ -142,6 +168,7 @@ describe("what such names are used for works", () => {
     ["SELECT x.`/n`, `/n` FROM (SELECT 1 AS `/n`) AS x", "1\t1\n"],
     ["SELECT count() FROM merge(REGEXP('^def'), '[/]x{1,2}|^t$')", "0\n"],
     ["SELECT dictGet('d', 'v', 1), dictGetOrDefault('default.d', 'v', 2, '/')", "found\t/\n"],
+    ["SELECT dictGet(d, 'v', k), dictGetOrDefault(default.d, 'v', 2, '/') FROM j", "found\t/\n"],
     ["SELECT v FROM dictionary('d')", "found\n"],
     ["SELECT v FROM dictionary(default.d)", "found\n"],
     ["SELECT joinGet(j, 'v', 1::UInt64), joinGet('default.j', 'v', 1::UInt64)", "joined\tjoined\n"],

@@ -106,14 +106,23 @@ function countOfNames(folded: string, given: number): number {
   return folded.startsWith("joinget") ? 1 : 2;
 }
 
-/** The engine opens the file without a grant, and a bare name may be a column with any text. */
+/** The engine refuses a column in place of the name for these, and reads one as a text for their relatives. */
+const takesNoColumn = new Set(["dictGet", "dictGetOrDefault", "dictGetOrNull"]);
+
+/**
+ * The engine opens the file without a grant. A bare name may be a column with any text, for those functions that take
+ * columns. The body of a function of the user is read where it is called, whose aliases count.
+ */
 function judgeDictionaryName(tokens: Tokens, ranges: readonly [number, number][], name: string, facts: Facts): void {
   const [from, to] = ranges[0] ?? [0, 0];
   const token = tokens[from];
   if (to - from === 1 && token?.kind === "string") refuseFilePath(token.value);
   else if (to - from === 1 && token?.kind === "parameter") facts.tableParameters.add(token.value);
-  else if (isPlainName(tokens, from, to)) facts.bareDictionary ??= name;
-  else refuse(`The name of the dictionary in ${name} must be a text in quotes.`);
+  else if (isPlainName(tokens, from, to)) {
+    const isQuery = facts.kind === "read" || facts.kind === "insert";
+    if (isQuery && takesNoColumn.has(name)) facts.queriedDictionary ??= name;
+    else facts.bareDictionary ??= name;
+  } else refuse(`The name of the dictionary in ${name} must be a text in quotes.`);
 }
 
 function judgeName(tokens: Tokens, [from, to]: readonly [number, number], name: string, facts: Facts): void {
