@@ -190,10 +190,10 @@ describe("an external service", () => {
     const change = (body: object) => served.api.updateService({ params, body: { connection: body } });
     await expect(change({ password: "wrong" })).rejects.toThrow(/refuses the user owner/);
     expect((await details()).state).toBe("running");
-    const shown = await change({
-      urls: [`https://127.0.0.1:${front.port}`],
-      tls: { caCertificate: loopbackCertificate.cert },
-    });
+    const moved = { urls: [`https://127.0.0.1:${front.port}`], tls: { caCertificate: loopbackCertificate.cert } };
+    // The stored one is for the server that it was given for.
+    await expect(change(moved)).rejects.toThrow(/connection\.password.* must be given again/);
+    const shown = await change({ ...moved, password: serverUser.password });
     expect(shown.connection?.database).toBe("app");
     await until("the new URL is used", async () => (await details()).endpoints[1]?.port === front.port);
     await untilState("running");
