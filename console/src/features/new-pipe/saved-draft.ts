@@ -21,23 +21,38 @@ export function useStoredDraft(): { readonly isReady: boolean; readonly form: Fo
   return { isReady, form: stored.data?.content as Form | undefined };
 }
 
-/** Saves the form a second after its last change. A draft that cannot be saved costs nothing but the reload. */
+type Known = {
+  id: string | undefined;
+  version: number | undefined;
+  /** The last save. */
+  saving: Promise<unknown>;
+  isForgotten: boolean;
+};
+
+/**
+ * Saves the form a second after its last change. A draft that cannot be saved costs nothing but the reload. After
+ * `forget` there is no draft, and none is saved.
+ */
 export function useSaving(form: Form, isEnabled: boolean): { readonly forget: () => Promise<void> } {
   const { draft } = useSearch({ from: "/new-pipe" });
   const navigate = useNavigate({ from: "/new-pipe" });
-  const known = useRef<{ id: string | undefined; version: number | undefined }>({ id: draft, version: undefined });
+  const known = useRef<Known>({ id: draft, version: undefined, saving: Promise.resolve(), isForgotten: false });
   const text = JSON.stringify(withoutSecrets(form));
   useEffect(() => {
     if (!isEnabled || form.kind === undefined) return;
     const timer = setTimeout(() => {
-      void save(known.current, text).then((id) => {
-        if (id !== undefined) void navigate({ search: (before) => ({ ...before, draft: id }), replace: true });
+      if (known.current.isForgotten) return;
+      known.current.saving = save(known.current, text).then((id) => {
+        if (id === undefined || known.current.isForgotten) return;
+        void navigate({ search: (before) => ({ ...before, draft: id }), replace: true });
       });
     }, pauseMs);
     return () => clearTimeout(timer);
   }, [text, isEnabled, form.kind, navigate]);
   return {
     forget: async () => {
+      known.current.isForgotten = true;
+      await known.current.saving;
       const savedObjectId = known.current.id;
       if (savedObjectId !== undefined) await call("deleteSavedObject", { params: { savedObjectId } }).catch(() => {});
     },
@@ -45,7 +60,7 @@ export function useSaving(form: Form, isEnabled: boolean): { readonly forget: ()
 }
 
 /** The id of a draft that did not exist before. */
-async function save(known: { id: string | undefined; version: number | undefined }, text: string) {
+async function save(known: Known, text: string) {
   const content = JSON.parse(text) as Form;
   const name = content.name.trim() || `New pipe from ${content.label}`;
   try {
