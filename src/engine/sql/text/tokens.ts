@@ -61,6 +61,8 @@ export function readCanonical(text: string): SqlToken[] {
 function readWord(text: string, start: number): SqlToken {
   let end = start + 1;
   while (end < text.length && (isWordCode(text.charCodeAt(end)) || isDigit(text.charCodeAt(end)))) end += 1;
+  // To the engine the beginning of a hexadecimal or binary string, which the formatter does not write.
+  if (text[end] === "'" && /^[xXbB]$/.test(text.slice(start, end))) throw unreadable(text, start);
   return plain("word", text.slice(start, end), start);
 }
 
