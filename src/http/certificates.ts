@@ -13,6 +13,11 @@ export type Certificates = {
 
 const dayMs = 86_400_000;
 
+/** Those that there are, by the names that metrics and the log have for them. */
+export function usedCertificates({ api, gateway }: Certificates): { name: string; files: CertificateFiles }[] {
+  return Object.entries({ api, gateway }).flatMap(([name, files]) => (files === undefined ? [] : [{ name, files }]));
+}
+
 /** Whole days until the certificate expires; negative after that. */
 export function daysLeft(
   { certificate: { validToDate } }: Pick<CertificateFiles, "certificate">,
@@ -45,16 +50,14 @@ export const certificateMetrics = {
 };
 
 /** Times, because a scraper has a clock of its own. */
-export function certificateSamples({ api, gateway }: Certificates): MetricSample[] {
-  const used = Object.entries({ api, gateway }).flatMap(([name, files]) =>
-    files === undefined ? [] : [{ labels: { certificate: name }, files }],
-  );
-  const expiry = used.map(({ labels, files }) => ({
-    ...{ ...certificateMetrics.expiry, labels },
+export function certificateSamples(certificates: Certificates): MetricSample[] {
+  const used = usedCertificates(certificates);
+  const expiry = used.map(({ name, files }) => ({
+    ...{ ...certificateMetrics.expiry, labels: { certificate: name } },
     value: files.certificate.validToDate.getTime() / 1_000,
   }));
-  const refused = used.map(({ labels, files }) => ({
-    ...{ ...certificateMetrics.refused, labels },
+  const refused = used.map(({ name, files }) => ({
+    ...{ ...certificateMetrics.refused, labels: { certificate: name } },
     value: Number(files.problem !== undefined),
   }));
   return [...expiry, ...refused];

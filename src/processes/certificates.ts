@@ -1,6 +1,6 @@
 /** The certificates of the settings, read at the start and again when their files change. */
 import type { Config } from "../config.ts";
-import { type Certificates, daysLeft } from "../http/certificates.ts";
+import { type Certificates, daysLeft, usedCertificates } from "../http/certificates.ts";
 import { CertificateFiles } from "../lib/certificate-files.ts";
 import type { Logger } from "../lib/logger.ts";
 import { Loop } from "../lib/loop.ts";
@@ -21,10 +21,8 @@ const warnEveryMs = 86_400_000;
 const everyMs = 2_000;
 
 /** Files are read, not watched: renewals replace links and folders, of which a watch may learn nothing. */
-export function certificatesLoop({ api, gateway }: Certificates, logger: Logger): Loop {
-  const used = Object.entries({ api, gateway }).flatMap(([name, files]) =>
-    files === undefined ? [] : [{ name, files }],
-  );
+export function certificatesLoop(certificates: Certificates, logger: Logger): Loop {
+  const used = usedCertificates(certificates);
   const warnedAt = new Map<string, number>();
   const body = async () => {
     for (const { name, files } of used) {
