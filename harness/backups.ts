@@ -1,5 +1,5 @@
 /** Backups in tests: created, awaited, restored, damaged. */
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { type Dirent, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ApiClient } from "../src/api/client.ts";
 import { type BenchService, type Served, until } from "./serve.ts";
@@ -54,13 +54,33 @@ export function folderOf(served: Served, backup: { serviceId: string; backupName
   return join(served.dataDir, "backups", "services", backup.serviceId, backup.backupName);
 }
 
-/** Files below a folder whose path matches, largest first. */
+/**
+ * Files below a folder whose path matches, largest first. The folder may change while it is read: what has gone by then
+ * is left out.
+ */
 export function filesBelow(folder: string, pattern = /./): string[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
-    .filter((path) => pattern.test(path))
-    .sort((a, b) => statSync(b).size - statSync(a).size);
+  return filesWithSizes(folder)
+    .filter(({ path }) => pattern.test(path))
+    .sort((a, b) => b.size - a.size)
+    .map(({ path }) => path);
+}
+
+function filesWithSizes(folder: string): { path: string; size: number }[] {
+  return entriesOf(folder).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return filesWithSizes(path);
+    const size = entry.isFile() ? statSync(path, { throwIfNoEntry: false })?.size : undefined;
+    return size === undefined ? [] : [{ path, size }];
+  });
+}
+
+function entriesOf(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
 }
 
 /** Flips one bit in the middle of a file. */

@@ -1,6 +1,6 @@
 /** The supervisor of pipes against workers that are objects: the test controls every status, death and delay. */
 import { randomBytes } from "node:crypto";
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, vi } from "vitest";
@@ -174,6 +174,7 @@ export async function supervised() {
   const close = async () => {
     await supervisor.close();
     db.close();
+    rmSync(made.dataDir, { recursive: true });
   };
   return {
     pipes,

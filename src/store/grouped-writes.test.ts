@@ -1,4 +1,4 @@
-import { mkdtempSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -6,6 +6,7 @@ import { openTestDatabase } from "../../harness/stores.ts";
 import type { Database } from "./database.ts";
 import { type CarryOut, GroupedWrites, type WriteOutcome } from "./grouped-writes.ts";
 
+let folder: string;
 let db: Database;
 let transactions: number;
 let writes: GroupedWrites<number>;
@@ -22,7 +23,8 @@ const addAll: CarryOut<number> = async (tx, ids) => {
 };
 
 beforeEach(async () => {
-  db = await openTestDatabase(mkdtempSync(join(tmpdir(), "millrace-grouped-")));
+  folder = mkdtempSync(join(tmpdir(), "millrace-grouped-"));
+  db = await openTestDatabase(folder);
   await db.run("CREATE TABLE seen (id INTEGER PRIMARY KEY, at INTEGER)");
   transactions = 0;
   const transaction: Database["transaction"] = (body) => {
@@ -31,7 +33,10 @@ beforeEach(async () => {
   };
   writes = new GroupedWrites({ ...db, transaction }, addAll);
 });
-afterEach(() => db.close());
+afterEach(async () => {
+  await db.close();
+  rmSync(folder, { recursive: true });
+});
 
 const add = (id: number) => writes.run(id);
 const seen = async () => (await db.all<{ id: number }>("SELECT id FROM seen ORDER BY at")).map(({ id }) => id);
