@@ -2,10 +2,11 @@
 import type { FastifyRequest } from "fastify";
 import type { Operation } from "../api/operation.ts";
 import { AppError, notFound } from "../lib/errors.ts";
-import type { Authenticator, Principal } from "./auth.ts";
+import type { Authenticator } from "./auth.ts";
 import type { BrowserRequests } from "./browser.ts";
 import { mayCall } from "./context.ts";
 import type { ApiName } from "./errors.ts";
+import type { Principal } from "./principals.ts";
 import type { RateDecision, RateLimiter } from "./rate-limit.ts";
 import { validate } from "./validate.ts";
 
@@ -26,17 +27,51 @@ declare module "fastify" {
 
 /** Authenticates, counts and authorizes a request; throws when one of the three fails. */
 export async function admit(
-  { authenticator, rateLimiter, browser }: Admission,
+  admission: Admission,
   name: ApiName,
   operation: Operation,
   request: FastifyRequest,
 ): Promise<Principal> {
-  const principal = await identify({ authenticator, browser }, name, request);
-  request.rate = rateLimiter.hit(principal.credentialId);
-  if (!request.rate.allowed) {
-    const { limit, windowSeconds } = rateLimiter.rule;
-    throw new AppError("TOO_MANY_REQUESTS", `More than ${limit} requests in ${windowSeconds} s with this credential.`);
+  const principal = await identify(admission, name, request);
+  countRequest(admission, request, principal);
+  authorize(operation, request, principal);
+  request.principal = principal;
+  return principal;
+}
+
+/**
+ * Whom the request comes from. Credentials in the request come first; without them, both APIs accept the session of a
+ * browser. Throws what the authenticator throws.
+ */
+export function identify(
+  { authenticator, browser }: Pick<Admission, "authenticator" | "browser">,
+  name: ApiName,
+  request: FastifyRequest,
+): Principal | Promise<Principal> {
+  const { headers, ip } = request;
+  const header = headers.authorization;
+  const session = header === undefined ? browser.sessionOf(headers) : undefined;
+  if (session !== undefined) {
+    browser.requireOwnPage(request);
+    return authenticator.principalOf("session", session, ip);
   }
+  return authenticator.principalOf(name === "management" ? "basic" : "bearer", header, ip);
+}
+
+/** Counts the request against the limit of its credential; throws TOO_MANY_REQUESTS. */
+export function countRequest(
+  { rateLimiter }: Pick<Admission, "rateLimiter">,
+  request: FastifyRequest,
+  { credentialId }: Principal,
+): void {
+  request.rate = rateLimiter.hit(credentialId);
+  if (request.rate.allowed) return;
+  const { limit, windowSeconds } = rateLimiter.rule;
+  throw new AppError("TOO_MANY_REQUESTS", `More than ${limit} requests in ${windowSeconds} s with this credential.`);
+}
+
+/** Throws for a wrong path, for a path of another organization, and for a role that may not call the operation. */
+export function authorize(operation: Operation, request: FastifyRequest, principal: Principal): void {
   const params = validate(operation.params, request.params, "path") as Record<string, string>;
   if (params.organizationId !== undefined && params.organizationId !== principal.organizationId) {
     throw notFound("Organization", params.organizationId);
@@ -44,25 +79,6 @@ export async function admit(
   if (!mayCall(principal.role, operation.access)) {
     throw new AppError("FORBIDDEN", `This needs the role ${operation.access}; the key has ${principal.role}.`);
   }
-  request.principal = principal;
-  return principal;
-}
-
-/** Credentials in the request come first; without them, both APIs accept the session of a browser. */
-async function identify(
-  { authenticator, browser }: Pick<Admission, "authenticator" | "browser">,
-  name: ApiName,
-  request: FastifyRequest,
-): Promise<Principal> {
-  const header = request.headers.authorization;
-  const session = header === undefined ? browser.sessionOf(request.headers) : undefined;
-  if (session !== undefined) {
-    browser.requireOwnPage(request);
-    return await authenticator.session(session, request.ip);
-  }
-  return await (name === "management"
-    ? authenticator.basic(header, request.ip)
-    : authenticator.bearer(header, request.ip));
 }
 
 const names = { management: namesWith("x-ratelimit"), observability: namesWith("ratelimit") } as const;

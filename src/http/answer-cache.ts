@@ -5,10 +5,10 @@
  */
 import { createHash } from "node:crypto";
 
-/** `tag` is the opaque part of the entity tag, with its quotes. */
-export type KeptAnswer = { readonly json: string; readonly tag: string };
+/** `bytes` is the length of the JSON in UTF-8; `tag` the opaque part of the entity tag, with its quotes. */
+export type KeptAnswer = { readonly json: string; readonly bytes: number; readonly tag: string };
 
-export type Revision = number | string;
+export type Revision = number;
 
 /** Maximum total of cached characters; above it all responses are dropped. */
 const maxKept = 8 * 2 ** 20;
@@ -25,12 +25,17 @@ export class AnswerCache {
     this.#revision = revision;
   }
 
+  /** The cached response for `key`. */
+  kept(key: string): KeptAnswer | undefined {
+    return this.#revision() === this.#keptAt ? this.#answers.get(key) : undefined;
+  }
+
   /** The response for `key`, produced by `make` if it is not cached. Errors are not cached. */
   async of(key: string, make: () => Promise<unknown>): Promise<KeptAnswer> {
+    const known = this.kept(key);
+    if (known !== undefined) return known;
     const revision = this.#revision();
     if (revision !== this.#keptAt) this.#forget(revision);
-    const known = this.#answers.get(key);
-    if (known !== undefined) return known;
     const answer = keptAnswer(await make());
     // After a concurrent write, part of the response may have been read before it.
     if (this.#revision() === revision) this.#keep(key, answer);
@@ -60,7 +65,8 @@ export function keptAnswer(result: unknown): KeptAnswer {
   const json = JSON.stringify(result);
   const digest = createHash("sha256").update(json).digest("base64url").slice(0, 22);
   const version = versionOf(result);
-  return { json, tag: version === undefined ? `"${digest}"` : `"${version}.${digest}"` };
+  const tag = version === undefined ? `"${digest}"` : `"${version}.${digest}"`;
+  return { json, bytes: Buffer.byteLength(json), tag };
 }
 
 function versionOf(result: unknown): number | undefined {
@@ -71,5 +77,6 @@ function versionOf(result: unknown): number | undefined {
 
 /** The entity tags of an `If-None-Match` header, for weak comparison. */
 export function namedTags(header: string | undefined): string[] {
-  return (header ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, ""));
+  if (header === undefined) return [];
+  return header.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
 }

@@ -5,7 +5,6 @@
  * (secrets are 256 random bits: guessing is hopeless, the limit only keeps it cheap).
  */
 import { sourcesOf } from "../api/ip-access.ts";
-import type { KeyRole } from "../api/keys.ts";
 import { accessCheck } from "../endpoint/auth/access-list.ts";
 import type { FailedLogins } from "../endpoint/auth/failed-logins.ts";
 import { parseBasicCredentials } from "../lib/basic-credentials.ts";
@@ -14,21 +13,22 @@ import type { AuditEvent } from "../store/audit-events.ts";
 import type { ConsoleSessionStore } from "../store/console-sessions.ts";
 import type { ApiKey, Credential, CredentialStore } from "../store/credentials.ts";
 import { sameDigest, sha256 } from "../store/secrets.ts";
-
-export type Principal = {
-  readonly organizationId: string;
-  readonly role: KeyRole;
-  readonly credentialId: string;
-  /** Present when a browser's session authenticated the request, with `credentialId` as its key. */
-  readonly sessionId?: string;
-};
+import { AdmittedCredentials, type CredentialKind, type Principal } from "./principals.ts";
 
 /** What a browser shows to get a session. */
 export type BrowserLogin = { readonly token: string } | { readonly keyId: string; readonly keySecret: string };
 
+type AuthenticatorStores = {
+  readonly credentials: CredentialStore;
+  readonly consoleSessions: ConsoleSessionStore;
+  /** Raised by every write of credentials and sessions. */
+  readonly accessRevision: () => number;
+};
+
 const noDigest = Buffer.alloc(32);
 
 export class Authenticator {
+  readonly #admitted: AdmittedCredentials;
   readonly #credentials: CredentialStore;
   readonly #sessions: ConsoleSessionStore;
   readonly #failures: FailedLogins;
@@ -37,22 +37,24 @@ export class Authenticator {
   readonly #noted = new Map<string, { readonly minute: number; readonly address: string }>();
 
   /** `note` is called for refusals, and once a minute for each admitted credential and address. */
-  constructor(
-    stores: { readonly credentials: CredentialStore; readonly consoleSessions: ConsoleSessionStore },
-    failures: FailedLogins,
-    note: (event: AuditEvent) => void = () => {},
-  ) {
+  constructor(stores: AuthenticatorStores, failures: FailedLogins, note: (event: AuditEvent) => void = () => {}) {
+    this.#admitted = new AdmittedCredentials(stores.accessRevision);
     this.#credentials = stores.credentials;
     this.#sessions = stores.consoleSessions;
     this.#failures = failures;
     this.#note = note;
   }
 
+  /** The principal of a header or cookie as its method below finds it, without a promise if it is remembered. */
+  principalOf(kind: CredentialKind, value: string | undefined, address: string): Principal | Promise<Principal> {
+    return this.#admitted.of(kind, value ?? "", address, () => this[kind](value ?? "", address));
+  }
+
   /**
    * Management API: HTTP Basic with key id and secret. Throws UNAUTHORIZED or TOO_MANY_REQUESTS, and FORBIDDEN at an
    * address that is not on the key's list.
    */
-  async basic(header: string | undefined, address: string): Promise<Principal> {
+  async basic(header: string, address: string): Promise<Principal> {
     const key = await this.#key(readBasic(header), address);
     this.#requireAdmitted(key, address);
     this.#noteUse("api_key", key, address);
@@ -104,19 +106,20 @@ export class Authenticator {
   }
 
   /** Observability API: a bearer token. It reads charts and manages chart sources of its organization. */
-  async bearer(header: string | undefined, address: string): Promise<Principal> {
-    const secret = /^Bearer +([A-Za-z0-9._~+/=-]+) *$/i.exec(header ?? "")?.[1];
+  async bearer(header: string, address: string): Promise<Principal> {
+    const secret = /^Bearer +([A-Za-z0-9._~+/=-]+) *$/i.exec(header)?.[1];
     if (secret === undefined) throw unauthorized("Send a bearer token.");
     const token = await this.#credentials.findTokenBySecret(secret);
     if (token === undefined || !this.#usable(token))
       throw await this.#refuse(address, "The access token is not valid.");
     this.#noteUse("access_token", token, address);
-    return { organizationId: token.organizationId, role: "developer", credentialId: token.id };
+    const { organizationId, id: credentialId } = token;
+    return { organizationId, role: "developer", credentialId, expiresAt: expiryOf(token) };
   }
 
   #usable(credential: Credential): boolean {
     if (credential.state !== "enabled") return false;
-    return credential.expireAt === null || Date.parse(credential.expireAt) > Date.now();
+    return expiryOf(credential) > Date.now();
   }
 
   /** The caller has the secret, so the reason tells nothing to strangers. Not counted as a failed login. */
@@ -160,10 +163,14 @@ export class Authenticator {
 type KeyCredentials = { readonly keyId: string | undefined; readonly digest: Buffer };
 
 function principalOf(key: ApiKey): Principal {
-  return { organizationId: key.organizationId, role: key.role, credentialId: key.id };
+  return { organizationId: key.organizationId, role: key.role, credentialId: key.id, expiresAt: expiryOf(key) };
 }
 
-function readBasic(header: string | undefined): KeyCredentials {
+function expiryOf({ expireAt }: Credential): number {
+  return expireAt === null ? Number.POSITIVE_INFINITY : Date.parse(expireAt);
+}
+
+function readBasic(header: string): KeyCredentials {
   const basic = parseBasicCredentials(header);
   if (basic === undefined) throw unauthorized("Send HTTP Basic credentials: key id and key secret.");
   const { user, password } = basic;

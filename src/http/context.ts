@@ -5,7 +5,7 @@ import type { KeyRole } from "../api/keys.ts";
 import type { AccessLevel } from "../api/operation.ts";
 import { type ChildAbort, childOf } from "../lib/abort.ts";
 import type { ExpectedVersions } from "../store/versions.ts";
-import type { Principal } from "./auth.ts";
+import type { Principal } from "./principals.ts";
 
 export type Context = {
   readonly organizationId: string;

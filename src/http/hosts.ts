@@ -39,11 +39,14 @@ function isLoopbackHost(host: string): boolean {
 /** Returns a check whether a Host header names this server: one of `names`, a name of this machine, or any address. */
 export function hostCheck(names: readonly string[]): (header: string | undefined) => boolean {
   const known = new Set([...names.map(plainName), "localhost"]);
+  let last: string | undefined;
   return (header) => {
-    // A client without a Host header is not a browser.
-    if (header === undefined) return true;
+    // A client without a Host header is not a browser. Most clients send the name that the request before had.
+    if (header === undefined || header === last) return true;
     const name = nameOf(header);
-    return known.has(name) || name.endsWith(".localhost") || isIP(name) !== 0;
+    const isKnown = known.has(name) || name.endsWith(".localhost") || isIP(name) !== 0;
+    if (isKnown) last = header;
+    return isKnown;
   };
 }
 

@@ -10,7 +10,7 @@ import type { CertificateFiles } from "../lib/certificate-files.ts";
 import { AppError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { type ActivityLog, recorded } from "./activities.ts";
-import { type Admission, admit, rateHeaders } from "./admission.ts";
+import { type Admission, admit, authorize, countRequest, identify, rateHeaders } from "./admission.ts";
 import { sendEnvelope, sendNotModified } from "./answer.ts";
 import { AnswerCache, type KeptAnswer, keptAnswer, namedTags, type Revision } from "./answer-cache.ts";
 import { parseJson } from "./body.ts";
@@ -19,6 +19,7 @@ import { type Context, RequestContext } from "./context.ts";
 import { type ApiName, errorBody, toAppError } from "./errors.ts";
 import { addFixedHeaders, fixedHeaders, setHeaders, taggedHeaders } from "./headers.ts";
 import type { RequestHead } from "./hosts.ts";
+import type { Principal } from "./principals.ts";
 import { followCertificate, tlsOptions } from "./tls.ts";
 import { validate, validateQuery } from "./validate.ts";
 
@@ -227,9 +228,36 @@ type Route = {
   readonly headers: readonly string[];
 };
 
-async function serve(route: Route, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+/** Answers without a promise where nothing has to be waited for: a promise costs as much as reading a head. */
+function serve(route: Route, request: FastifyRequest, reply: FastifyReply): unknown {
+  if (request.principal !== null) return serveAdmitted(route, request, reply, request.principal);
+  const principal = identify(route.options, route.name, request);
+  return principal instanceof Promise
+    ? principal.then((found) => serveRead(route, request, reply, found))
+    : serveRead(route, request, reply, principal);
+}
+
+/** Answers a GET of this principal, from the cache if the same was answered before. */
+function serveRead(route: Route, request: FastifyRequest, reply: FastifyReply, principal: Principal): unknown {
+  countRequest(route.options, request, principal);
+  const kept = route.cache?.kept(cacheKey(route, request, principal));
+  if (kept !== undefined) return sendTagged(route, request, reply, kept);
+  authorize(route.operation, request, principal);
+  return serveAdmitted(route, request, reply, principal);
+}
+
+/** What a cached response depends on besides the store. The same URL was validated when the response was made. */
+function cacheKey({ id }: Route, { url }: FastifyRequest, { organizationId, role }: Principal): string {
+  return `${id} ${organizationId} ${role} ${url}`;
+}
+
+async function serveAdmitted(
+  route: Route,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  principal: Principal,
+): Promise<unknown> {
   const { options, name, operation } = route;
-  const principal = request.principal ?? (await admit(options, name, operation, request));
   refuseUnversioned(operation, request);
   const query = validateQuery(operation.query, request.query);
   const body = operation.body && validate(operation.body, readBody(request), "body");
@@ -238,8 +266,8 @@ async function serve(route: Route, request: FastifyRequest, reply: FastifyReply)
   try {
     const answer = () => route.handler({ params: request.params, query, body } as never, context, reply);
     if (route.cache !== undefined) {
-      const key = JSON.stringify([route.id, principal.organizationId, principal.role, request.params, query]);
-      return sendTagged(route, request, reply, await route.cache.of(key, answer));
+      const made = await route.cache.of(cacheKey(route, request, principal), answer);
+      return sendTagged(route, request, reply, made);
     }
     const made = { id: route.id, operation, ...callOf(request, body, context) };
     const result = await recorded(options.activities, made, answer, options.logger);
@@ -275,12 +303,12 @@ function sendTagged(
   route: Route,
   request: FastifyRequest,
   reply: FastifyReply,
-  { json, tag }: KeptAnswer,
+  { json, bytes, tag }: KeptAnswer,
   more: readonly string[] = [],
 ): unknown {
   const headers = [...headersOf(route, request), "etag", `W/${tag}`, ...more];
   if (isNamed(request, tag)) return sendNotModified(reply, headers);
-  if (route.name === "management") return sendEnvelope(reply, headers, json);
+  if (route.name === "management") return sendEnvelope(reply, headers, json, bytes);
   setHeaders(reply, headers);
   return reply.type("application/json; charset=utf-8").send(json);
 }

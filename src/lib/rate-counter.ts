@@ -23,6 +23,8 @@ export class RateCounter {
   readonly #now: () => number;
   /** Least recently hit key first. */
   readonly #windows = new Map<string, { endsAt: number; hits: number }>();
+  /** The key that was hit last: it has its place. */
+  #latest: string | undefined;
 
   constructor({ windowMs, maxKeys = 10_000, now = () => performance.now() }: RateCounterOptions) {
     this.#windowMs = windowMs;
@@ -46,6 +48,8 @@ export class RateCounter {
     const known = this.#windows.get(key);
     const window = known !== undefined && known.endsAt > now ? known : { endsAt: now + this.#windowMs, hits: 0 };
     window.hits += 1;
+    if (window === known && key === this.#latest) return { hits: window.hits, leftMs: window.endsAt - now };
+    this.#latest = key;
     this.#windows.delete(key);
     if (this.#windows.size >= this.#maxKeys) {
       const [oldest] = this.#windows.keys();

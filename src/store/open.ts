@@ -58,6 +58,8 @@ export type Stores = {
   readonly serviceFacts: ServiceFactsStore;
   /** Raised by writes of services and pipes: definitions, desired states, states. Batches of pipes do not raise it. */
   readonly definitionRevision: () => number;
+  /** Raised by every write of keys, tokens and sessions. */
+  readonly accessRevision: () => number;
   /** Raised by writes of pipe workers: batches, counters. */
   readonly ledgerRevision: () => number;
   readonly pipeReports: PipeReports;
@@ -214,14 +216,16 @@ function storesOf(db: Database, dataDir: string, key: Buffer, leases: Leases): S
   const sealer = new Sealer(key);
   const definitions = countingWrites(db);
   const ledger = countingWrites(db);
+  const access = countingWrites(db);
   const pipeHistory = new HistoryStore(join(dataDir, "history", "pipes"), pipeSeries);
   const serviceHistory = new HistoryStore(join(dataDir, "history", "services"), serviceSeries);
   return {
     db,
     secretKey: key,
     organizations: new OrganizationStore(db),
-    credentials: new CredentialStore(db),
-    consoleSessions: new ConsoleSessionStore(db),
+    credentials: new CredentialStore(access),
+    consoleSessions: new ConsoleSessionStore(access),
+    accessRevision: () => access.revision(),
     services: new ServiceStore(definitions, leases),
     sqlAccess: new SqlAccessStore(definitions),
     connectionPasswords: new ConnectionPasswords(sealer),

@@ -93,6 +93,7 @@ export type Api = AsyncDisposable & {
   readonly errorRequests: ErrorRequestStore;
   readonly credentials: CredentialStore;
   readonly consoleSessions: Stores["consoleSessions"];
+  readonly accessRevision: Stores["accessRevision"];
   readonly organizations: OrganizationStore;
   readonly trail: AuditTrail;
   readonly activities: Stores["activities"];
@@ -205,7 +206,7 @@ async function serverOf(options: ApiOptions, parts: Parts): Promise<FastifyInsta
     requireKnownHost: requireKnownHost({ names: ["millrace.example"], listensOn: options.listensOn ?? "127.0.0.1" }),
     revision: () => stores.db.revision(),
     activities: stores.activities,
-    sampledRevision: () => `${stores.definitionRevision()} ${parts.vitals.revision()}`,
+    sampledRevision: () => stores.definitionRevision() + parts.vitals.revision(),
     management: {
       operations: managementOperations,
       handlers: { ...engineHandlers(stores, parts.dir), ...handlersOf(options, parts) },

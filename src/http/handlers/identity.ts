@@ -7,8 +7,8 @@ import { AppError, found } from "../../lib/errors.ts";
 import type { ConsoleSession, ConsoleSessionStore } from "../../store/console-sessions.ts";
 import type { CredentialStore } from "../../store/credentials.ts";
 import type { OrganizationStore } from "../../store/organizations.ts";
-import type { Principal } from "../auth.ts";
 import type { Context } from "../context.ts";
+import type { Principal } from "../principals.ts";
 
 export type IdentityDeps = {
   readonly organizations: OrganizationStore;
@@ -54,7 +54,7 @@ export function identityHandlers(deps: IdentityDeps): Handlers<typeof identityOp
 /** The caller, for `GET /v1/me` and the console's session. */
 export async function identityOf(
   { organizations, credentials, consoleSessions, version }: IdentityDeps,
-  { organizationId, role, credentialId, sessionId }: Principal,
+  { organizationId, role, credentialId, sessionId }: Omit<Principal, "expiresAt">,
   address: string,
 ): Promise<z.input<typeof identityRecord>> {
   const key = found(await credentials.findKey(organizationId, credentialId), "Key", credentialId);
