@@ -1,5 +1,7 @@
-// `fast` needs nothing but node (part of `npm run check`); `real` starts engines, brokers and servers on loopback;
-// `browser` opens the console of such a server in Chromium. A suite whose peer cannot be had prints why it is skipped.
+// `fast` needs nothing but node (part of `npm run check`); `promises` and `real` start engines, brokers and servers on
+// loopback, `browser` opens the console of such a server in Chromium. `npm test` runs `fast` and `promises`: for each
+// promise of the README at least one file that shows it on real systems. `npm run test:all` runs everything. A suite
+// whose peer cannot be had prints why it is skipped.
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { TestOrder } from "./scripts/test-order.ts";
@@ -7,24 +9,53 @@ import { TestOrder } from "./scripts/test-order.ts";
 // Servers and commands are started hundreds of times: half of their processor time would go into reading our sources.
 const env = { NODE_COMPILE_CACHE: join(import.meta.dirname, "node_modules", ".cache", "millrace-compile") };
 
-/** Each takes the better part of a minute: together they would take the whole run beyond 25 minutes on two cores. */
-const long = [
-  "test/real/backups/locations.test.ts",
-  "test/real/kafka/cluster.test.ts",
-  "test/real/kafka/pressure.test.ts",
-  "test/real/objects/bzip2.test.ts",
-  "test/real/postgres/memory.test.ts",
+const promises = [
+  // Managed databases: they start, stop, sleep, wake, and survive kill -9; the endpoint is a ClickHouse server's.
+  "test/real/services.test.ts",
+  "test/real/handoff.test.ts",
+  "test/real/engine/protocol.test.ts",
+  "test/real/external/service.test.ts",
+  "test/real/metadata/postgres.test.ts",
+  // Each kind of source, exactly once.
+  "test/real/pipes/pipes.test.ts",
+  "test/real/kafka/group.test.ts",
+  "test/real/kinesis/kinesis.test.ts",
+  "test/real/postgres/postgres.test.ts",
+  "test/real/postgres/faults.test.ts",
+  // Backups that are proven to restore.
+  "test/real/backups/pipes.test.ts",
+  "test/real/backups/backups.test.ts",
+  // Chart series, and the command line from the first service to its end.
+  "test/real/charts/charts.test.ts",
+  "test/real/cli/walk-through.test.ts",
+  // The walls: statements that are judged, the kernel behind them, addresses.
+  "src/engine/sql/guard.real.test.ts",
+  "test/real/engine/attacks.test.ts",
+  "test/real/engine/wall.test.ts",
+  "test/real/outgoing.test.ts",
+  "test/browser/services.test.ts",
 ];
-// biome-ignore lint/style/noProcessEnv: it chooses the suites of this run.
-const isLong = process.env.LARGE === "1";
-if (!isLong) console.log(`skipped, because they take long (LARGE=1 runs them): ${long.join(", ")}`);
 
 /** Workers of projects whose tests wait for servers and pauses more than they compute, also on two processors. */
 const waiting = 3;
 
+const withServers = {
+  exclude: ["node_modules/**"],
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
+  expect: { poll: { timeout: 60_000 } },
+  env,
+  // One process reads our modules once for all its files.
+  isolate: false,
+  maxWorkers: waiting,
+};
+const browser = { ...withServers, globalSetup: ["test/browser/setup.ts"] };
+const everyRealFile = ["src/**/*.real.test.ts", "test/real/**/*.test.ts"];
+
 export default defineConfig({
   test: {
     reporters: ["default"],
+    globalSetup: ["harness/test-run.ts"],
     sequence: { sequencer: TestOrder },
     projects: [
       {
@@ -36,36 +67,30 @@ export default defineConfig({
           hookTimeout: 60_000,
           expect: { poll: { timeout: 60_000 } },
           env,
+          isolate: false,
           // Before the real ones, because these keep all processors busy.
           sequence: { groupOrder: 1 },
           maxWorkers: "100%",
         },
       },
+      { test: { ...browser, name: "promises", include: promises, sequence: { groupOrder: 2 } } },
       {
         test: {
+          ...withServers,
           name: "real",
-          include: ["src/**/*.real.test.ts", "test/real/**/*.test.ts"],
-          exclude: ["node_modules/**", ...(isLong ? [] : long)],
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
-          expect: { poll: { timeout: 60_000 } },
-          env,
+          include: everyRealFile,
+          exclude: [...withServers.exclude, ...promises],
           sequence: { groupOrder: 2 },
-          maxWorkers: waiting,
         },
       },
       {
         test: {
+          ...browser,
           name: "browser",
           include: ["test/browser/**/*.test.ts"],
-          globalSetup: ["test/browser/setup.ts"],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-          expect: { poll: { timeout: 60_000 } },
-          env,
+          exclude: [...browser.exclude, ...promises],
           // Together with the real ones: see `TestOrder`.
           sequence: { groupOrder: 2 },
-          maxWorkers: waiting,
         },
       },
       {

@@ -4,7 +4,7 @@
  * the order; afterwards the source is opened again, as by a new worker, and the run continues.
  */
 import { randomUUID } from "node:crypto";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Json } from "../../src/lib/json.ts";
 import { type Confirmation, type Intent, StoredForms } from "../../src/pipes/durable.ts";
 import type { OutageLimits } from "../../src/pipes/protocol.ts";
@@ -225,70 +225,84 @@ function isUnbalanced({ fetchedRows = 0, sentRows = 0, refusedRows = 0, skippedR
 /** Hundreds of lives, on a machine that does other things too. */
 const crashTimeoutMs = 300_000;
 
+/** Lives that run at the same time: they wait for timers more than they compute, and share nothing. */
+const together = 8;
+
+/** Runs the lives that crash at the first, second, ... of a step, until one has no such step and resolves to false. */
+async function forEveryNth(life: (nth: number) => Promise<boolean>): Promise<void> {
+  for (let first = 1; ; first += together) {
+    const crashed = await Promise.all(Array.from({ length: together }, (_, index) => life(first + index)));
+    if (crashed.includes(false)) return;
+  }
+}
+
+/** Throws unless what is left at the end of a life is what the contract expects. */
+function check(world: World, contract: ContractCase): void {
+  const { tables } = contract;
+  const expected = typeof contract.expected === "function" ? contract.expected() : contract.expected;
+  const inserted = [...world.inserted.values()].flatMap((text) => JSON.parse(text) as string[]);
+  expect((tables?.shown() ?? inserted).toSorted()).toEqual([...expected].toSorted());
+  expect(tables?.problems ?? []).toEqual([]);
+  expect(world.changedAttempts).toEqual([]);
+  expect(world.early).toEqual([]);
+  expect(world.intents.size).toBe(0);
+  expect([...world.rejected.values()].flat().length).toBe(contract.rejected ?? 0);
+  if (tables === undefined) expect(world.counts.sentRows).toBe(expected.length);
+  expect(world.counted.filter(isUnbalanced)).toEqual([]);
+  const refused = [...world.rejected.values()].flat().reduce((sum, { rows = 1 }) => sum + rows, 0);
+  expect(world.counts.refusedRows).toBe(refused);
+  if (contract.skipped !== undefined) expect(world.counts.skippedRows).toBe(contract.skipped);
+}
+
 /** Declares the suite for one source. `make` returns a new case, with an upstream of its own. */
 export function describeSource(name: string, make: () => ContractCase | Promise<ContractCase>): void {
-  describe(`source contract: ${name}`, { timeout: crashTimeoutMs }, () => {
-    let contract: ContractCase;
-    const check = (world: World) => {
-      const { tables } = contract;
-      const expected = typeof contract.expected === "function" ? contract.expected() : contract.expected;
-      const inserted = [...world.inserted.values()].flatMap((text) => JSON.parse(text) as string[]);
-      expect((tables?.shown() ?? inserted).toSorted()).toEqual([...expected].toSorted());
-      expect(tables?.problems ?? []).toEqual([]);
-      expect(world.changedAttempts).toEqual([]);
-      expect(world.early).toEqual([]);
-      expect(world.intents.size).toBe(0);
-      expect([...world.rejected.values()].flat().length).toBe(contract.rejected ?? 0);
-      if (tables === undefined) expect(world.counts.sentRows).toBe(expected.length);
-      expect(world.counted.filter(isUnbalanced)).toEqual([]);
-      const refused = [...world.rejected.values()].flat().reduce((sum, { rows = 1 }) => sum + rows, 0);
-      expect(world.counts.refusedRows).toBe(refused);
-      if (contract.skipped !== undefined) expect(world.counts.skippedRows).toBe(contract.skipped);
-    };
-    const begin = async () => {
-      await contract?.close?.();
-      contract = await make();
-    };
-    afterEach(async () => {
+  /** One world from its beginning; `work` resolves to false when the step it was to crash at never came. */
+  const inWorld = async (work: (world: World, contract: ContractCase) => Promise<boolean>): Promise<boolean> => {
+    const contract = await make();
+    try {
+      return await work(new World(), contract);
+    } finally {
       await contract.close?.();
-      contract = undefined as never;
-    });
-
+    }
+  };
+  describe(`source contract: ${name}`, { timeout: crashTimeoutMs }, () => {
     test("without a crash every row is inserted once and every batch acknowledged", async () => {
-      await begin();
-      const world = new World();
-      expect(await live(world, contract, undefined)).toBe("done");
-      check(world);
-      expect(world.acknowledged.length).toBeGreaterThan(0);
-      // A second run finds nothing new.
-      expect(await live(world, contract, undefined)).toBe("done");
-      check(world);
+      await inWorld(async (world, contract) => {
+        expect(await live(world, contract, undefined)).toBe("done");
+        check(world, contract);
+        expect(world.acknowledged.length).toBeGreaterThan(0);
+        // A second run finds nothing new.
+        expect(await live(world, contract, undefined)).toBe("done");
+        check(world, contract);
+        return true;
+      });
     });
 
     test("what was stored before it had versions goes on from any insert, without loss or double", async () => {
-      for (let nth = 1; ; nth += 1) {
-        await begin();
-        const world = new World();
-        if ((await live(world, contract, { step: "insert", when: "after", nth })) === "done") break;
-        withoutVersions(world);
-        expect(await live(world, contract, undefined)).toBe("done");
-        check(world);
-      }
+      await forEveryNth((nth) =>
+        inWorld(async (world, contract) => {
+          if ((await live(world, contract, { step: "insert", when: "after", nth })) === "done") return false;
+          withoutVersions(world);
+          expect(await live(world, contract, undefined)).toBe("done");
+          check(world, contract);
+          return true;
+        }),
+      );
     });
 
     for (const step of steps) {
       for (const when of ["before", "after"] as const) {
         test(`a crash ${when} every ${step} leaves each row exactly once`, async () => {
-          for (let nth = 1; ; nth += 1) {
-            await begin();
-            const world = new World();
-            const first = await live(world, contract, { step, when, nth });
-            if (first === "done") break;
-            // The next worker crashes at the same point in its replay, the third one ends.
-            await live(world, contract, { step, when, nth: 1 });
-            expect(await live(world, contract, undefined)).toBe("done");
-            check(world);
-          }
+          await forEveryNth((nth) =>
+            inWorld(async (world, contract) => {
+              if ((await live(world, contract, { step, when, nth })) === "done") return false;
+              // The next worker crashes at the same point in its replay, the third one ends.
+              await live(world, contract, { step, when, nth: 1 });
+              expect(await live(world, contract, undefined)).toBe("done");
+              check(world, contract);
+              return true;
+            }),
+          );
         });
       }
     }

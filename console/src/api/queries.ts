@@ -24,7 +24,8 @@ export const queryClient = new QueryClient({
       refetchIntervalInBackground: false,
       refetchOnWindowFocus: true,
       retry: false,
-      staleTime: 1_000,
+      // The shortest interval of a poll: a part that appears late on a slow machine uses the answer that is there.
+      staleTime: 2_000,
       gcTime: 300_000,
     },
     mutations: { networkMode: "always", retry: false },

@@ -70,8 +70,11 @@ test("a running query is listed with its progress, and is ended", async () => {
   const statement = "SELECT sum(sleepEachRow(0.1)) FROM numbers(3000) SETTINGS max_block_size = 1";
   // An error before the first row, or in the result after it.
   const long = run({ query: statement, queryId: "long" }).catch(String);
-  const record = await until("it runs", async () => (await list()).running.find(({ queryId }) => queryId === "long"));
-  expect(record).toMatchObject({ state: "running", address: "127.0.0.1", totalRows: 3000, query: statement });
+  // Its size is known a moment after its beginning.
+  const record = await until("it runs", async () =>
+    (await list()).running.find(({ queryId, totalRows }) => queryId === "long" && totalRows === 3000),
+  );
+  expect(record).toMatchObject({ state: "running", address: "127.0.0.1", query: statement });
   await served.api.cancelQuery({ params: { ...service.params, queryId: "long" } });
   expect(await long).toMatch(/cancelled/i);
   await until("it is gone", async () => (await list()).running.length === 0);
