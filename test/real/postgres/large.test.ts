@@ -8,8 +8,7 @@ import { cdcPipe, untilEqual } from "../../../harness/postgres/pipes.ts";
 import { postgresMissing, TestPostgres } from "../../../harness/postgres/postgres.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
 
-/** It takes minutes on a busy machine. */
-const missing = process.env.LARGE === "1" ? postgresMissing(18) : "LARGE=1 runs the transaction of 310 MB";
+const missing = postgresMissing(18);
 if (missing !== undefined) console.log(`skipped: ${missing}`);
 
 const rows = 60_000;
