@@ -3,10 +3,11 @@
  * `node_modules`. A checkout runs its sources and needs no build.
  */
 import { execFileSync } from "node:child_process";
-import { copyFileSync, cpSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { copyFileSync, cpSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { demoFile, demoFiles } from "../src/demo/data-files.ts";
+import { ownOpenApi } from "./generated-files.ts";
 import { root } from "./house.ts";
 
 const dist = join(root, "dist");
@@ -20,6 +21,7 @@ cpSync(join(root, "src"), dist, {
   recursive: true,
   filter: (path) => statSync(path).isDirectory() || asset.test(path),
 });
+writeFileSync(join(dist, "openapi.json"), JSON.stringify(ownOpenApi(), null, 2));
 mkdirSync(join(dist, "demo"), { recursive: true });
 for (const name of demoFiles) copyFileSync(demoFile(name), join(dist, "demo", name));
 // `prepare` runs before `prepack`, and its files have just been removed.

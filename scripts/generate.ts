@@ -1,6 +1,6 @@
 /**
- * Writes the files that derive from code: `openapi.json`, `docs/errors.md`, `docs/configuration.md`. With `--check` it
- * writes nothing and fails when one is stale.
+ * Writes the files that derive from code (`scripts/generated-files.ts`). With `--check` it writes nothing and
+ * fails when one is stale.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { generatedFiles } from "./generated-files.ts";

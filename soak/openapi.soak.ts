@@ -1,5 +1,5 @@
 /**
- * Schemathesis over the whole `openapi.json`: random requests, valid and not, to a server with a running service. No
+ * Schemathesis over the whole OpenAPI document: random requests, valid and not, to a server with a running service. No
  * response is a 5xx other than 503, has a status or content type that the document does not name, or differs from its
  * schema. `SEED` repeats a run, `COUNT` bounds the requests per operation and phase, `SECONDS` the time of each part.
  *

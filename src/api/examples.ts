@@ -1,4 +1,4 @@
-/** Example request bodies per operation: for the documentation and `openapi.json`, and checked by a test. */
+/** Example request bodies per operation: for the documentation and the OpenAPI document, and checked by a test. */
 
 export type Example = {
   /** What it does, as a heading. */

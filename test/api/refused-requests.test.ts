@@ -1,4 +1,4 @@
-/** What the HTTP framework refuses by itself is answered in the form of the API, with a code of openapi.json. */
+/** What the HTTP framework refuses by itself is answered in the form of the API, with one of its error codes. */
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { errorCodes } from "../../src/lib/errors.ts";
