@@ -9,7 +9,11 @@ import { type EngineWords, type Tables, tableName } from "./words.ts";
 export type Known = { readonly words: EngineWords; readonly tables: Tables };
 
 /** What the text before the cursor asks for. */
-type Wanted = "format" | "setting" | "engine" | "type" | "table" | "any";
+type Wanted = "format" | "setting" | "engine" | "type" | "table" | "newName" | "any";
+
+/** Where the next word is a name that its writer makes up. */
+const newName =
+  /(?:\bas|\bcreate\s+(?:or\s+replace\s+)?(?:temporary\s+|materialized\s+)?(?:table|view|database|dictionary|function|user|role)(?:\s+if\s+not\s+exists)?|\b(?:add\s+column(?:\s+if\s+not\s+exists)?|rename\s+to))\s+$/i;
 
 export function wantedAfter(before: string): Wanted {
   const code = codeOf(before).replace(/[\w.]*$/, "");
@@ -17,6 +21,7 @@ export function wantedAfter(before: string): Wanted {
   if (/\bsettings\s+(?:\w+\s*=\s*[^,]+,\s*)*$/i.test(code)) return "setting";
   if (/\bengine\s*=?\s*$/i.test(code)) return "engine";
   if (/(?:::|\{\s*\w+\s*:|\bcast\s*\([^()]*\bas)\s*$/i.test(code)) return "type";
+  if (newName.test(code)) return "newName";
   return /\b(?:from|join|into|table|describe|desc|update|optimize|truncate|exists)\s+$/i.test(code) ? "table" : "any";
 }
 
@@ -28,14 +33,27 @@ export function completeSql(known: () => Known) {
     const before = text.slice(0, context.pos);
     const wanted = wantedAfter(before);
     if (word === null || (word.from === word.to && !context.explicit && wanted === "any")) return null;
-    if (isQuoted(text, context.pos)) return null;
+    if (wanted === "newName" || isQuoted(text, context.pos)) return null;
     const dot = word.text.lastIndexOf(".");
     if (dot !== -1) {
       const options = members(known(), text, context.pos, word.text.slice(0, dot));
-      return options.length === 0 ? null : { from: word.from + dot + 1, options, validFor: /^\w*$/ };
+      return matching(options, word.from + dot + 1, word.text.slice(dot + 1));
     }
-    return { from: word.from, options: optionsOf(wanted, known(), text, context.pos), validFor: /^\w*$/ };
+    return matching(optionsOf(wanted, known(), text, context.pos), word.from, word.text);
   };
+}
+
+const mostOffered = 100;
+
+/** The options that begin with the word, then those of which a later part begins with it, in their order. */
+function matching(options: readonly Completion[], from: number, word: string): CompletionResult | null {
+  const wanted = word.toLowerCase();
+  const begins = (text: string) => text.toLowerCase().startsWith(wanted);
+  const parts = options.map((option) => option.label.replace(/^[`"]/, "").split(/(?<=[_.])|(?<=[a-z])(?=[A-Z])/));
+  const first = options.filter((_, index) => begins((parts[index] ?? []).join("")));
+  const later = options.filter((_, index) => !begins((parts[index] ?? []).join("")) && parts[index]?.some(begins));
+  const found = [...first, ...later].slice(0, mostOffered);
+  return found.length === 0 ? null : { from, options: found, filter: false };
 }
 
 /** True inside of quotes and comments. */
@@ -57,9 +75,11 @@ function optionsOf(wanted: Wanted, { words, tables }: Known, text: string, posit
     case "table":
       return [...tableOptions(tables), ...databaseOptions(tables), ...fixed(words).tableFunctions];
     case "any": {
-      const own = [...columnOptions(tables, text, position), ...tableOptions(tables), ...databaseOptions(tables)];
-      return [...own, ...fixed(words).any];
+      const names = [...columnOptions(tables, text, position), ...aliasOptions(text, position)];
+      return [...names, ...tableOptions(tables), ...databaseOptions(tables), ...fixed(words).any];
     }
+    case "newName":
+      return [];
   }
 }
 
@@ -76,7 +96,7 @@ function fixed(words: EngineWords): Fixed {
     apply: `${one.name}(`,
     info: () => documentation(one.syntax || `${one.name}(…)`, one.description),
   });
-  const keywords = singleWords(words.keywords).map((label): Completion => ({ label, type: "keyword", boost: -1 }));
+  const keywords = singleWords(words.keywords).map((label): Completion => ({ label, type: "keyword" }));
   const functions = words.functions.map((one) => call(one, one.aggregate ? "aggregate" : "function"));
   const tableFunctions = words.tableFunctions.map((one) => call(one, "function"));
   const settings = words.settings.map(
@@ -98,7 +118,6 @@ function tableOptions(tables: Tables): Completion[] {
     label: tableName(table),
     type: "class",
     detail: table.engine,
-    boost: 2,
   }));
 }
 
@@ -115,15 +134,25 @@ function columnOptions(tables: Tables, text: string, position: number): Completi
     for (const { name, type } of columns) {
       const label = quotedName(name);
       if (!found.has(label))
-        found.set(label, { label, type: "property", detail: plainDescription(`${type}, ${table}`, 60), boost: 3 });
+        found.set(label, { label, type: "property", detail: plainDescription(`${type}, ${table}`, 60) });
     }
   }
   return [...found.values()];
 }
 
-function isNamedIn(text: string, position: number): (table: Tables[number]) => boolean {
+/** Names that the statement gives. */
+function aliasOptions(text: string, position: number): Completion[] {
+  const names = [...codeOf(statementText(text, position)).matchAll(/\bas\s+([A-Za-z_]\w*)/gi)].map(([, name]) => name);
+  return [...new Set(names as string[])].map((label) => ({ label, type: "variable", detail: "of this statement" }));
+}
+
+function statementText(text: string, position: number): string {
   const span = statementAt(text, position);
-  const words = new Set(text.slice(span?.from ?? 0, span?.to ?? text.length).match(/[A-Za-z_]\w*/g) ?? []);
+  return text.slice(span?.from ?? 0, span?.to ?? text.length);
+}
+
+function isNamedIn(text: string, position: number): (table: Tables[number]) => boolean {
+  const words = new Set(statementText(text, position).match(/[A-Za-z_]\w*/g) ?? []);
   return ({ name }) => words.has(name);
 }
 
@@ -134,9 +163,9 @@ function members({ tables }: Known, text: string, position: number, path: string
   if (ofDatabase.length > 0) {
     return ofDatabase.map(({ name, engine }) => ({ label: quotedName(name), type: "class", detail: engine }));
   }
-  const span = statementAt(text, position);
-  const statement = text.slice(span?.from ?? 0, span?.to ?? text.length);
-  const alias = new RegExp(`(?:from|join)\\s+(?:\\w+\\.)?(\\w+)\\s+(?:as\\s+)?${owner}\\b`, "i").exec(statement)?.[1];
+  const alias = new RegExp(`(?:from|join)\\s+(?:\\w+\\.)?(\\w+)\\s+(?:as\\s+)?${owner}\\b`, "i").exec(
+    statementText(text, position),
+  )?.[1];
   const table = tables.find(({ name }) => name === owner || name === alias);
   return (table?.columns ?? []).map(({ name, type }) => ({ label: quotedName(name), type: "property", detail: type }));
 }

@@ -35,7 +35,6 @@ export function dialectOf(words: EngineWords): StreamLanguage<State> {
     token: (stream, state) => tokenOf(stream, state, tokens),
     languageData: {
       commentTokens: { line: "--", block: { open: "/*", close: "*/" } },
-      closeBrackets: { brackets: ["(", "[", "{", "'", '"', "`"] },
     },
   });
   made.set(words, language);

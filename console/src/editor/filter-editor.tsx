@@ -1,5 +1,5 @@
 /** One line for a filter, in the filter language or as an SQL expression. */
-import { autocompletion, type CompletionContext, completionKeymap } from "@codemirror/autocomplete";
+import type { CompletionContext } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { EditorState, Prec } from "@codemirror/state";
 import { EditorView, keymap, placeholder } from "@codemirror/view";
@@ -9,6 +9,7 @@ import css from "./filter-editor.module.css";
 import { look } from "./look.ts";
 import { type ErrorMark, errorMarks, markError } from "./marks.ts";
 import { plainInput } from "./plain-input.ts";
+import { suggestions } from "./suggestions.ts";
 
 export type FilterField = { readonly name: string; readonly type: string };
 
@@ -72,8 +73,7 @@ function extensionsOf(latest: { readonly current: FilterEditorProps }) {
   const submit = Prec.high(keymap.of([{ key: "Enter", run: () => submitted(latest.current) }]));
   const oneLine = EditorState.transactionFilter.of((transaction) => (transaction.newDoc.lines > 1 ? [] : transaction));
   return [
-    autocompletion({ override: [(context) => completeField(context, latest.current)], icons: false }),
-    keymap.of(completionKeymap),
+    suggestions((context) => completeField(context, latest.current)),
     submit,
     keymap.of([...historyKeymap, ...defaultKeymap]),
     history(),

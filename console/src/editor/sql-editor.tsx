@@ -1,6 +1,13 @@
 /** The editor for statements. */
-import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
-import { defaultKeymap, history, historyKeymap, indentWithTab, toggleComment } from "@codemirror/commands";
+import { closeCompletion } from "@codemirror/autocomplete";
+import {
+  defaultKeymap,
+  history,
+  historyKeymap,
+  indentWithTab,
+  insertNewline,
+  toggleComment,
+} from "@codemirror/commands";
 import { bracketMatching } from "@codemirror/language";
 import { Compartment, EditorState, Prec } from "@codemirror/state";
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers, placeholder } from "@codemirror/view";
@@ -13,6 +20,7 @@ import { statementAt } from "./lexer.ts";
 import { look } from "./look.ts";
 import { type ErrorMark, errorMarks, markError } from "./marks.ts";
 import { plainInput } from "./plain-input.ts";
+import { suggestions } from "./suggestions.ts";
 
 /** A part of the text that can be run. */
 export type Part = { readonly text: string; readonly from: number };
@@ -26,6 +34,8 @@ export type SqlEditorHandle = {
   /** The selection, or else the statement at the cursor; undefined without any. */
   part(): Part | undefined;
   mark(mark: ErrorMark | undefined): void;
+  /** Closes the list of completions. */
+  closeList(): void;
 };
 
 export type SqlEditorProps = {
@@ -70,8 +80,8 @@ function extensionsOf(latest: { readonly current: SqlEditorProps }, language: Co
   const known = () => latest.current.known;
   const run = Prec.highest(
     keymap.of([
-      { key: "Mod-Enter", run: done(() => latest.current.onRun()) },
-      { key: "Mod-Shift-Enter", run: done(() => latest.current.onRunPart()) },
+      { key: "Mod-Enter", run: running(() => latest.current.onRun()) },
+      { key: "Mod-Shift-Enter", run: running(() => latest.current.onRunPart()) },
       { key: "Mod-/", run: toggleComment },
     ]),
   );
@@ -82,15 +92,20 @@ function extensionsOf(latest: { readonly current: SqlEditorProps }, language: Co
     history(),
     drawSelection(),
     bracketMatching(),
-    closeBrackets(),
     highlightActiveLine(),
     errorMarks,
-    autocompletion({ override: [completeSql(known)], maxRenderedOptions: 60, icons: false }),
+    suggestions(completeSql(known)),
     hoverDocumentation(known),
     language.of(dialectOf(known().words)),
-    keymap.of([...closeBracketsKeymap, ...completionKeymap, ...historyKeymap]),
+    keymap.of(historyKeymap),
     findKey,
-    keymap.of([{ key: "Escape", run: () => latest.current.onCancel() }, ...defaultKeymap, indentWithTab]),
+    keymap.of([
+      { key: "Escape", run: () => latest.current.onCancel() },
+      // Nothing is written that nobody typed: neither an indentation nor a closing bracket.
+      { key: "Enter", run: insertNewline },
+      ...defaultKeymap,
+      indentWithTab,
+    ]),
     EditorView.contentAttributes.of({ "aria-label": latest.current.label }),
     placeholder("SELECT …"),
     EditorView.updateListener.of((update) => {
@@ -111,9 +126,10 @@ const findKey = keymap.of([
   },
 ]);
 
-/** A command that is always the answer to its key. */
-function done(action: () => void): () => true {
-  return () => {
+/** A command that runs the text; the list of completions would cover the result. */
+function running(action: () => void): (view: EditorView) => true {
+  return (view) => {
+    closeCompletion(view);
     action();
     return true;
   };
@@ -135,5 +151,6 @@ function handleOf(view: () => EditorView): SqlEditorHandle {
       return span && { text: state.sliceDoc(span.from, span.to), from: span.from };
     },
     mark: (mark) => markError(view(), mark),
+    closeList: () => void closeCompletion(view()),
   };
 }

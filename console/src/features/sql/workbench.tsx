@@ -78,6 +78,7 @@ function EditorPanel({ service, runs, editor }: EditorPanelProps) {
   const start = (parts: readonly Part[]) => {
     if (refusal !== undefined) return toast(refusal);
     editor.current?.mark(undefined);
+    editor.current?.closeList();
     void loadGrid().catch(() => undefined);
     runs.start(service.id, parts, params);
   };

@@ -1,0 +1,32 @@
+/** A list of completions below the cursor that never takes a key which its user meant for the text. */
+import {
+  acceptCompletion,
+  autocompletion,
+  type CompletionSource,
+  completionKeymap,
+  completionStatus,
+  moveCompletionSelection,
+  selectedCompletionIndex,
+} from "@codemirror/autocomplete";
+import type { Extension } from "@codemirror/state";
+import { type EditorView, keymap } from "@codemirror/view";
+
+/** Enter takes a completion only after an arrow key has chosen one. Tab takes the chosen one, or else the first. */
+export function suggestions(source: CompletionSource): Extension {
+  return [
+    autocompletion({
+      override: [source],
+      selectOnOpen: false,
+      interactionDelay: 0,
+      maxRenderedOptions: 60,
+      icons: false,
+    }),
+    keymap.of([{ key: "Tab", run: takeFirst }, ...completionKeymap]),
+  ];
+}
+
+function takeFirst(view: EditorView): boolean {
+  if (completionStatus(view.state) !== "active") return false;
+  if (selectedCompletionIndex(view.state) === null) moveCompletionSelection(true)(view);
+  return acceptCompletion(view);
+}
