@@ -2,7 +2,7 @@
  * Before and after a run of the tests: they get a temporary folder of their own, in which nothing may be left at the
  * end, and of which no process may be left. A run that leaves something fails, with the names of what it has left.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -12,6 +12,8 @@ export function setup(): void {
   // A path of more than 100 characters or so is too long for a socket.
   outer = process.env.TMPDIR;
   process.env.TMPDIR = mkdtempSync(join(tmpdir(), "mr-test-"));
+  // Programs that refuse to run as root run as another user, and pass through this folder to reach their own.
+  chmodSync(process.env.TMPDIR, 0o711);
 }
 
 export function teardown(): void {

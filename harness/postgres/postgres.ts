@@ -67,9 +67,14 @@ export class TestPostgres implements AsyncDisposable {
   ): Promise<TestPostgres> {
     const version = options.version ?? 18;
     const server = new TestPostgres(version, newFolder(options.onDisk), await freePort(), flagsOf(options.settings));
-    await server.#initialise(options.initdb ?? []);
-    await server.start();
-    return server;
+    try {
+      await server.#initialise(options.initdb ?? []);
+      await server.start();
+      return server;
+    } catch (error) {
+      await server[Symbol.asyncDispose]();
+      throw error;
+    }
   }
 
   /**

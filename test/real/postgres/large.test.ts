@@ -22,7 +22,8 @@ describe.skipIf(missing !== undefined)("a transaction of 310 MB", () => {
   let source: TestPostgres;
 
   beforeAll(async () => {
-    [served, source] = await Promise.all([serve(), TestPostgres.start({ onDisk: true })]);
+    source = await TestPostgres.start({ onDisk: true });
+    served = await serve();
     service = await runningService(served, { idleScaling: false });
   });
   afterAll(async () => {
