@@ -13,6 +13,9 @@ import {
   SquareTerminal,
   Workflow,
 } from "lucide-react";
+import { useMemo } from "react";
+import { useStore } from "../lib/store.ts";
+import { browserZone, chooseZone, knownZones, zoneStore } from "../lib/zone.ts";
 import css from "./shell.module.css";
 
 const groups = [
@@ -49,6 +52,25 @@ export function Rail({ open }: { readonly open: boolean }) {
           ))}
         </ul>
       ))}
+      <ZoneChoice />
     </nav>
+  );
+}
+
+/** The zone of all times of the console, and the only place where it is chosen. */
+function ZoneChoice() {
+  const zone = useStore(zoneStore);
+  const zones = useMemo(knownZones, []);
+  return (
+    <label className={css.zone}>
+      Times in
+      <select value={zone} onChange={(event) => chooseZone(event.target.value)}>
+        {zones.map((name) => (
+          <option key={name} value={name}>
+            {name === browserZone ? `${name} (browser)` : name}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }

@@ -3,6 +3,7 @@ import { Outlet, useRouterState } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { connectionStore } from "../api/connection.ts";
 import { useStore } from "../lib/store.ts";
+import { zoneStore } from "../lib/zone.ts";
 import { Toasts } from "../parts/toast.tsx";
 import { OfflineBar } from "./offline-bar.tsx";
 import { Overlays } from "./overlays.tsx";
@@ -25,7 +26,8 @@ export function Shell() {
       <Rail open={railOpen} />
       <main id="main" className={css.main} tabIndex={-1} data-offline={isReached ? undefined : ""}>
         <OfflineBar />
-        <Outlet />
+        {/* What shows times is made again in another zone. */}
+        <Outlet key={useStore(zoneStore)} />
       </main>
       <Announcer pathname={pathname} />
       <Toasts />

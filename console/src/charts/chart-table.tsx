@@ -1,17 +1,17 @@
+import { timeText, zoneText } from "../lib/zone.ts";
 import css from "./chart.module.css";
-import { timeText, valueText } from "./format.ts";
+import { valueText } from "./format.ts";
 import type { ChartData, Unit } from "./types.ts";
 
 export type ChartTableProps = ChartData & {
   readonly name: string;
   readonly unit: Unit;
-  readonly utc: boolean;
 };
 
 const maxRows = 1000;
 
 /** The values of a chart as a table, newest first. */
-export function ChartTable({ name, times, series, unit, utc }: ChartTableProps) {
+export function ChartTable({ name, times, series, unit }: ChartTableProps) {
   const places = times.map((_, at) => times.length - 1 - at).slice(0, maxRows);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls needs the keyboard.
@@ -23,7 +23,7 @@ export function ChartTable({ name, times, series, unit, utc }: ChartTableProps) 
         </caption>
         <thead>
           <tr>
-            <th scope="col">Time</th>
+            <th scope="col">Time, {zoneText(times.at(-1) ?? 0)}</th>
             {series.map((one) => (
               <th key={one.name} scope="col">
                 {one.name}
@@ -34,7 +34,7 @@ export function ChartTable({ name, times, series, unit, utc }: ChartTableProps) 
         <tbody>
           {places.map((at) => (
             <tr key={times[at]}>
-              <th scope="row">{timeText(times[at] as number, utc)}</th>
+              <th scope="row">{timeText(times[at] as number)}</th>
               {series.map((one) => (
                 <td key={one.name}>{one.values[at] == null ? "–" : valueText(one.values[at], unit)}</td>
               ))}

@@ -1,6 +1,7 @@
+import { timeText } from "../lib/zone.ts";
 import css from "./chart.module.css";
 import { seriesToken } from "./colors.ts";
-import { timeText, valueText } from "./format.ts";
+import { valueText } from "./format.ts";
 import type { ChartData, Unit } from "./types.ts";
 
 export type ChartTooltipProps = ChartData & {
@@ -9,14 +10,13 @@ export type ChartTooltipProps = ChartData & {
   readonly left: number;
   readonly width: number;
   readonly unit: Unit;
-  readonly utc: boolean;
   readonly hidden: ReadonlySet<string>;
 };
 
 const maxRows = 10;
 
 /** All values at one time, greatest first. Follows the cursor on the side that has more room. */
-export function ChartTooltip({ times, series, at, left, width, unit, utc, hidden }: ChartTooltipProps) {
+export function ChartTooltip({ times, series, at, left, width, unit, hidden }: ChartTooltipProps) {
   const shown = series
     .map(({ name, values }, index) => ({ name, value: values[at] ?? null, index }))
     .filter(({ name, value }) => value !== null && !hidden.has(name))
@@ -24,7 +24,7 @@ export function ChartTooltip({ times, series, at, left, width, unit, utc, hidden
   const side = left > width / 2 ? { right: width - left + 14 } : { left: left + 14 };
   return (
     <div className={css.tooltip} style={side} aria-hidden="true">
-      <div className={css.tooltipTime}>{timeText(times[at] ?? Number.NaN, utc)}</div>
+      <div className={css.tooltipTime}>{timeText(times[at] ?? Number.NaN)}</div>
       {shown.slice(0, maxRows).map(({ name, value, index }) => (
         <div key={name} className={css.tooltipRow}>
           <span className={css.swatch} style={{ background: seriesToken(index) }} />

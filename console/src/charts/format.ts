@@ -1,4 +1,4 @@
-/** Values and times as text. */
+/** Values as text. */
 import { bytesText, durationText } from "../lib/format.ts";
 import type { Unit } from "./types.ts";
 
@@ -34,16 +34,4 @@ export function valueText(value: number | null | undefined, unit: Unit): string 
 
 function plain(value: number): string {
   return Math.abs(value) >= 1000 ? compact.format(value) : small.format(value);
-}
-
-/** Date and time to the second, in the browser's zone or UTC. */
-export function timeText(ms: number, utc: boolean): string {
-  const date = new Date(ms);
-  if (Number.isNaN(date.getTime())) return "";
-  const text = utc ? date.toISOString() : localIso(date);
-  return `${text.slice(0, 10)} ${text.slice(11, 19)}${utc ? " UTC" : ""}`;
-}
-
-function localIso(date: Date): string {
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString();
 }

@@ -1,5 +1,6 @@
 /** From a chart to what uPlot draws: options and data. */
 import uPlot from "uplot";
+import { browserZone, zoneStore } from "../lib/zone.ts";
 import type { ChartColors } from "./colors.ts";
 import { axisText } from "./format.ts";
 import { stackEdges } from "./stack.ts";
@@ -11,7 +12,6 @@ export type PlotInput = ChartData & {
   /** The range of the axis in ms; the first and last time without it. */
   readonly from: number | undefined;
   readonly to: number | undefined;
-  readonly utc: boolean;
   readonly syncKey: string | undefined;
   readonly hidden: ReadonlySet<string>;
   readonly colors: ChartColors;
@@ -38,13 +38,14 @@ export function plotOptions(
   height: number,
 ): uPlot.Options {
   const input = current();
-  const { utc, syncKey } = input;
+  const { syncKey } = input;
+  const zone = zoneStore.get();
   return {
     width,
     height,
     padding: [8, 20, 0, 0],
     legend: { show: false },
-    ...(utc ? { tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1000), "UTC") } : {}),
+    ...(zone === browserZone ? {} : { tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1000), zone) }),
     cursor: {
       y: false,
       points: { size: 7 },

@@ -1,11 +1,12 @@
 import { CalendarClock } from "lucide-react";
 import { useState } from "react";
 import { serverNow } from "../api/server-time.ts";
+import { timeText, zoneText } from "../lib/zone.ts";
 import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Menu, MenuItem, MenuSeparator } from "../parts/menu.tsx";
-import { boundsOf, endText, presets, rangeText, type TimeRange } from "./time-range.ts";
+import { boundsOf, presets, rangeText, type TimeRange } from "./time-range.ts";
 
 type RangePickerProps = { readonly range: TimeRange; readonly onChange: (range: TimeRange) => void };
 
@@ -40,7 +41,7 @@ type RangeDialogProps = RangePickerProps & { readonly onClose: () => void };
 function RangeDialog({ range, onChange, onClose }: RangeDialogProps) {
   const [from, setFrom] = useState(range.from);
   const [to, setTo] = useState(range.to);
-  const bounds = boundsOf({ from, to }, serverNow(), false);
+  const bounds = boundsOf({ from, to }, serverNow());
   const apply = () => {
     if (bounds === undefined) return;
     onChange({ from, to });
@@ -70,7 +71,9 @@ function RangeDialog({ range, onChange, onClose }: RangeDialogProps) {
       />
       <TextField label="To" value={to} onChange={setTo} mono />
       <p role="status">
-        {bounds === undefined ? "This is no range of time." : `${endText(bounds.from)} to ${endText(bounds.to)}`}
+        {bounds === undefined
+          ? "This is no range of time."
+          : `${timeText(bounds.from)} to ${timeText(bounds.to)}, ${zoneText(bounds.to)}`}
       </p>
     </Dialog>
   );

@@ -1,12 +1,13 @@
 import { Table2 } from "lucide-react";
 import { type KeyboardEvent, type ReactNode, useId, useMemo, useRef, useState } from "react";
 import "uplot/dist/uPlot.min.css";
+import { timeText } from "../lib/zone.ts";
 import css from "./chart.module.css";
 import { ChartLegend } from "./chart-legend.tsx";
 import { ChartTable } from "./chart-table.tsx";
 import { ChartTooltip } from "./chart-tooltip.tsx";
 import { useChartColors } from "./colors.ts";
-import { timeText, valueText } from "./format.ts";
+import { valueText } from "./format.ts";
 import type { PlotInput } from "./plot-options.ts";
 import type { ChartData, ChartDisplay, Unit } from "./types.ts";
 import { usePlot } from "./use-plot.ts";
@@ -23,7 +24,6 @@ export type TimeChartProps = ChartData & {
   readonly height?: number;
   /** Charts with the same key show one cursor. */
   readonly syncKey?: string;
-  readonly utc?: boolean;
   readonly hideHeader?: boolean;
   readonly hideLegend?: boolean;
   /** Buttons beside the name. */
@@ -36,11 +36,11 @@ export type TimeChartProps = ChartData & {
 
 /** A chart over time with legend, tooltip, a cursor for the keyboard, and its values as a table. */
 export function TimeChart(props: TimeChartProps) {
-  const { name, unit = "number", utc = false, height = 220 } = props;
+  const { name, unit = "number", height = 220 } = props;
   const [asTable, setAsTable] = useState(false);
   const [at, setAt] = useState<number>();
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
-  const shared = { times: props.times, series: props.series, unit, utc };
+  const shared = { times: props.times, series: props.series, unit };
   const toggle = (series: string) => setHidden((before) => toggled(before, series));
   return (
     <figure className={css.figure} aria-label={name}>
@@ -80,7 +80,6 @@ function toggled(before: ReadonlySet<string>, name: string): ReadonlySet<string>
 
 type PlotProps = TimeChartProps & {
   readonly unit: Unit;
-  readonly utc: boolean;
   readonly height: number;
   readonly at: number | undefined;
   readonly onAt: (at: number | undefined) => void;
@@ -88,15 +87,15 @@ type PlotProps = TimeChartProps & {
 };
 
 function Plot(props: PlotProps) {
-  const { name, times, series, unit, utc, at, onAt, hidden, height } = props;
+  const { name, times, series, unit, at, onAt, hidden, height } = props;
   const box = useRef<HTMLDivElement>(null);
   const hint = useId();
   const [spoken, setSpoken] = useState("");
   const colors = useChartColors(box);
   const { display = "line", from, to, syncKey } = props;
   const input = useMemo<PlotInput | undefined>(
-    () => colors && { times, series, display, unit, from, to, utc, syncKey, hidden, colors },
-    [times, series, display, unit, from, to, utc, syncKey, hidden, colors],
+    () => colors && { times, series, display, unit, from, to, syncKey, hidden, colors },
+    [times, series, display, unit, from, to, syncKey, hidden, colors],
   );
   const onSelect = (fromMs: number, toMs: number) => props.onRange?.(fromMs, toMs);
   const plot = usePlot(box, input, { onCursor: onAt, onSelect });
@@ -113,7 +112,7 @@ function Plot(props: PlotProps) {
     const values = series
       .filter((one) => !hidden.has(one.name))
       .map((one) => `${one.name} ${valueText(one.values[next], unit)}`);
-    setSpoken(`${timeText(times[next] as number, utc)}: ${values.slice(0, 8).join(", ")}`);
+    setSpoken(`${timeText(times[next] as number)}: ${values.slice(0, 8).join(", ")}`);
   }
 
   return (
@@ -137,7 +136,7 @@ function Plot(props: PlotProps) {
       </span>
       {at !== undefined && left >= 0 && times[at] !== undefined && (
         <ChartTooltip
-          {...{ times, series, at, unit, utc, hidden }}
+          {...{ times, series, at, unit, hidden }}
           left={left + axis}
           width={box.current?.clientWidth ?? 0}
         />

@@ -1,30 +1,33 @@
 import { expect, test } from "vitest";
+import { zoneStore } from "../lib/zone.ts";
 import { boundsOf, endText, parseTime, rangeText } from "./time-range.ts";
 
 const now = Date.UTC(2024, 4, 1, 12);
+zoneStore.set("UTC");
 
 test("relative times, dates and times with an offset are understood", () => {
-  expect(parseTime("now", now, true)).toBe(now);
-  expect(parseTime("now-90m", now, true)).toBe(now - 5_400_000);
-  expect(parseTime("2024-05-01", now, true)).toBe(Date.UTC(2024, 4, 1));
-  expect(parseTime("2024-05-01 10:30", now, true)).toBe(Date.UTC(2024, 4, 1, 10, 30));
-  expect(parseTime("2024-05-01T10:30:15+02:00", now, false)).toBe(Date.UTC(2024, 4, 1, 8, 30, 15));
-  expect(parseTime(endText(now), now, false)).toBe(now);
+  expect(parseTime("now", now)).toBe(now);
+  expect(parseTime("now-90m", now)).toBe(now - 5_400_000);
+  expect(parseTime("2024-05-01", now)).toBe(Date.UTC(2024, 4, 1));
+  expect(parseTime("2024-05-01 10:30", now)).toBe(Date.UTC(2024, 4, 1, 10, 30));
+  expect(parseTime("2024-05-01T10:30:15+02:00", now)).toBe(Date.UTC(2024, 4, 1, 8, 30, 15));
+  expect(parseTime(endText(now), now)).toBe(now);
 });
 
 test("other text is no time", () => {
   for (const text of ["", "yesterday", "now-", "now-5x", "2024-13-01", "24-05-01"]) {
-    expect(parseTime(text, now, true)).toBeUndefined();
+    expect(parseTime(text, now)).toBeUndefined();
   }
 });
 
 test("an empty or backward range has no bounds", () => {
-  expect(boundsOf({ from: "now-1h", to: "now" }, now, true)).toEqual({ from: now - 3_600_000, to: now });
-  expect(boundsOf({ from: "now", to: "now-1h" }, now, true)).toBeUndefined();
-  expect(boundsOf({ from: "now", to: "now" }, now, true)).toBeUndefined();
+  expect(boundsOf({ from: "now-1h", to: "now" }, now)).toEqual({ from: now - 3_600_000, to: now });
+  expect(boundsOf({ from: "now", to: "now-1h" }, now)).toBeUndefined();
+  expect(boundsOf({ from: "now", to: "now" }, now)).toBeUndefined();
 });
 
 test("a preset has a name", () => {
   expect(rangeText({ from: "now-1h", to: "now" })).toBe("Last hour");
   expect(rangeText({ from: "now-2h", to: "now" })).toBe("now-2h to now");
+  expect(rangeText({ from: endText(now), to: endText(now + 90_500) })).toBe("2024-05-01 12:00 to 2024-05-01 12:01:30");
 });

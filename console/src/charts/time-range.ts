@@ -1,4 +1,5 @@
 /** Time ranges as people write them: `now-1h`, `2024-05-01`, `2024-05-01 10:30`. */
+import { parseLocal, timeText } from "../lib/zone.ts";
 
 /** Both ends as text, as the URL keeps them. */
 export type TimeRange = { readonly from: string; readonly to: string };
@@ -25,8 +26,8 @@ const unitMs: Readonly<Record<string, number>> = {
   y: 365 * 86_400_000,
 };
 
-/** Milliseconds since 1970-01-01; undefined for text that is no time. A time without an offset is UTC with `utc`. */
-export function parseTime(text: string, now: number, utc: boolean): number | undefined {
+/** Milliseconds since 1970-01-01; undefined for text that is no time. A time without an offset is one of the console's zone. */
+export function parseTime(text: string, now: number): number | undefined {
   const trimmed = text.trim();
   const relative = /^now(?:\s*-\s*(\d{1,6})\s*([smhdwy]))?$/i.exec(trimmed);
   if (relative !== null) {
@@ -35,13 +36,14 @@ export function parseTime(text: string, now: number, utc: boolean): number | und
   if (/^\d{12,13}$/.test(trimmed)) return Number(trimmed);
   const date = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?))?(Z|[+-]\d\d:?\d\d)?$/i.exec(trimmed);
   if (date === null) return undefined;
-  const time = Date.parse(`${date[1]}T${date[2] ?? "00:00"}${date[3] ?? (utc ? "Z" : "")}`);
+  const local = `${date[1]}T${date[2] ?? "00:00"}`;
+  const time = date[3] === undefined ? parseLocal(local) : Date.parse(`${local}${date[3]}`);
   return Number.isNaN(time) ? undefined : time;
 }
 
 /** Undefined when an end is no time, or the range is empty or backwards. */
-export function boundsOf(range: TimeRange, now: number, utc: boolean): Bounds | undefined {
-  const [from, to] = [parseTime(range.from, now, utc), parseTime(range.to, now, utc)];
+export function boundsOf(range: TimeRange, now: number): Bounds | undefined {
+  const [from, to] = [parseTime(range.from, now), parseTime(range.to, now)];
   if (from === undefined || to === undefined || from >= to) return undefined;
   return { from, to };
 }
@@ -57,8 +59,10 @@ export function rangeText(range: TimeRange): string {
   return preset?.label ?? `${shown(range.from)} to ${shown(range.to)}`;
 }
 
+/** A relative end as it was written, any other in the console's zone and to the minute where that is exact. */
 function shown(text: string): string {
-  return /^\d{12,13}$/.test(text) ? endText(Number(text)) : text;
+  const time = /^\s*now/i.test(text) ? undefined : parseTime(text, 0);
+  return time === undefined ? text : timeText(time).replace(/:00$/, "");
 }
 
 /** An end of a range that was chosen in a chart, to the millisecond and with its offset. */

@@ -3,6 +3,7 @@ import { keepPreviousData, type UseQueryResult, useQuery } from "@tanstack/react
 import { useRef } from "react";
 import { call, type OperationResult } from "../api/client.ts";
 import type { ApiError } from "../api/error.ts";
+import { zoneStore } from "../lib/zone.ts";
 import { type ChartDefinition, missingIn, requestOf } from "./definition.ts";
 import type { Bounds } from "./time-range.ts";
 
@@ -11,21 +12,18 @@ export type ChartAnswer = OperationResult<"queryChart">;
 type Options = {
   readonly wake?: "auto" | "never";
   readonly enabled?: boolean;
-  /** By which days are cut; default: that of the browser. */
+  /** By which days are cut; default: the zone of the console. */
   readonly timezone?: string;
 };
-
-/** The zone of the browser, by which days are cut. */
-export const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone || "UTC";
 
 /** Asked once per definition and range. The answer to the question before stays until the new one is there. */
 export function useChart(
   definition: ChartDefinition,
   bounds: Bounds | undefined,
-  { wake = "never", enabled = true, timezone: zone = timezone }: Options = {},
+  { wake = "never", enabled = true, timezone = zoneStore.get() }: Options = {},
 ): UseQueryResult<ChartAnswer, ApiError> {
   const isComplete = bounds !== undefined && missingIn(definition) === undefined && definition.sourceId !== "";
-  const body = isComplete ? requestOf(definition, bounds, zone, wake) : undefined;
+  const body = isComplete ? requestOf(definition, bounds, timezone, wake) : undefined;
   return useQuery<ChartAnswer, ApiError>({
     queryKey: ["queryChart", body],
     queryFn: ({ signal }) => call("queryChart", { params: {}, body: body as NonNullable<typeof body> }, signal),

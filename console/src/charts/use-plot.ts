@@ -4,8 +4,8 @@ import uPlot from "uplot";
 import { type PlotEvents, type PlotInput, plotData, plotOptions } from "./plot-options.ts";
 
 /** A new plot is made only for other series, another look or another theme; all else is an update of its data. */
-function structureOf({ series, display, unit, utc, syncKey, hidden, colors }: PlotInput): string {
-  return JSON.stringify([series.map(({ name }) => name), display, unit, utc, syncKey, [...hidden], colors]);
+function structureOf({ series, display, unit, syncKey, hidden, colors }: PlotInput): string {
+  return JSON.stringify([series.map(({ name }) => name), display, unit, syncKey, [...hidden], colors]);
 }
 
 export function usePlot(

@@ -1,5 +1,7 @@
 /** Cells of a result: how a value of a ClickHouse type is shown, aligned and compared. No digit is lost on the way. */
 
+import { parseLocal } from "../lib/zone.ts";
+
 export type GridColumn = { readonly name: string; readonly type: string };
 
 /** One row of a result, in the order of its columns. Integers of 64 bits and more, and decimals, are text. */
@@ -26,6 +28,13 @@ export function kindOf(type: string): ValueKind {
 /** True for kinds whose digits stand below each other. */
 export function isNumeric(kind: ValueKind): boolean {
   return kind === "integer" || kind === "decimal" || kind === "float";
+}
+
+/** Milliseconds since 1970 of a time or date as the engine writes it; NaN of other values. Without a zone it is UTC. */
+export function timeOf(value: unknown, type: string): number {
+  const zone = /'([^']+)'\)$/.exec(plainType(type))?.[1] ?? "UTC";
+  const [day, clock = "00:00:00"] = String(value).split(" ");
+  return parseLocal(`${day}T${clock.replace(/(\.\d{3})\d*$/, "$1")}`, zone);
 }
 
 /** The whole value as text; NULL as `NULL`. */

@@ -1,4 +1,4 @@
-/** Numbers and times as text. Units follow the API: bytes are binary, times are UTC. */
+/** Numbers and durations as text. Units follow the API: bytes are binary. */
 
 const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
@@ -55,15 +55,4 @@ export function relativeText(time: number, now: number): string {
   const [size, word] = steps.find(([least]) => Math.abs(seconds) >= least) ?? [1, "s"];
   const amount = `${Math.floor(Math.abs(seconds) / size)} ${word}`;
   return seconds > 0 ? `${amount} ago` : `in ${amount}`;
-}
-
-/** `2026-11-22 14:05:09 UTC`. */
-export function utcText(time: number): string {
-  return `${new Date(time).toISOString().slice(0, 19).replace("T", " ")} UTC`;
-}
-
-/** The same moment in the zone of the browser, with its offset. */
-export function localText(time: number): string {
-  const date = new Date(time);
-  return date.toLocaleString("sv-SE", { timeZoneName: "shortOffset" });
 }

@@ -1,6 +1,7 @@
 import { useSyncExternalStore } from "react";
 import { serverNow } from "../api/server-time.ts";
-import { durationText, localText, relativeText, utcText } from "../lib/format.ts";
+import { durationText, relativeText } from "../lib/format.ts";
+import { timeText, zoneText } from "../lib/zone.ts";
 
 /** One timer for all ages of the page. */
 const listeners = new Set<() => void>();
@@ -55,7 +56,7 @@ export function Elapsed({ since }: { readonly since: string | undefined }) {
 
 function Time({ time, text }: { readonly time: number; readonly text: string }) {
   return (
-    <time dateTime={new Date(time).toISOString()} title={`${utcText(time)}\n${localText(time)}`}>
+    <time dateTime={new Date(time).toISOString()} title={`${timeText(time)} ${zoneText(time)}`}>
       {text}
     </time>
   );

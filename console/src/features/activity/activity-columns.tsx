@@ -2,6 +2,7 @@
 import { Link } from "@tanstack/react-router";
 import { activityWords, actorWords, objectWords } from "../../lib/activity-words.ts";
 import { classes } from "../../lib/classes.ts";
+import { timeText } from "../../lib/zone.ts";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import type { Column } from "../../parts/table.tsx";
 import css from "./activity.module.css";
@@ -11,11 +12,11 @@ export function activityColumns(onShow: (id: string) => void): readonly Column<A
   return [
     {
       key: "time",
-      header: "Time (UTC)",
+      header: "Time",
       nowrap: true,
       cell: ({ createdAt }) => (
         <div className={css.stack}>
-          <span className="numeric">{createdAt.slice(5, 19).replace("T", " ")}</span>
+          <span className="numeric">{timeText(Date.parse(createdAt)).slice(5)}</span>
           <span className={css.muted}>
             <RelativeTime at={createdAt} />
           </span>

@@ -1,7 +1,8 @@
 import { useMemo, useState } from "react";
 import { useOperation } from "../../api/queries.ts";
-import { timeText, valueText } from "../../charts/format.ts";
+import { valueText } from "../../charts/format.ts";
 import { TimeChart } from "../../charts/time-chart.tsx";
+import { timeText } from "../../lib/zone.ts";
 import { Button } from "../../parts/button.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
@@ -114,7 +115,7 @@ function evaluationColumns(names: readonly string[]): Column<Evaluation>[] {
       header: "Window",
       nowrap: true,
       cell: ({ windowStart, windowEnd }) =>
-        `${timeText(Date.parse(windowStart), false)} – ${timeText(Date.parse(windowEnd), false).slice(11)}`,
+        `${timeText(Date.parse(windowStart))} – ${timeText(Date.parse(windowEnd)).slice(11)}`,
     },
     { key: "state", header: "State", nowrap: true, cell: ({ state }) => <AlertStateBadge state={state} /> },
     { key: "values", header: "Values", cell: (evaluation) => valuesText(evaluation, names) },

@@ -14,7 +14,7 @@ type Retention = OperationResult<"previewRetention">;
 export function backupColumns(retention: Retention): readonly Column<Backup>[] {
   const verdicts = new Map(retention.map((verdict) => [verdict.backupId, verdict]));
   return [
-    { key: "name", header: "Started (UTC)", nowrap: true, cell: (backup) => <NameCell backup={backup} /> },
+    { key: "name", header: "Started", nowrap: true, cell: (backup) => <NameCell backup={backup} /> },
     { key: "proof", header: "Proof", nowrap: true, cell: (backup) => <ProofBadge backup={backup} /> },
     { key: "type", header: "Type", wide: true, cell: ({ type }) => type },
     { key: "size", header: "Size", align: "end", cell: (backup) => <SizeCell backup={backup} /> },

@@ -28,7 +28,7 @@ export function BackupPage() {
     <Answer query={query}>
       {(backup) => (
         <Page
-          title={`Backup of ${titleOf(backup)} UTC`}
+          title={`Backup of ${titleOf(backup)}`}
           badge={<ProofBadge backup={backup} />}
           below={<Below backup={backup} />}
           id={backup.id}

@@ -2,6 +2,7 @@
 import type { OperationResult } from "../../api/client.ts";
 import type { Pace } from "../../api/refresh.ts";
 import { relativeText } from "../../lib/format.ts";
+import { timeText } from "../../lib/zone.ts";
 import type { Tone } from "../../parts/badge.tsx";
 
 export type Backup = OperationResult<"listBackups">[number];
@@ -53,9 +54,9 @@ export function chainsOf<T extends Pick<Backup, "status" | "type" | "startedAt">
   return chains.toReversed();
 }
 
-/** `2026-11-22 14:05`, UTC: how backups are called on the screen. Their names hold the same time. */
+/** `2026-11-22 14:05` in the zone of the console: how backups are called on the screen. */
 export function titleOf({ startedAt }: Pick<Backup, "startedAt">): string {
-  return startedAt.slice(0, 16).replace("T", " ");
+  return timeText(Date.parse(startedAt)).slice(0, 16);
 }
 
 /** `daily at 03:30 UTC, kept for 7 days`. */

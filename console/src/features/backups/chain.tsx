@@ -34,7 +34,7 @@ function ChainBlock({ block, isCurrent, large }: ChainBlockProps) {
   const { tone, word } = proofOf(block);
   const kind = block.type === "full" ? "Full" : "Incremental";
   const size = bytesText(block.sizeInBytes);
-  const rest = `backup of ${titleOf(block)} UTC, ${word.toLowerCase()}`;
+  const rest = `backup of ${titleOf(block)}, ${word.toLowerCase()}`;
   return (
     <Link
       to="/backups/$serviceId/$backupId"

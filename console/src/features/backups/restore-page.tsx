@@ -31,7 +31,7 @@ export function RestorePage() {
     <Answer query={backup}>
       {(details) => (
         <Page
-          title={`Restore the backup of ${titleOf(details)} UTC`}
+          title={`Restore the backup of ${titleOf(details)}`}
           badge={<ProofBadge backup={details} />}
           below={
             <Link to="/backups/$serviceId/$backupId" params={params}>

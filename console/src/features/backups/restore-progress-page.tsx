@@ -10,7 +10,7 @@ import { Facts, Page, Panel } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { StateBadge } from "../../parts/state-badge.tsx";
 import { Answer } from "../../parts/states.tsx";
-import type { Restore } from "./backup.ts";
+import { type Restore, titleOf } from "./backup.ts";
 import css from "./backups.module.css";
 import { phaseText, type Sample, secondsLeft, targetText } from "./restore-text.ts";
 
@@ -114,7 +114,7 @@ function BackupLink({ backupId }: { readonly backupId: string }) {
   if (backup === undefined) return <code>{backupId.slice(0, 8)}</code>;
   return (
     <Link to="/backups/$serviceId/$backupId" params={{ serviceId: backup.serviceId, backupId }}>
-      backup of {backup.startedAt.slice(0, 16).replace("T", " ")} UTC
+      backup of {titleOf(backup)}
     </Link>
   );
 }

@@ -127,7 +127,7 @@ function ChainsPanel({ backups }: { readonly backups: readonly Backup[] }) {
       {chains.slice(0, shownChains).map((chain) => (
         <div key={chain[0]?.id} className={css.section}>
           <span className={css.muted}>
-            begun {titleOf(chain[0] as Backup)} UTC, newest <RelativeTime at={chain.at(-1)?.startedAt} />
+            begun {titleOf(chain[0] as Backup)}, newest <RelativeTime at={chain.at(-1)?.startedAt} />
           </span>
           <Chain chain={chain} large />
         </div>

@@ -66,7 +66,7 @@ function ShowDashboard({ name, dashboard, onEdit }: ShowProps) {
   const { variables } = dashboard;
   const values = search.is ?? {};
   const [now, ask] = useNow(refresh);
-  const bounds = boundsOf(range, now, false);
+  const bounds = boundsOf(range, now);
   const change = (next: Partial<DashboardSearch>) =>
     void navigate({ to: ".", search: dashboardSearch({ ...search, ...next }) });
   return (

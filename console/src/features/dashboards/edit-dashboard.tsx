@@ -31,7 +31,7 @@ export function EditDashboard({ id, name, version, dashboard, onEnd }: EditDashb
   const [problem, setProblem] = useState<string>();
   const [said, setSaid] = useState("");
   const [now] = useState(serverNow);
-  const bounds = boundsOf(draft, now, false);
+  const bounds = boundsOf(draft, now);
   const change = (panels: readonly DashboardPanel[]) => setDraft({ ...draft, panels });
   const save = async () => {
     try {

@@ -2,8 +2,8 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect, useId, useState } from "react";
 import { call } from "../../api/client.ts";
 import type { Bounds } from "../../charts/time-range.ts";
-import { timezone } from "../../charts/use-chart.ts";
 import type { DashboardVariable, VariableValues } from "../../charts/variables.ts";
+import { zoneStore } from "../../lib/zone.ts";
 import { inputClass } from "../../parts/field.tsx";
 import css from "./dashboards.module.css";
 
@@ -86,7 +86,14 @@ function useOfferedValues(
   const { data } = useQuery({
     queryKey: ["listFieldValues", sourceId, field, from, to],
     queryFn: ({ signal }) => {
-      const query = { startTime: from, endTime: to, field, timezone, limit: offeredValues, wake: "never" as const };
+      const query = {
+        startTime: from,
+        endTime: to,
+        field,
+        timezone: zoneStore.get(),
+        limit: offeredValues,
+        wake: "never" as const,
+      };
       return call("listFieldValues", { params: { id: sourceId }, query }, signal);
     },
     enabled,

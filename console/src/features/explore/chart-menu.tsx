@@ -4,9 +4,9 @@ import { useState } from "react";
 import { describeCall } from "../../api/client.ts";
 import { type ChartDefinition, missingIn, requestOf } from "../../charts/definition.ts";
 import type { Bounds, TimeRange } from "../../charts/time-range.ts";
-import { timezone } from "../../charts/use-chart.ts";
 import { chartRefusal } from "../../charts/watchable.ts";
 import { newAlertAddress } from "../../lib/addresses.ts";
+import { zoneStore } from "../../lib/zone.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
 import { copyText } from "../../parts/copy-button.tsx";
 import { Menu, MenuItem, MenuSeparator } from "../../parts/menu.tsx";
@@ -25,7 +25,7 @@ export function ChartMenu({ chart, bounds, range }: ChartMenuProps) {
   const navigate = useNavigate();
   const copy = async (text: string, what: string) =>
     toast((await copyText(text)) ? `${what} is copied.` : "The browser refuses to copy.");
-  const request = bounds === undefined ? undefined : requestOf(chart, bounds, timezone, "auto");
+  const request = bounds === undefined ? undefined : requestOf(chart, bounds, zoneStore.get(), "auto");
   return (
     <>
       <Button

@@ -7,8 +7,9 @@ import { queryClient } from "../../api/queries.ts";
 import { ChartView } from "../../charts/chart-view.tsx";
 import { type ChartDefinition, missingIn, requestOf, seriesNames } from "../../charts/definition.ts";
 import type { Bounds } from "../../charts/time-range.ts";
-import { type ChartAnswer, timezone } from "../../charts/use-chart.ts";
+import type { ChartAnswer } from "../../charts/use-chart.ts";
 import { bytesText, countText, durationText } from "../../lib/format.ts";
+import { zoneStore } from "../../lib/zone.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Button } from "../../parts/button.tsx";
 import { Note } from "../../parts/note.tsx";
@@ -79,7 +80,7 @@ function WakeButton({ chart, bounds }: WakeProps) {
   const wake = async () => {
     setBusy(true);
     try {
-      await call("queryChart", { params: {}, body: requestOf(chart, bounds, timezone, "auto") });
+      await call("queryChart", { params: {}, body: requestOf(chart, bounds, zoneStore.get(), "auto") });
       const reads = ["queryChart", "searchRows", "listFields", "listFieldValues", "listServices"];
       await queryClient.invalidateQueries({ predicate: ({ queryKey }) => reads.includes(queryKey[0] as string) });
     } catch (error) {

@@ -29,7 +29,7 @@ export function Explorer({ sources, source, search, onChange }: ExplorerProps) {
   const [now, setNow] = useState(serverNow);
   const [draft, setDraft] = useDraft(search.chart, (chart) => onChange({ chart }, true));
   const { from, to, rowsFrom, rowsTo } = search;
-  const bounds = useMemo<Bounds | undefined>(() => boundsOf({ from, to }, now, false), [from, to, now]);
+  const bounds = useMemo<Bounds | undefined>(() => boundsOf({ from, to }, now), [from, to, now]);
   const chart = useChart(search.chart, bounds);
   const fields = useFields(source.id, bounds);
   const change = (part: Partial<ChartDefinition>) => setDraft({ ...draft, ...part });

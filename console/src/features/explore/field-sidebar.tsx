@@ -4,8 +4,8 @@ import { useState } from "react";
 import { call, type OperationResult } from "../../api/client.ts";
 import type { SeriesDefinition } from "../../charts/definition.ts";
 import type { Bounds } from "../../charts/time-range.ts";
-import { timezone } from "../../charts/use-chart.ts";
 import { shortCountText } from "../../lib/format.ts";
+import { zoneStore } from "../../lib/zone.ts";
 import { IconButton } from "../../parts/button.tsx";
 import { SearchInput } from "../../parts/search-input.tsx";
 import { Skeleton } from "../../parts/states.tsx";
@@ -79,7 +79,7 @@ function TopValues({ source, field, bounds, filter, onFilter }: TopValuesProps) 
         "listFieldValues",
         {
           params: { id: source.id },
-          query: { ...range, field, where, whereLanguage, timezone, limit: 8, wake: "never" },
+          query: { ...range, field, where, whereLanguage, timezone: zoneStore.get(), limit: 8, wake: "never" },
         },
         signal,
       ),

@@ -16,6 +16,8 @@ const shownCharacters = 20_000;
 /** All values of a row, with members of maps and objects on lines of their own. */
 export function RowDetails({ columns, row, onFilter }: RowDetailsProps) {
   const lines = columns.flatMap(({ name }) => linesOf(name, row[name]));
+  const isUtc = (field: string) =>
+    columns.some(({ name, type }) => name === field && /DateTime/.test(type) && !type.includes("'"));
   return (
     <div className={css.details}>
       <dl>
@@ -23,7 +25,10 @@ export function RowDetails({ columns, row, onFilter }: RowDetailsProps) {
           <div key={field} className={css.detail}>
             <dt title={field}>{field}</dt>
             <dd>
-              <span className={css.detailText}>{text.slice(0, shownCharacters)}</span>
+              <span className={css.detailText}>
+                {text.slice(0, shownCharacters)}
+                {isUtc(field) && <span className={css.quiet}> UTC</span>}
+              </span>
               <span className={css.detailActions}>
                 <IconButton
                   small

@@ -4,10 +4,9 @@ import { useState } from "react";
 import { call, type OperationResult } from "../../api/client.ts";
 import type { ApiError } from "../../api/error.ts";
 import type { SeriesDefinition } from "../../charts/definition.ts";
-import { timeText } from "../../charts/format.ts";
 import type { Bounds } from "../../charts/time-range.ts";
-import { timezone } from "../../charts/use-chart.ts";
 import { countText, durationText } from "../../lib/format.ts";
+import { timeText, zoneStore, zoneText } from "../../lib/zone.ts";
 import { Button } from "../../parts/button.tsx";
 import { EmptyState, ErrorState, Skeleton } from "../../parts/states.tsx";
 import css from "./explore.module.css";
@@ -47,7 +46,7 @@ export function RowsPanel({ source, bounds, isPart, filter, onWhole, onFilter }:
         {isPart && bounds !== undefined && (
           <>
             <span className={css.quiet}>
-              {timeText(bounds.from, false)} to {timeText(bounds.to, false)}
+              {timeText(bounds.from)} to {timeText(bounds.to)}, {zoneText(bounds.to)}
             </span>
             <Button small onClick={onWhole}>
               Rows of the whole range
@@ -75,7 +74,7 @@ function useRows(source: Source, bounds: Bounds | undefined, filter: SeriesDefin
     endTime: bounds?.to ?? 0,
     where,
     whereLanguage,
-    timezone,
+    timezone: zoneStore.get(),
     wake: "never" as const,
   };
   return useInfiniteQuery({

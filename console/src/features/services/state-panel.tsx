@@ -1,7 +1,8 @@
 import { useState } from "react";
 import { useOperation } from "../../api/queries.ts";
 import { serverNow } from "../../api/server-time.ts";
-import { durationText, utcText } from "../../lib/format.ts";
+import { durationText } from "../../lib/format.ts";
+import { timeText } from "../../lib/zone.ts";
 import { Panel } from "../../parts/page.tsx";
 import { Answer, Skeleton } from "../../parts/states.tsx";
 import css from "./services.module.css";
@@ -41,7 +42,7 @@ function Strip({ shares, first }: { readonly shares: readonly (number | null)[];
           const time = first + index * blockSteps * stepSeconds * 1000;
           const ran = block.reduce<number>((sum, share) => sum + (share ?? 0), 0);
           return (
-            <span key={time} className={classOf(ran)} title={`${utcText(time)}: ran for ${Math.round(ran)} min`} />
+            <span key={time} className={classOf(ran)} title={`${timeText(time)}: ran for ${Math.round(ran)} min`} />
           );
         })}
       </div>

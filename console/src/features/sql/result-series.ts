@@ -1,7 +1,7 @@
 /** From rows of a result to series of a chart. */
 import { numberOf } from "../../charts/answer.ts";
 import type { ChartData } from "../../charts/types.ts";
-import { cellText, type GridColumn, type GridRow, isNumeric, kindOf } from "../../grid/values.ts";
+import { cellText, type GridColumn, type GridRow, isNumeric, kindOf, timeOf } from "../../grid/values.ts";
 
 /** Which columns can be an axis, a value or a group. */
 export function chartColumns(columns: readonly GridColumn[]) {
@@ -16,7 +16,7 @@ export function chartColumns(columns: readonly GridColumn[]) {
 
 const maxSeries = 24;
 
-/** One series per column of numbers, and per group. Times without a zone are UTC, as the engine's are. */
+/** One series per column of numbers, and per group. */
 export function resultSeries(
   columns: readonly GridColumn[],
   rows: readonly GridRow[],
@@ -24,12 +24,7 @@ export function resultSeries(
   numbers: readonly number[],
   group: number | undefined,
 ): ChartData {
-  const at = (row: GridRow) =>
-    Date.parse(
-      String(row[time])
-        .replace(" ", "T")
-        .replace(/(\.\d{3})\d*$/, "$1") + (String(row[time]).length > 10 ? "Z" : ""),
-    );
+  const at = (row: GridRow) => timeOf(row[time], columns[time]?.type ?? "");
   const known = rows.filter((row) => !Number.isNaN(at(row)));
   const times = [...new Set(known.map(at))].sort((a, b) => a - b);
   const places = new Map(times.map((value, place) => [value, place]));
