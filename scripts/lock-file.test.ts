@@ -32,9 +32,10 @@ test("what is installed on Linux has an integrity; only optional packages of oth
   expect(open.filter(([, entry]) => fits(entry, { os: "linux", cpu: "x64" }) && entry.dev !== true)).toEqual([]);
 });
 
-/** Runs a script as if this Node had another version. */
-function runOn(version: string, args: readonly string[], env: Record<string, string> = {}) {
-  const pretend = `Object.defineProperty(process, "versions", { value: { node: "${version}" } })`;
+/** Runs a script as if this Node had another version, on a platform for which there may be no package of it. */
+function runOn(version: string, args: readonly string[], env: Record<string, string> = {}, platform = "plan9") {
+  const members = { versions: { value: { node: version } }, platform: { value: platform } };
+  const pretend = `Object.defineProperties(process, ${JSON.stringify(members)})`;
   const flags = ["--import", `data:text/javascript,${encodeURIComponent(pretend)}`];
   const cwd = fileURLToPath(new URL("../", import.meta.url));
   return spawnSync(process.execPath, [...flags, ...args], { encoding: "utf8", cwd, env: { ...process.env, ...env } });
@@ -45,6 +46,8 @@ test("an older Node without a package of ours is told in one sentence, and any n
   const old = runOn("20.20.2", program);
   expect([old.status, old.stdout]).toEqual([1, ""]);
   expect(old.stderr).toMatch(/^Millrace needs Node 24 or newer: .*\.\n$/);
+  // Started by hand, without npm, which would have put it first.
+  expect(runOn("20.20.2", program, {}, process.platform).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   expect(runOn("26.1.0", program).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 
