@@ -20,7 +20,16 @@ const pipeKinds = [
   "relationalDb",
 ] as const satisfies SourceKindKey[];
 
-const positive = z.coerce.number().int().positive();
+/** Every number has a largest value, up to which what is computed from it works. */
+const whole = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
+
+const anyCount = whole(1, 1_000_000_000);
+/** 1 PiB. */
+const gibibytes = whole(1, 2 ** 20);
+const mebibytes = (least: number) => whole(least, 2 ** 30);
+/** Timers take up to 2^31 ms. */
+const seconds = whole(1, 2_147_483);
+const milliseconds = whole(1, 2_147_483_647);
 
 const reach = z
   .string()
@@ -43,12 +52,8 @@ export const settings = {
       "Use a Postgres database whose failover may lose confirmed transactions: asynchronous standbys, or synchronous_commit off. Rows may then arrive twice after a failover",
     ),
   host: z.string().min(1).default("127.0.0.1").describe("Listen address of the API and of the service endpoints"),
-  port: z.coerce.number().int().min(0).max(65_535).default(8150).describe("Port of the API; 0 selects a free port"),
-  cloudPort: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(65_535)
+  port: whole(0, 65_535).default(8150).describe("Port of the API; 0 selects a free port"),
+  cloudPort: whole(1, 65_535)
     .optional()
     .describe(
       "Port with the ClickHouse Cloud API at `/v1`, for clients that lose the path of a URL; default: only below `/cloud` of the API's port",
@@ -94,10 +99,12 @@ export const settings = {
     .enum(["auto", "json", "pretty"])
     .default("auto")
     .describe("`json` logs one object per line, `pretty` lines for people; `auto` is `pretty` on a terminal"),
-  bodyLimitBytes: positive.default(1_048_576).describe("Largest request body of the API"),
-  rateLimit: positive.default(200_000).describe("Requests per key or token within one rate window"),
-  rateWindowSeconds: positive.default(10).describe("Length of the rate window in seconds"),
-  loginFailureLimit: positive
+  bodyLimitBytes: whole(1_024, 2 ** 30)
+    .default(1_048_576)
+    .describe("Largest request body of the API"),
+  rateLimit: anyCount.default(200_000).describe("Requests per key or token within one rate window"),
+  rateWindowSeconds: seconds.default(10).describe("Length of the rate window in seconds"),
+  loginFailureLimit: anyCount
     .default(60)
     .describe("Failed logins per minute and client address; more are answered with 429"),
   metricsToken: z
@@ -107,13 +114,11 @@ export const settings = {
     .describe(
       "Bearer token that `/metrics` requires. Set it in the environment, because flags are visible in `ps`; default: no token, and `/metrics` answers clients on this machine only",
     ),
-  engineSessions: positive
+  // The server asks the engine itself, also while it starts.
+  engineSessions: whole(4, 100_000)
     .default(1_000)
     .describe("Concurrent queries of one service; more are refused with TOO_MANY_SIMULTANEOUS_QUERIES"),
-  standbyEngines: z.coerce
-    .number()
-    .int()
-    .min(0)
+  standbyEngines: whole(0, 1_000)
     .default(2)
     .describe(
       "Number of idle services, those that became idle last, whose next start is prepared: they wake in about half the time, and each takes about 50 MB",
@@ -121,15 +126,18 @@ export const settings = {
   minFreeDiskGb: z.coerce
     .number()
     .min(0)
+    .max(2 ** 20)
     .default(1)
     .describe("Free disk space, in GiB, below which services refuse inserts; metadata is still written"),
-  serviceDiskGb: positive
+  serviceDiskGb: gibibytes
     .optional()
     .describe("Disk quota, in GiB, of services that are created without `diskGb`; default: none"),
-  chartTimeoutSeconds: positive.default(30).describe("Time limit of one chart query in seconds"),
-  chartMemoryMb: positive.default(2048).describe("Memory limit of one chart query, in MiB"),
-  chartMaxRowsRead: positive.default(10_000_000_000).describe("Maximum number of rows that one chart query may read"),
-  chartsPerToken: positive.default(8).describe("Concurrent chart requests of one access token; others wait"),
+  chartTimeoutSeconds: seconds.default(30).describe("Time limit of one chart query in seconds"),
+  chartMemoryMb: mebibytes(1).default(2048).describe("Memory limit of one chart query, in MiB"),
+  chartMaxRowsRead: whole(1, Number.MAX_SAFE_INTEGER)
+    .default(10_000_000_000)
+    .describe("Maximum number of rows that one chart query may read"),
+  chartsPerToken: anyCount.default(8).describe("Concurrent chart requests of one access token; others wait"),
   backupDir: z.string().min(1).optional().describe("Directory for backups; default: `backups` in dataDir"),
   backupBucket: z
     .string()
@@ -162,46 +170,39 @@ export const settings = {
     .base64()
     .optional()
     .describe("Key that encrypts backups before they are stored: 32 bytes in base64"),
-  backupChainLength: positive
+  backupChainLength: whole(1, 10_000)
     .default(7)
     .describe("Backups in a chain: one full backup and the incremental backups based on it"),
-  backupCheckHours: z.coerce
-    .number()
-    .int()
-    .min(0)
+  backupCheckHours: whole(0, 876_000)
     .default(168)
     .describe(
       "Hours between checks: stored backups are read again, and the newest one is restored as a trial; 0: never",
     ),
-  backupHourMs: positive.default(3_600_000).describe("Length of an hour in backup periods, in ms; tests shorten it"),
+  backupHourMs: milliseconds
+    .default(3_600_000)
+    .describe("Length of an hour in backup periods, in ms; tests shorten it"),
   pipeSourceNetworks: reach.describe(
     "Destinations that pipes and webhooks may connect to: a comma-separated list of networks (10.0.0.0/8), addresses and the keywords public, private, loopback, any, none; default: any if host is a loopback address, otherwise public",
   ),
   sqlNetworks: reach.describe(
     "Destinations that the object storage functions of SQL may connect to, in the same form; default: the value of pipeSourceNetworks",
   ),
-  servicesPerOrganization: positive.default(200).describe("Maximum number of services per organization"),
-  memoryGbPerOrganization: positive
+  servicesPerOrganization: anyCount.default(200).describe("Maximum number of services per organization"),
+  memoryGbPerOrganization: anyCount
     .default(4096)
     .describe("Maximum sum of `maxReplicaMemoryGb` over the services of one organization, in GB"),
-  usersPerService: positive.default(500).describe("Maximum number of database users per service"),
-  pipesPerOrganization: positive.default(500).describe("Maximum number of pipes per organization"),
-  replicasPerPipe: positive.default(20).describe("Maximum number of replicas of one pipe"),
-  pipeWorkers: positive
+  usersPerService: anyCount.default(500).describe("Maximum number of database users per service"),
+  pipesPerOrganization: anyCount.default(500).describe("Maximum number of pipes per organization"),
+  replicasPerPipe: anyCount.default(20).describe("Maximum number of replicas of one pipe"),
+  pipeWorkers: whole(1, 1_000)
     .optional()
     .describe(
       "Worker processes per organization and kind of source, shared by its pipes; default: the number of processors, at most 4",
     ),
-  pipeWorkerMemoryMb: z.coerce
-    .number()
-    .int()
-    .min(256)
+  pipeWorkerMemoryMb: mebibytes(256)
     .default(4096)
     .describe("Memory of a worker process, in MiB; above it, its pipes continue in another process"),
-  slots: z.coerce
-    .number()
-    .int()
-    .min(0)
+  slots: whole(0, 1_000_000_000)
     .optional()
     .describe(
       "Pipes of external services and of services in Kubernetes that this process runs at most, where several processes share a Postgres database; 0 leaves them to the others, such as `millrace worker`; default: no limit",
@@ -228,28 +229,28 @@ export const settings = {
     .stringbool()
     .default(false)
     .describe("Pipes of different organizations may share worker processes, with the secrets of their sources"),
-  chartSourcesPerOrganization: positive.default(2000).describe("Maximum number of chart sources per organization"),
-  savedObjectsPerOrganization: positive
+  chartSourcesPerOrganization: anyCount.default(2000).describe("Maximum number of chart sources per organization"),
+  savedObjectsPerOrganization: anyCount
     .default(2000)
     .describe(
       "Maximum number of saved queries, charts, searches, dashboards and drafts per organization; the same limit applies to webhooks, and to alerts",
     ),
-  keysPerOrganization: positive
+  keysPerOrganization: anyCount
     .default(200)
     .describe("Maximum number of API keys per organization; the same limit applies to access tokens"),
-  activityRetentionDays: positive
+  activityRetentionDays: whole(1, 36_500)
     .default(90)
     .describe("Days after which activities are deleted; of each organization at most the newest 100,000 are kept"),
-  pipeChecksPerOrganization: positive
+  pipeChecksPerOrganization: anyCount
     .default(8)
     .describe("Concurrent pipe checks and schema discoveries per organization"),
-  pipeSourceOutageSeconds: positive
+  pipeSourceOutageSeconds: seconds
     .default(900)
     .describe("Seconds after which a pipe whose source does not answer becomes Failed"),
-  pipeSourceSilenceSeconds: positive
+  pipeSourceSilenceSeconds: seconds
     .default(30)
     .describe("Seconds without data after which a silent connection to a source is treated as broken and replaced"),
-  pipeDestinationOutageSeconds: positive
+  pipeDestinationOutageSeconds: seconds
     .default(3_600)
     .describe("Seconds after which a pipe whose destination refuses inserts becomes Failed"),
   ...kubernetesSettings,
@@ -257,7 +258,9 @@ export const settings = {
     .stringbool()
     .default(false)
     .describe("Refuse to start if the kernel cannot confine engines and pipe workers"),
-  idleMinuteMs: positive.default(60_000).describe("Length of a minute in idleTimeoutMinutes, in ms; tests shorten it"),
+  idleMinuteMs: milliseconds
+    .default(60_000)
+    .describe("Length of a minute in idleTimeoutMinutes, in ms; tests shorten it"),
 };
 
 const schema = z

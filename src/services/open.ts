@@ -242,7 +242,7 @@ function embeddedRuntime(options: ServicesOptions, disks: ServiceDisks) {
   return new EmbeddedRuntime({
     dataDir,
     maxQueries: config.engineSessions,
-    minFreeDiskBytes: config.minFreeDiskGb * 2 ** 30,
+    minFreeDiskBytes: Math.round(config.minFreeDiskGb * 2 ** 30),
     standbyEngines: config.standbyEngines,
     proxy,
     usersOf: async (serviceId) => ({
