@@ -1,5 +1,6 @@
 /**
- * For programs that an older Node was told to run. Plain CommonJS, so that every Node understands at least what it says.
+ * Starts programs on the Node of our own packages when an older one was told to run them. Plain CommonJS, which every
+ * Node understands.
  */
 const { existsSync } = require("node:fs");
 const { dirname, join } = require("node:path");

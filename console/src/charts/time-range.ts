@@ -26,7 +26,7 @@ const unitMs: Readonly<Record<string, number>> = {
   y: 365 * 86_400_000,
 };
 
-/** Milliseconds since 1970-01-01; undefined for text that is no time. A time without an offset is one of the console's zone. */
+/** Milliseconds since 1970; undefined for text that is not a time. A time without an offset is in the chosen zone. */
 export function parseTime(text: string, now: number): number | undefined {
   const trimmed = text.trim();
   const relative = /^now(?:\s*-\s*(\d{1,6})\s*([smhdwy]))?$/i.exec(trimmed);

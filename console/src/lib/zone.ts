@@ -1,4 +1,4 @@
-/** The one time zone in which the console shows and reads times: the browser's, or one that was chosen in this browser. */
+/** The one time zone in which the console shows and reads times: the browser's, or one that was chosen here. */
 import { Store } from "./store.ts";
 
 const key = "millrace.zone";
