@@ -158,6 +158,15 @@ test("an address that the policy forbids is not reached, whatever it is called",
   expect(received).toEqual([]);
 });
 
+test("headers that a webhook may not have are not sent, also of one that was stored with them", async () => {
+  const headers = { "X-ClickHouse-Key": "k", "x-clickhouse-user": "u", host: "other", te: "trailers", "x-own": "1" };
+  await window(await alertWith({ secrets: { url, headers } }), 1, "ALERT");
+  await deliver();
+  const [first] = received;
+  expect(first?.headers).toMatchObject({ "x-own": "1", host: new URL(url).host });
+  expect(Object.keys(first?.headers ?? {}).filter((name) => /clickhouse|^te$/.test(name))).toEqual([]);
+});
+
 test("a reason for a failure holds neither URL nor headers", async () => {
   const alert = await alertWith({ secrets: { ...secrets(), url: url.replace("/hook", "/very-secret-path") } });
   await window(alert, 1, "ALERT");

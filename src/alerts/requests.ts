@@ -1,5 +1,5 @@
 /** The request that tells an event to a webhook, in the form of its service. */
-import { namePattern } from "../api/webhooks.ts";
+import { namePattern, problemOfHeader } from "../api/webhooks.ts";
 import type { AlertEvent } from "../store/alert-evaluations.ts";
 import type { Webhook, WebhookSecrets } from "../store/webhooks.ts";
 
@@ -17,11 +17,13 @@ export function webhookRequestOf(
 ): WebhookRequest {
   const { secrets } = webhook;
   const url = new URL(secrets.url);
+  // A webhook that was stored by an earlier version may have more of them.
+  const headers = Object.entries(secrets.headers ?? {}).filter(([name]) => problemOfHeader(name) === undefined);
   for (const [name, value] of Object.entries(secrets.queryParams ?? {})) url.searchParams.append(name, value);
   return {
     url,
     // Attempts of one event have one key: a receiver that keeps the keys takes each event once.
-    headers: { "content-type": "application/json", ...secrets.headers, "idempotency-key": event.eventId },
+    headers: { "content-type": "application/json", ...Object.fromEntries(headers), "idempotency-key": event.eventId },
     body: bodyOf(webhook, event, link),
   };
 }

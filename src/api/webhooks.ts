@@ -33,7 +33,20 @@ const queryParams = z
   .refine((given) => Object.keys(given).length <= 100, { error: "must have at most 100 members" });
 
 /** Headers that the server writes itself. */
-const ownHeaders = ["host", "content-length", "transfer-encoding", "connection", "idempotency-key", "expect"];
+const ownHeaders = ["host", "content-length", "idempotency-key", "expect"];
+/** Headers of one connection (RFC 9110), which the server keeps to itself as well. */
+const hopHeaders =
+  "connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding upgrade".split(
+    " ",
+  );
+
+/** Why a webhook has no such header: with them, it would be a client of an engine or of this server. */
+export function problemOfHeader(name: string): string | undefined {
+  const lower = name.toLowerCase();
+  if (ownHeaders.includes(lower) || hopHeaders.includes(lower)) return "is set by the server";
+  if (/^x-(clickhouse|millrace)-/.test(lower)) return "is not for webhooks, which are not clients of a database";
+  return undefined;
+}
 
 const shown = {
   name: plainText(1, 1024).trim().min(1).describe("Unique among the webhooks of the organization and service"),
@@ -65,7 +78,8 @@ export const webhookBody = knownObject({
   .superRefine((given, context) => {
     const fail = (path: PropertyKey[], message: string) => context.addIssue({ code: "custom", path, message });
     for (const name of Object.keys(given.headers ?? {})) {
-      if (ownHeaders.includes(name.toLowerCase())) fail(["headers", name], "is set by the server");
+      const problem = problemOfHeader(name);
+      if (problem !== undefined) fail(["headers", name], problem);
     }
     for (const [, name = ""] of (given.body ?? "").matchAll(namePattern)) {
       if (!(templateNames as readonly string[]).includes(name)) {
