@@ -1,5 +1,6 @@
 /** The outgoing connections that the server's settings allow. */
 import { type Config, flagName } from "./config.ts";
+import { ownPorts } from "./lib/own-ports.ts";
 import type { DialTarget } from "./outgoing/dialer.ts";
 import { Permits } from "./outgoing/permits.ts";
 import { defaultReach, OutgoingPolicy, parseReach } from "./outgoing/policy.ts";
@@ -9,31 +10,20 @@ import { EgressProxy } from "./outgoing/proxy.ts";
 export class Outgoing {
   readonly pipes: OutgoingPolicy;
   readonly sql: OutgoingPolicy;
+  readonly webhooks: OutgoingPolicy;
   /** What engines may read on behalf of pipes. */
   readonly permits = new Permits();
   /** The engines' proxy for outgoing connections. */
   readonly proxy: EgressProxy;
   /** Listeners of pipe workers, which the workers themselves have requested. */
-  readonly #workers = new OutgoingPolicy({ reach: ["loopback"], setting: "", ownPorts: [] });
-  #ports: Record<"api" | "services" | "proxy", readonly number[]>;
+  readonly #workers = new OutgoingPolicy({ reach: ["loopback"], setting: "", ownPorts: [] }, () => ownPorts("clients"));
 
   constructor(config: Config) {
-    const pipes = config.pipeSourceNetworks === undefined ? undefined : parseReach(config.pipeSourceNetworks);
-    const sql = config.sqlNetworks === undefined ? undefined : parseReach(config.sqlNetworks);
-    this.pipes = policyOf(pipes ?? defaultReach(config.host), "pipeSourceNetworks");
-    this.sql = policyOf(sql ?? pipes ?? defaultReach(config.host), "sqlNetworks");
-    this.#ports = { api: config.port === 0 ? [] : [config.port], services: [], proxy: [] };
-    this.proxy = new EgressProxy({
-      policyFor: (serviceId, target) => this.#policyFor(serviceId, target),
-      portsChanged: (proxy) => this.listensOn({ proxy }),
-    });
-    this.listensOn({});
-  }
-
-  /** Sets the ports of a part of the server; no policy allows them. */
-  listensOn(ports: Partial<Record<"api" | "services" | "proxy", readonly number[]>>): void {
-    this.#ports = { ...this.#ports, ...ports };
-    for (const policy of [this.pipes, this.sql, this.#workers]) policy.ownPorts = Object.values(this.#ports).flat();
+    const { pipeSourceNetworks: pipes, sqlNetworks, webhookNetworks } = config;
+    this.pipes = policyOf(reachOf(pipes) ?? defaultReach(config.host), "pipeSourceNetworks");
+    this.sql = policyOf(reachOf(sqlNetworks ?? pipes) ?? ["public"], "sqlNetworks");
+    this.webhooks = policyOf(reachOf(webhookNetworks ?? pipes) ?? ["public"], "webhookNetworks");
+    this.proxy = new EgressProxy({ policyFor: (serviceId, target) => this.#policyFor(serviceId, target) });
   }
 
   #policyFor(serviceId: string, target: DialTarget): OutgoingPolicy {
@@ -43,6 +33,13 @@ export class Outgoing {
   }
 }
 
-function policyOf(reach: readonly string[], name: "pipeSourceNetworks" | "sqlNetworks"): OutgoingPolicy {
-  return new OutgoingPolicy({ reach, setting: flagName(name), ownPorts: [] });
+function reachOf(setting: string | undefined): readonly string[] | undefined {
+  return setting === undefined ? undefined : parseReach(setting);
+}
+
+function policyOf(
+  reach: readonly string[],
+  name: "pipeSourceNetworks" | "sqlNetworks" | "webhookNetworks",
+): OutgoingPolicy {
+  return new OutgoingPolicy({ reach, setting: flagName(name), ownPorts: [] }, () => ownPorts());
 }

@@ -75,6 +75,7 @@ export class BareEngine implements AsyncDisposable {
     child.send({
       dataDir: this.dataDir,
       configDir: join(this.dir, "config"),
+      host: "127.0.0.1",
       port: this.#port,
       key,
       users: [

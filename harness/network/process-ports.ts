@@ -10,13 +10,22 @@ export function processTree(pid: number): number[] {
 
 /** The local ports of IPv4 connections that the processes have open. */
 export function portsOf(pids: readonly number[]): ReadonlySet<number> {
+  return new Set(socketsOfAll(pids, ["tcp"]).map(({ port }) => port));
+}
+
+/** The ports at which the processes accept connections. */
+export function listeningPortsOf(pids: readonly number[]): ReadonlySet<number> {
+  const listening = socketsOfAll(pids, ["tcp", "tcp6"]).filter(({ state }) => state === "0A");
+  return new Set(listening.map(({ port }) => port));
+}
+
+function socketsOfAll(pids: readonly number[], tables: readonly ("tcp" | "tcp6")[]) {
   const sockets = new Set(pids.flatMap(socketsOf));
-  const lines = readFileSync("/proc/net/tcp", "utf8").trim().split("\n").slice(1);
-  const ports = lines.flatMap((line) => {
-    const [, local = "", , , , , , , , inode = ""] = line.trim().split(/\s+/);
-    return sockets.has(inode) ? [Number.parseInt(local.split(":")[1] ?? "", 16)] : [];
+  const lines = tables.flatMap((table) => readFileSync(`/proc/net/${table}`, "utf8").trim().split("\n").slice(1));
+  return lines.flatMap((line) => {
+    const [, local = "", , state = "", , , , , , inode = ""] = line.trim().split(/\s+/);
+    return sockets.has(inode) ? [{ port: Number.parseInt(local.split(":")[1] ?? "", 16), state }] : [];
   });
-  return new Set(ports);
 }
 
 function socketsOf(pid: number): string[] {

@@ -5,8 +5,8 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from "node:tls";
 import type { TlsSource } from "../lib/certificate-files.ts";
+import { listenOn } from "../lib/listen.ts";
 import { aheadOf, namedClientOf, setClient } from "./connections/client-address.ts";
-import { listenOn } from "./listen.ts";
 import type { TrustedProxies } from "./proxied/trusted-proxies.ts";
 
 export type ClientListenerOptions = {

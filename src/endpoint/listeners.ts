@@ -12,8 +12,6 @@ type Wanted = {
   readonly host: string;
   /** False: services have host names only. */
   readonly hasPorts: boolean;
-  /** Receives the ports before they are opened. */
-  readonly onPorts: (ports: readonly number[]) => void;
   readonly names: Pick<HostNames, "sync"> | undefined;
 };
 
@@ -22,13 +20,12 @@ type Wanted = {
  */
 export async function openListeners(
   gateway: Gateway,
-  { services, leases, host, hasPorts, onPorts, names }: Wanted,
+  { services, leases, host, hasPorts, names }: Wanted,
 ): Promise<ReadonlyMap<string, string>> {
   const all = await services.listAll();
   const accessOf = await accessReader(services);
   const wanted = hasPorts ? all.filter((service) => hasListener(service, leases)) : [];
   const known = wanted.map((row) => ({ ...accessOf(row), name: row.name, host, port: row.port }));
-  onPorts(known.map(({ port }) => port));
   names?.sync(
     all
       .filter(({ desiredState }) => desiredState !== "deleted")

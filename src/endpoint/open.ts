@@ -15,8 +15,6 @@ export type EndpointOptions = Omit<GatewayOptions, "proxies"> & {
   readonly host: string;
   /** False: services have no listeners of their own. */
   readonly hasPorts: boolean;
-  /** Receives the ports before they are opened. */
-  readonly onPorts: (ports: readonly number[]) => void;
   /** Networks of proxies whose connections begin with a PROXY header; undefined: there are none. */
   readonly proxyNetworks?: readonly string[] | undefined;
   /** The gateway, which has all endpoints by host name; undefined: there is none. */
@@ -45,7 +43,6 @@ export function openEndpoint({
   leases,
   host,
   hasPorts,
-  onPorts,
   proxyNetworks,
   names: named,
   ...options
@@ -59,7 +56,7 @@ export function openEndpoint({
   const body = async () => {
     // The relays of the other servers may have moved.
     if (named?.relay !== undefined) await leases.peers();
-    problems = await openListeners(gateway, { services, leases, host, hasPorts, onPorts, names });
+    problems = await openListeners(gateway, { services, leases, host, hasPorts, names });
   };
   const loop: Loop = new Loop({ name: "gateway", everyMs: 2_000, logger, body });
   return {

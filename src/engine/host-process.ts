@@ -1,9 +1,9 @@
 /** The process of an engine host: its arguments, folders, ports and rules. */
 
 import type { ChildProcess } from "node:child_process";
-import { createHash } from "node:crypto";
+import { createHash, randomInt } from "node:crypto";
 import { mkdirSync, statSync } from "node:fs";
-import { createServer, type Server } from "node:net";
+import { type AddressInfo, createServer, type Server } from "node:net";
 import { dirname, join } from "node:path";
 import { engineRules } from "../confinement/process-rules.ts";
 import type { ReadyLauncher } from "../confinement/ready-launcher.ts";
@@ -11,6 +11,7 @@ import { spawnConfined } from "../confinement/spawn.ts";
 import { childEnvironment } from "../lib/child-environment.ts";
 import { emptyFolder } from "../lib/files.ts";
 import type { Logger } from "../lib/logger.ts";
+import { addOwnPort } from "../lib/own-ports.ts";
 import { processFile } from "../lib/program.ts";
 import type { EngineRole, EngineUser } from "./chdb/users.ts";
 import type { DiskUse } from "./disk-quota.ts";
@@ -98,6 +99,8 @@ export async function startHostProcess(
       group: groupOf(options),
     },
   );
+  const isOpen = () => child.exitCode === null && child.signalCode === null;
+  for (const port of [ports.engine, ports.forward]) addOwnPort({ port, isOpen });
   return { child, ports };
 }
 
@@ -106,7 +109,7 @@ export function boundTo(options: EngineHostOptions): string {
   const folders = [options.dataDir, ...foldersOf(options)];
   // The kernel's rules name folders by their inode, so that a folder which was replaced is out of reach.
   const inodes = folders.map((path) => statSync(path, { throwIfNoEntry: false })?.ino);
-  return JSON.stringify([argumentsOf(options, { engine: 0, forward: 0 }), options.proxy, folders, inodes]);
+  return JSON.stringify([argumentsOf(options, { host: "", engine: 0, forward: 0 }), options.proxy, folders, inodes]);
 }
 
 /**
@@ -146,35 +149,52 @@ function parentOfRunDir(options: EngineHostOptions): string {
   return dirname(hostDirOf(options));
 }
 
-export type Ports = { readonly engine: number; readonly forward: number };
+export type Ports = {
+  /** The loopback address at which the engine listens. */
+  readonly host: string;
+  readonly engine: number;
+  readonly forward: number;
+};
 
 /** True when a host can bind both ports now. */
-export async function areFree({ engine, forward }: Ports): Promise<boolean> {
+export async function areFree({ host, engine, forward }: Ports): Promise<boolean> {
   try {
-    await closeAll(await Promise.all([listen(engine), listen(forward)]));
+    await closeAll(await Promise.all([listen(host, engine), listen(loopback, forward)]));
     return true;
   } catch {
     return false;
   }
 }
 
+const loopback = "127.0.0.1";
+
 /** Loopback ports that are free now. If one is taken before the host binds it, the start fails. */
 async function freePorts(): Promise<Ports> {
-  const probes = await Promise.all([listen(0), listen(0)]);
-  const [engine, forward] = probes.map((probe) => (probe.address() as { port: number }).port) as [number, number];
-  await closeAll(probes);
-  return { engine, forward };
+  const engine = await listen(secretLoopback(), 0).catch(() => listen(loopback, 0));
+  const forward = await listen(loopback, 0);
+  const [at, { port }] = [engine.address() as AddressInfo, forward.address() as AddressInfo];
+  await closeAll([engine, forward]);
+  return { host: at.address, engine: at.port, forward: port };
+}
+
+/**
+ * The engine library ends when a connection breaks off in the middle of a request's head, with or without the key. So
+ * it listens where nobody finds it: at one of 16 million addresses, which confined processes cannot list, and at a port
+ * of 28,000. Linux accepts all of them, other systems 127.0.0.1 alone.
+ */
+function secretLoopback(): string {
+  return `127.${randomInt(1, 255)}.${randomInt(256)}.${randomInt(1, 255)}`;
 }
 
 async function closeAll(probes: readonly Server[]): Promise<void> {
   await Promise.all(probes.map((probe) => new Promise((resolve) => probe.close(resolve))));
 }
 
-async function listen(port: number): Promise<Server> {
+async function listen(host: string, port: number): Promise<Server> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen({ host: "127.0.0.1", port }, resolve);
+    server.listen({ host, port }, resolve);
   });
   return server;
 }

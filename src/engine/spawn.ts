@@ -73,13 +73,16 @@ export async function spawnEngineHost(options: EngineHostOptions, standbys?: Sta
   const key = randomBytes(keyBytes).toString("hex");
   // Not in the arguments, which every process of the machine can read. A failed send ends the host.
   const users = options.users ?? [{ name: "default", readonly: false }];
-  child.send({ type: "start", key, users, roles: options.roles ?? [], disk: options.disk ?? {} }, () => {});
+  child.send(
+    { type: "start", key, host: ports.host, users, roles: options.roles ?? [], disk: options.disk ?? {} },
+    () => {},
+  );
   const problem = () => startProblem(tail(), reason, options.dataDir);
   const version = await ready(child, exited, problem, options.readyTimeoutMs ?? 60_000);
   return {
     pid: child.pid as number,
     forwardAddress: { port: ports.forward, key },
-    address: { host: "127.0.0.1", port: ports.engine, user: internalUser, password: key },
+    address: { host: ports.host, port: ports.engine, user: internalUser, password: key },
     version,
     handoff,
     limitDisk: limitTeller(child, options.disk?.limitBytes),

@@ -13,6 +13,7 @@ import type { Endpoint } from "../endpoint/open.ts";
 import { Upstreams } from "../endpoint/proxy/upstream.ts";
 import { ServicePorts } from "../endpoint/service-ports.ts";
 import type { CertificateFiles } from "../lib/certificate-files.ts";
+import { announced } from "../lib/listen.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Loop } from "../lib/loop.ts";
 import { parsePorts } from "../lib/port-range.ts";
@@ -154,6 +155,7 @@ export async function openHttp(options: HttpOptions): Promise<Http> {
   return {
     listen: async () => {
       await cloudServer?.listen({ host: config.host, port: config.cloudPort ?? 0 });
+      if (cloudServer !== undefined) announced(cloudServer.server);
       return Object.assign(reached, await listen(server, config, endpoint));
     },
     close: async () => {
@@ -332,8 +334,7 @@ function pageOptions(options: HttpOptions, failedLogins: FailedLogins): PageOpti
 
 async function listen(server: FastifyInstance, config: Config, { protocol, host }: EndpointFacts) {
   await server.listen({ host: config.host, port: config.port });
-  const address = server.server.address();
-  const port = typeof address === "object" && address !== null ? address.port : config.port;
+  const port = announced(server.server);
   if (config.publicUrl !== undefined) return { port, baseUrl: config.publicUrl.replace(/\/+$/, "") };
   return { port, baseUrl: `${protocol}://${hostInUrl(host)}:${port}` };
 }

@@ -1,6 +1,7 @@
 import { createServer } from "node:net";
 import { expect, test } from "vitest";
 import { listenOn } from "./listen.ts";
+import { ownPorts } from "./own-ports.ts";
 
 test("a port in use is refused, and a later error of a listener ends nothing", async () => {
   await using server = createServer();
@@ -11,4 +12,13 @@ test("a port in use is refused, and a later error of a listener ends nothing", a
   // What Node does when the process has too many open files.
   server.emit("error", new Error("accept EMFILE"));
   expect(errors.map(({ message }) => message)).toEqual(["accept EMFILE"]);
+});
+
+test("a port is an own port from the moment that it is bound until it is closed", async () => {
+  const server = createServer();
+  const port = await listenOn(server, { host: "127.0.0.1", port: 0 }, () => {});
+  expect(ownPorts()).toContain(port);
+  expect(ownPorts("engines")).not.toContain(port);
+  server.close();
+  expect(ownPorts()).not.toContain(port);
 });

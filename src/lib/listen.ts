@@ -1,5 +1,6 @@
-/** Opens the listeners of this room. */
+/** The way in which this program binds a port: an own port, from then on. */
 import type { AddressInfo, Server } from "node:net";
+import { addOwnPort, type OwnPort } from "./own-ports.ts";
 
 /**
  * Resolves with the port once the server listens; port 0 selects a free one. Rejects when it cannot be bound. Later
@@ -18,5 +19,12 @@ export async function listenOn(
     });
   });
   server.on("error", onError);
-  return (server.address() as AddressInfo).port;
+  return announced(server);
+}
+
+/** The port of a server that listens already, which becomes an own port until the server is closed. */
+export function announced(server: Server, more: Partial<OwnPort> = {}): number {
+  const { port } = server.address() as AddressInfo;
+  addOwnPort({ port, isOpen: () => server.listening, ...more });
+  return port;
 }

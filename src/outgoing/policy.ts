@@ -47,14 +47,15 @@ export function defaultReach(listenHost: string): readonly string[] {
 export class OutgoingPolicy {
   readonly #reach: readonly string[];
   readonly #setting: string;
-  #ownPorts: ReadonlySet<number>;
+  #ownPorts: () => readonly number[];
   /** Listed networks by the class of their address: see `#isListed`. */
   readonly #listed = new Map<AddressClass, BlockList>();
 
-  constructor(rules: OutgoingRules) {
+  /** `ownPorts`: those of this server at the time of a check, in place of the ones that the rules name. */
+  constructor(rules: OutgoingRules, ownPorts: () => readonly number[] = () => rules.ownPorts) {
     this.#reach = rules.reach;
     this.#setting = rules.setting;
-    this.#ownPorts = new Set(rules.ownPorts);
+    this.#ownPorts = ownPorts;
     const networks = rules.reach.filter((item) => !(words as readonly string[]).includes(item));
     for (const [name, items] of Map.groupBy(networks, (item) => classOf(parseNetwork(item)?.address ?? ""))) {
       this.#listed.set(name, listOf(items));
@@ -67,17 +68,17 @@ export class OutgoingPolicy {
   }
 
   get rules(): OutgoingRules {
-    return { reach: this.#reach, setting: this.#setting, ownPorts: [...this.#ownPorts] };
+    return { reach: this.#reach, setting: this.#setting, ownPorts: this.#ownPorts() };
   }
 
-  /** Services get ports while the server runs. */
-  set ownPorts(ports: Iterable<number>) {
-    this.#ownPorts = new Set(ports);
+  /** What a pipe worker is told: services get ports while the server runs. */
+  set ownPorts(ports: readonly number[]) {
+    this.#ownPorts = () => ports;
   }
 
   /** Why a connection to this IP address is refused; undefined when it is allowed. */
   refusalOf(address: string, port: number): Refusal | undefined {
-    if (this.#ownPorts.has(port) && isOwnAddress(address)) return "own";
+    if (isOwnAddress(address) && this.#ownPorts().includes(port)) return "own";
     const found = classOf(address);
     const isSpecial = found === "metadata" || found === "link-local";
     if (this.#reach.includes(found)) return undefined;

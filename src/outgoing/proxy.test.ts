@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type Server } from "node:http";
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ownPorts } from "../lib/own-ports.ts";
 import { OutgoingPolicy } from "./policy.ts";
 import { EgressProxy, type EgressProxyOptions } from "./proxy.ts";
 
@@ -193,12 +194,8 @@ describe("refused addresses", () => {
     expect(connections).toBe(0);
   });
 
-  test("ports of the proxy itself are refused when the server knows them", async () => {
-    const policy = policyOf(["any"]);
-    const portsChanged = (ports: readonly number[]) => {
-      policy.ownPorts = ports;
-    };
-    const proxy = proxyOf(policy, { portsChanged });
+  test("ports of the proxy itself are refused while they are open", async () => {
+    const proxy = proxyOf(new OutgoingPolicy({ reach: ["any"], setting, ownPorts: [] }, () => ownPorts()));
     const { port: at } = await proxy.open("a");
     const { port: other } = await proxy.open("b");
     expect((await tunnel(at, `127.0.0.1:${other}`)).status).toBe(403);

@@ -5,7 +5,8 @@
  */
 import { once } from "node:events";
 import type { Server } from "node:http";
-import type { AddressInfo, Socket } from "node:net";
+import type { Socket } from "node:net";
+import { listenOn } from "../lib/listen.ts";
 import { createServer } from "../lib/node-http.ts";
 import { Dialer, type DialTarget } from "./dialer.ts";
 import { scopedAgent } from "./http.ts";
@@ -20,8 +21,6 @@ const headersTimeoutMs = 10_000;
 export type EgressProxyOptions = {
   /** The policy for a target of the service. */
   readonly policyFor: (serviceId: string, target: DialTarget) => OutgoingPolicy;
-  /** Called after a port was opened or closed. Ports of the proxy are ports of the server itself. */
-  readonly portsChanged?: (ports: readonly number[]) => void;
   /** Maximum number of concurrent connections of one service. Further ones are closed. Default 512. */
   readonly connections?: number;
   /** Timeout for establishing a connection. Default 10 s. */
@@ -33,7 +32,6 @@ type Listener = { readonly server: Server; readonly port: number; close(): void 
 export class EgressProxy {
   readonly #options: EgressProxyOptions;
   readonly #listeners = new Map<string, Promise<Listener>>();
-  readonly #ports = new Set<number>();
 
   constructor(options: EgressProxyOptions) {
     this.#options = options;
@@ -61,8 +59,6 @@ export class EgressProxy {
     const closed = once(listener.server, "close");
     listener.close();
     await closed;
-    this.#ports.delete(listener.port);
-    this.#options.portsChanged?.([...this.#ports]);
   }
 
   async closeAll(): Promise<void> {
@@ -87,11 +83,8 @@ export class EgressProxy {
     server.on("connect", (request, socket, head) =>
       openTunnel({ dialerFor, connectTimeoutMs }, request.url ?? "", socket as Socket, head),
     );
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const { port } = server.address() as AddressInfo;
-    this.#ports.add(port);
-    this.#options.portsChanged?.([...this.#ports]);
+    // Without a listener for errors of `accept`, too many open files would end this process.
+    const port = await listenOn(server, { host: "127.0.0.1", port: 0 }, () => {});
     const close = () => {
       server.close();
       for (const socket of sockets) socket.destroy();

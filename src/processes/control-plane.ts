@@ -75,7 +75,6 @@ function openRooms(options: AppOptions, stores: LeasedStores, shutdown: Shutdown
     backend: access,
     logger,
     onEvent: (serviceId, event) => trail.note(auditEventOf(serviceId, event)),
-    onPorts: (ports) => outgoing.listensOn({ services: ports }),
   });
   const pipes = openPipes({
     ...given,
@@ -94,7 +93,7 @@ function openRooms(options: AppOptions, stores: LeasedStores, shutdown: Shutdown
       observe: (serviceId) => access.observeReader(serviceId),
     },
   });
-  const alerts = openAlerts({ config, stores, charts: charts.charts, policy: outgoing.pipes, logger });
+  const alerts = openAlerts({ config, stores, charts: charts.charts, policy: outgoing.webhooks, logger });
   const loops = [
     leaseLoop(stores, options),
     certificatesLoop(certificates, logger),
@@ -125,15 +124,13 @@ async function run(options: AppOptions, rooms: Rooms, shutdown: ShutdownStack) {
   const http = await openHttp({
     ...options,
     ...rooms,
-    webhookPolicy: rooms.outgoing.pipes,
+    webhookPolicy: rooms.outgoing.webhooks,
     pokeAlerts: rooms.alerts.poke,
   });
   const credentialsFile = join(dataDir, "credentials.json");
   const issued = await ensureCredentials(credentialsFile, stores);
   // Before any loop starts: a port in use ends the start immediately.
-  const { port, baseUrl } = await http.listen();
-  const { cloudPort, gatewayPort, relayPort } = options.config;
-  rooms.outgoing.listensOn({ api: [port, cloudPort, gatewayPort, relayPort].filter((one) => one !== undefined) });
+  const { baseUrl } = await http.listen();
   shutdown.add("gateway", () => endpoint.close());
   // Its first requests wait for the first pass of its loop.
   const { relay } = await endpoint.listen();

@@ -46,6 +46,8 @@ function required(name: "data-dir" | "run-dir" | "forward-port" | "port" | "max-
 type Start = {
   readonly type: "start";
   readonly key: string;
+  /** The loopback address at which the engine listens. */
+  readonly host: string;
   readonly users: readonly EngineUser[];
   readonly roles: readonly EngineRole[];
   /** The last known disk use, so that the quota holds from the first statement. */
@@ -55,7 +57,7 @@ type Start = {
 /** Known once the engine answers. */
 let flush: (() => Promise<unknown>) | undefined;
 
-async function main({ key, users, roles, disk }: Start): Promise<void> {
+async function main({ key, host, users, roles, disk }: Start): Promise<void> {
   const dataDir = required("data-dir");
   const runDir = required("run-dir");
   const port = Number(required("port"));
@@ -64,6 +66,7 @@ async function main({ key, users, roles, disk }: Start): Promise<void> {
   const thread = startServer({
     dataDir,
     configDir: runDir,
+    host,
     port,
     key,
     users,
@@ -81,7 +84,8 @@ async function main({ key, users, roles, disk }: Start): Promise<void> {
   const { serveClients } = await import("./engine-serving.ts");
   const forwardPort = Number(required("forward-port"));
   const logger = deferredLogger(hostLogger);
-  const serving = await serveClients(thread, { dataDir, runDir, port, forwardPort, key, users, disk, logger });
+  const at = { host, port, forwardPort };
+  const serving = await serveClients(thread, { dataDir, runDir, ...at, key, users, disk, logger });
   flush = serving.flush;
   await fail(new Error(await serving.broken));
 }

@@ -32,7 +32,8 @@ setDefaultHighWaterMark(false, 1_048_576);
 export type ServingOptions = {
   readonly dataDir: string;
   readonly runDir: string;
-  /** Loopback port of the engine's HTTP interface. */
+  /** Loopback address and port of the engine's HTTP interface. */
+  readonly host: string;
   readonly port: number;
   readonly forwardPort: number;
   readonly key: string;
@@ -52,8 +53,8 @@ export type Serving = {
  * Resolves when clients can be served, after reporting it to the control plane. Rejects when the server cannot be used.
  */
 export async function serveClients(thread: ServerThread, options: ServingOptions): Promise<Serving> {
-  const { dataDir, runDir, port, key, users, logger } = options;
-  const { client, version } = await connectServer(thread, { port, key });
+  const { dataDir, runDir, host, port, key, users, logger } = options;
+  const { client, version } = await connectServer(thread, { host, port, key });
   const guard = new Guard({ guardQuery: guardQueryOf(client) });
   for (const forbidden of await judgeStored(client, guard, { hasFunctions: hasUserFunctions(dataDir) })) {
     logger.warn(forbidden, "a stored definition holds what is not available, and was taken out of use");
@@ -61,7 +62,7 @@ export async function serveClients(thread: ServerThread, options: ServingOptions
   const disk = new DiskQuota(options.disk);
   const access = new AccessChanges((message) => process.send?.(message, undefined, {}, () => {}));
   const queries = new QueryService({
-    upstream: new Upstream(loopbackConnector(port)),
+    upstream: new Upstream(loopbackConnector(port, host)),
     splicer: new Splicer(),
     key,
     users,

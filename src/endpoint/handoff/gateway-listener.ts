@@ -4,8 +4,8 @@
  */
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { LineLogger } from "../../lib/deferred-logger.ts";
+import { listenOn } from "../../lib/listen.ts";
 import { createServer } from "../../lib/node-http.ts";
 import { answerFailure } from "../answer.ts";
 import { principalOf } from "../proxy/principal-headers.ts";
@@ -32,15 +32,13 @@ export async function listenForGateway(
     else response.writeHead(404).end();
   });
   server.headersTimeout = 0;
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(address.port, "127.0.0.1", resolve);
-  });
+  const onError = (err: Error) => logger.warn({ err }, "a connection from the gateway was not accepted");
+  const port = await listenOn(server, { host: "127.0.0.1", port: address.port }, onError);
   const close = () => {
     server.close();
     server.closeAllConnections();
   };
-  return { port: (server.address() as AddressInfo).port, close };
+  return { port, close };
 }
 
 function knows({ headers }: IncomingMessage, key: string): boolean {

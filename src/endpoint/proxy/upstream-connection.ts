@@ -35,9 +35,9 @@ export type UpstreamConnector = {
 };
 
 /** Of a port of this machine. */
-export function loopbackConnector(port: number): UpstreamConnector {
+export function loopbackConnector(port: number, host = "127.0.0.1"): UpstreamConnector {
   return {
-    open: (onread) => connect({ host: "127.0.0.1", port, noDelay: true, onread }),
+    open: (onread) => connect({ host, port, noDelay: true, onread }),
     readyEvent: "connect",
   };
 }

@@ -80,6 +80,6 @@ export class UpstreamPool<Target> {
 /** Clients of ports of this machine. */
 export class Upstreams extends UpstreamPool<number> {
   constructor() {
-    super(loopbackConnector);
+    super((port) => loopbackConnector(port));
   }
 }

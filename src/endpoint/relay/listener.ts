@@ -5,10 +5,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { TLSSocket } from "node:tls";
 import type { LineLogger } from "../../lib/deferred-logger.ts";
+import { listenOn } from "../../lib/listen.ts";
 import { createServer } from "../../lib/node-http.ts";
 import { answerFailure } from "../answer.ts";
 import type { AuthenticatedHandler } from "../auth/gatekeeper.ts";
-import { listenOn } from "../listen.ts";
 import { principalOf } from "../proxy/principal-headers.ts";
 import { requestUrl } from "../request-url.ts";
 import { relayServer } from "./channel.ts";

@@ -8,7 +8,8 @@ import { element, xml } from "./xml.ts";
 
 export type EngineConfiguration = {
   readonly dataDir: string;
-  /** Loopback port of the engine's HTTP interface. */
+  /** Loopback address and port of the engine's HTTP interface. */
+  readonly host: string;
   readonly port: number;
   /** A request without this key in `X-ClickHouse-Key` is answered with 404. */
   readonly key: string;
@@ -53,8 +54,11 @@ export function noFilesDir(dir: string): string {
   return join(dir, "none");
 }
 
-/** Writes both configuration files into `dir` and returns the path of the server's file. */
-export function writeConfiguration(dir: string, configuration: EngineConfiguration): string {
+/** Both files hold the key, so they are deleted once the server has read them: see `connectServer`. */
+export type ConfigurationFiles = { readonly server: string; readonly users: string };
+
+/** Writes the configuration into `dir`. */
+export function writeConfiguration(dir: string, configuration: EngineConfiguration): ConfigurationFiles {
   mkdirSync(noFilesDir(dir), { recursive: true, mode: 0o700 });
   const users = join(dir, "users.xml");
   const server = join(dir, "engine.xml");
@@ -63,16 +67,16 @@ export function writeConfiguration(dir: string, configuration: EngineConfigurati
   const access = { users: configuration.users, roles: configuration.roles };
   writeFileSync(users, usersXml({ ...access, key, maxQueryBytes, minFreeDiskBytes }), { mode: 0o600 });
   writeFileSync(server, serverXml(dir, users, configuration), { mode: 0o600 });
-  return server;
+  return { server, users };
 }
 
 function serverXml(dir: string, users: string, options: EngineConfiguration): string {
-  const { port, key, maxMemoryBytes, maxQueries, displayName, backupsAllowedPath } = options;
+  const { host, port, key, maxMemoryBytes, maxQueries, displayName, backupsAllowedPath } = options;
   const cache = String(Math.floor(maxMemoryBytes * cacheShare));
   const none = join(noFilesDir(dir), "/");
   const settings: Record<string, string> = {
     users_config: users,
-    listen_host: "127.0.0.1",
+    listen_host: host,
     http_port: String(port),
     display_name: displayName,
     max_concurrent_queries: String(maxQueries),

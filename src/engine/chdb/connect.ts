@@ -1,4 +1,5 @@
 /** Connects to a server that was started in this process. */
+import { rmSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { ClickHouseClient } from "../../clickhouse/client.ts";
 import type { ServerThread } from "./server.ts";
@@ -12,13 +13,17 @@ export type EngineServer = {
   readonly client: ClickHouseClient;
 };
 
-/** Resolves when the server answers. Rejects when it ends first, for example because its port is taken. */
+/**
+ * Resolves when the server answers, and no file holds its key any more: it does not read its configuration again, and a
+ * statement that reads a file must not find the key. Rejects when it ends first, for example because its port is taken.
+ */
 export async function connectServer(
-  { ended }: ServerThread,
-  { port, key }: { readonly port: number; readonly key: string },
+  { ended, files }: ServerThread,
+  { host, port, key }: { readonly host: string; readonly port: number; readonly key: string },
 ): Promise<EngineServer> {
-  const client = new ClickHouseClient({ host: "127.0.0.1", port, user: internalUser, password: key });
+  const client = new ClickHouseClient({ host, port, user: internalUser, password: key });
   const version = await Promise.race([ended, firstAnswer(client)]);
+  for (const file of Object.values(files)) rmSync(file);
   return { version, client };
 }
 

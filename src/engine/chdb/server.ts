@@ -4,7 +4,7 @@
  */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { type EngineConfiguration, noFilesDir, writeConfiguration } from "./configuration.ts";
+import { type ConfigurationFiles, type EngineConfiguration, noFilesDir, writeConfiguration } from "./configuration.ts";
 import { runEngine } from "./library.ts";
 import { forgetLostInserts } from "./lost-inserts.ts";
 
@@ -13,21 +13,24 @@ const keepAlive = `SELECT sleepEachRow(3) FROM numbers(1000000000)
   SETTINGS function_sleep_max_microseconds_per_block = 1000000000000, max_block_size = 1, max_threads = 1,
   log_queries = 0, max_execution_time = 0 FORMAT Null`;
 
-/** Rejects when the server has ended. */
-export type ServerThread = { readonly ended: Promise<never> };
+export type ServerThread = {
+  /** Rejects when the server has ended. */
+  readonly ended: Promise<never>;
+  readonly files: ConfigurationFiles;
+};
 
 /** Starts the server in a separate thread. It starts to listen later: see `connectServer`. */
 export function startServer(options: EngineConfiguration & { readonly configDir: string }): ServerThread {
-  const file = writeConfiguration(options.configDir, options);
+  const files = writeConfiguration(options.configDir, options);
   // The engine takes unknown names of tables for files below its working folder.
   process.chdir(noFilesDir(options.configDir));
   // The engine forgets at its end that it has this table, and cannot create it while its folder is there.
   rmSync(join(options.dataDir, "data", "system", "query_log"), { recursive: true, force: true });
   forgetLostInserts(options.dataDir);
-  const args = [`--config-file=${file}`, `--path=${options.dataDir}`];
+  const args = [`--config-file=${files.server}`, `--path=${options.dataDir}`];
   const ended = runEngine([...args, "--query", `SYSTEM START LISTEN HTTP; ${keepAlive}`]).then(() => {
     throw new Error("the engine has ended");
   });
   ended.catch(() => {});
-  return { ended };
+  return { ended, files };
 }

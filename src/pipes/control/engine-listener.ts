@@ -1,8 +1,9 @@
 /** A listener that a service's engine may read from, through the proxy of its outgoing connections. */
 import { once } from "node:events";
-import { type AddressInfo, createServer, isIP, type Server } from "node:net";
+import { createServer, isIP, type Server } from "node:net";
 import type { ClickHouseAddress } from "../../clickhouse/client.ts";
 import { AppError } from "../../lib/errors.ts";
+import { announced } from "../../lib/listen.ts";
 import { classOf } from "../../outgoing/addresses.ts";
 import type { Permits } from "../../outgoing/permits.ts";
 
@@ -19,8 +20,15 @@ export async function listenForEngine(
   // Connections wait until the recipient of the listener accepts them.
   const listener = createServer().listen(0, "127.0.0.1");
   await once(listener, "listening");
-  const { port } = listener.address() as AddressInfo;
-  return { listener, withdraw: permits.add(serviceId, { kind: "worker", host: "127.0.0.1", port }) };
+  let isPermitted = true;
+  // A worker that has received the listener may have it open when it is closed here.
+  const port = announced(listener, { serves: "engines", isOpen: () => isPermitted || listener.listening });
+  const forbid = permits.add(serviceId, { kind: "worker", host: "127.0.0.1", port });
+  const withdraw = () => {
+    isPermitted = false;
+    forbid();
+  };
+  return { listener, withdraw };
 }
 
 const tooFar =

@@ -2,6 +2,7 @@
  * The confined engine itself, without a guard in front of it: statements reach the files, programs and servers of the
  * machine only as far as the kernel allows.
  */
+import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -91,6 +92,29 @@ test.skipIf(!confined)("the same statements reach everything without the wall", 
   const { "a store": _, ...rest } = await outcomes(undefined, join(house, "free"));
   expect(Object.entries(rest).filter(([, outcome]) => outcome !== "done")).toEqual([]);
   expect(connections).toBeGreaterThan(0);
+});
+
+test("no file of a running engine holds its key, nor what its users log in with", async () => {
+  const folder = join(house, "keyless");
+  const host = await spawnEngineHost({
+    dataDir: join(folder, "data"),
+    runDir: join(folder, "run"),
+    maxMemoryBytes: 1e9,
+  });
+  try {
+    const key = host.address.password ?? "";
+    expect(key).toHaveLength(64);
+    const hash = createHash("sha256").update(key).digest("hex");
+    const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+    const texts = files.map(({ parentPath, name }) => readFileSync(join(parentPath, name), "latin1"));
+    if (process.platform === "linux") {
+      for (const name of ["environ", "cmdline"]) texts.push(readFileSync(`/proc/${host.pid}/${name}`, "latin1"));
+    }
+    expect(texts.length).toBeGreaterThan(2);
+    expect(texts.filter((text) => text.includes(key) || text.includes(hash))).toEqual([]);
+  } finally {
+    await host.stop(1_000);
+  }
 });
 
 test.skipIf(!confined)("every thread of an engine host is behind the wall, without capabilities", async () => {

@@ -1,0 +1,56 @@
+/** The whole program: which of its ports a user can have it connect to, and what a stranger does to an engine. */
+import { connect } from "node:net";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { listeningPortsOf, processTree } from "../../harness/network/process-ports.ts";
+import { type BenchService, query, runningService, type Served, serve } from "../../harness/serve.ts";
+
+const skip = process.platform === "linux" ? false : "the sockets of processes are known on Linux only";
+if (skip !== false) console.log(`skipped: ${skip}`);
+
+let served: Served;
+let service: BenchService;
+
+beforeAll(async () => {
+  served = await serve({ env: { MILLRACE_SQL_NETWORKS: "any" } });
+  service = await runningService(served);
+  await runningService(served);
+});
+afterAll(() => served?.[Symbol.asyncDispose]());
+
+const listening = () => [...listeningPortsOf(processTree(served.process.pid ?? 0))];
+
+async function refusalAt(port: number): Promise<string> {
+  const url = `https://127.0.0.1:${port}/bucket/x.csv`;
+  const read = `SELECT * FROM s3('${url}', NOSIGN, 'CSV', 'x String') SETTINGS s3_retry_attempts = 0`;
+  return await query(service, read).then(
+    () => "it was allowed",
+    (error: Error) => error.message,
+  );
+}
+
+test.skipIf(skip !== false)("every port that a process of the server listens on is an own port", async () => {
+  const ports = listening();
+  // The API; per service its endpoint, the proxy, the host's port and the engine's.
+  expect(ports.length).toBeGreaterThanOrEqual(9);
+  const reached: number[] = [];
+  for (const port of ports) if (!/is this server itself/.test(await refusalAt(port))) reached.push(port);
+  expect(reached).toEqual([]);
+});
+
+test.skipIf(skip !== false)("garbage at every port of 127.0.0.1 ends nothing", async () => {
+  const before = processTree(served.process.pid ?? 0);
+  const hello = Buffer.from([22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3]);
+  for (const port of listening()) {
+    for (const bytes of ["GET / HT", hello, "POST / HTTP/1.1\r\nX-Click", "\r\n\r\n", "x".repeat(70_000)]) {
+      await new Promise<void>((closed) => {
+        // The engine's port is refused: it is open at another address.
+        const socket = connect(port, "127.0.0.1").on("error", () => {});
+        socket.once("connect", () => socket.write(bytes, () => socket.destroy()));
+        socket.once("close", () => closed());
+      });
+    }
+  }
+  // An engine that is going to end does so within milliseconds.
+  expect(await query(service, "SELECT sleep(0.5)")).toBe("0");
+  expect(processTree(served.process.pid ?? 0)).toEqual(expect.arrayContaining(before));
+});
