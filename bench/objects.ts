@@ -14,7 +14,7 @@ export type ObjectsBench = AsyncDisposable & {
 export async function startObjectsBench(): Promise<ObjectsBench> {
   if (versitygwMissing !== undefined) throw new Error(versitygwMissing);
   const store = await startVersitygw();
-  const served = await serve();
+  const served = await serve({ env: { MILLRACE_SQL_NETWORKS: "any" } });
   const service = await runningService(served, { idleScaling: false });
   return {
     store,

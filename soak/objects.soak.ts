@@ -33,7 +33,7 @@ export async function run(): Promise<Record<string, string | number>> {
 }
 
 async function start(): Promise<{ served: Served; service: BenchService }> {
-  const served = await serve({ env: { MILLRACE_LOG_LEVEL: "error" } });
+  const served = await serve({ env: { MILLRACE_LOG_LEVEL: "error", MILLRACE_SQL_NETWORKS: "any" } });
   const service = await runningService(served, { idleScaling: false });
   return { served, service };
 }

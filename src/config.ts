@@ -182,10 +182,13 @@ export const settings = {
     .default(3_600_000)
     .describe("Length of an hour in backup periods, in ms; tests shorten it"),
   pipeSourceNetworks: reach.describe(
-    "Destinations that pipes and webhooks may connect to: a comma-separated list of networks (10.0.0.0/8), addresses and the keywords public, private, loopback, any, none; default: any if host is a loopback address, otherwise public",
+    "Destinations that pipes may connect to: a comma-separated list of networks (10.0.0.0/8), addresses and the keywords public, private, loopback, any, none; default: any if host is a loopback address, otherwise public",
   ),
   sqlNetworks: reach.describe(
-    "Destinations that the object storage functions of SQL may connect to, in the same form; default: the value of pipeSourceNetworks",
+    "Destinations that the object storage functions of SQL may connect to, in the same form; default: the value of pipeSourceNetworks if it is set, otherwise public",
+  ),
+  webhookNetworks: reach.describe(
+    "Destinations that webhooks may connect to, in the same form; default: the value of pipeSourceNetworks if it is set, otherwise public",
   ),
   servicesPerOrganization: anyCount.default(200).describe("Maximum number of services per organization"),
   memoryGbPerOrganization: anyCount

@@ -9,7 +9,7 @@ import {
   openConsole,
 } from "../../harness/browser.ts";
 import { observabilityCall } from "../../harness/charts/observability.ts";
-import { query, runningService } from "../../harness/serve.ts";
+import { query, runningService, serve } from "../../harness/serve.ts";
 
 if (chromiumMissing !== undefined) console.log(`skipped: ${chromiumMissing}`);
 
@@ -32,7 +32,7 @@ describe.skipIf(chromiumMissing !== undefined)("alerts", () => {
       });
     });
     await new Promise<void>((done) => listener.listen(0, "127.0.0.1", done));
-    console_ = await openConsole();
+    console_ = await openConsole({ served: await serve({ env: { MILLRACE_WEBHOOK_NETWORKS: "loopback" } }) });
     const service = await runningService(console_.served, { name: "logs", idleScaling: false });
     await query(service, "CREATE TABLE logs (at DateTime, level String) ENGINE = MergeTree ORDER BY at");
     // A row a second, until long after the test: every window of a minute has 60, half of them errors.
@@ -46,6 +46,7 @@ describe.skipIf(chromiumMissing !== undefined)("alerts", () => {
   });
   afterAll(async () => {
     await console_?.[Symbol.asyncDispose]();
+    await console_?.served[Symbol.asyncDispose]();
     listener.close();
   });
   afterEach(async () => {

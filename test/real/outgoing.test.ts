@@ -83,8 +83,26 @@ test("what the operator allows to pipes only, SQL reaches no more than before, a
   expect(await query(service, "SELECT name FROM t")).toBe("a");
 });
 
-test("a laptop reaches its own servers, and never the server itself", async () => {
+test("pipes of a laptop reach its own servers, and SQL and webhooks only public ones", async () => {
   await using served = await serve();
+  const service = await runningService(served);
+  const id = await createPipe(served, service, pipeBody(store, "in/*.json", "t"));
+  await untilState(served, service, id, "Completed");
+  const tls = `https://127.0.0.1:${canaryPort}/bucket/a.json`;
+  expect(await refusalOf(query(service, read(tls)))).toMatch(/address of the machine.*--sql-networks/s);
+  const hook = { name: "h", service: "generic", url: `http://127.0.0.1:${canaryPort}/`, description: null, body: null };
+  const { observabilityBaseUrl, accessToken } = served.credentials;
+  const answer = await fetch(`${observabilityBaseUrl}/api/v2/webhooks`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${accessToken}`, "content-type": "application/json" },
+    body: JSON.stringify(hook),
+  });
+  expect(answer.status).toBe(400);
+  expect(await answer.text()).toMatch(/url: .*address of the machine.*--webhook-networks/);
+});
+
+test("what the operator opens to SQL is never the server itself", async () => {
+  await using served = await serve({ env: { MILLRACE_SQL_NETWORKS: "any" } });
   const service = await runningService(served);
   expect(await query(service, read(store.url("in/a.json")))).toBe("a");
   const own = new URL(served.credentials.baseUrl);

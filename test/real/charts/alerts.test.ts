@@ -30,7 +30,7 @@ beforeAll(async () => {
     });
   });
   await new Promise<void>((done) => listener.listen(0, "127.0.0.1", done));
-  served = await serve({ env: { MILLRACE_IDLE_MINUTE_MS: "2000" } });
+  served = await serve({ env: { MILLRACE_IDLE_MINUTE_MS: "2000", MILLRACE_WEBHOOK_NETWORKS: "loopback" } });
   service = await runningService(served, { idleScaling: true, idleTimeoutMinutes: 5 });
   await query(service, "CREATE TABLE logs (ts DateTime64(3, 'UTC'), s String, level String) ORDER BY ts");
   // A row a second from half an hour ago until half an hour from now, two thirds of them errors of "web".

@@ -18,7 +18,7 @@ let service: BenchService;
 suite("object storage pipes", () => {
   beforeAll(async () => {
     store = await startVersitygw();
-    served = await serve();
+    served = await serve({ env: { MILLRACE_SQL_NETWORKS: "any" } });
     service = await runningService(served);
   });
   afterAll(async () => {

@@ -13,7 +13,7 @@ let service: BenchService;
 let store: TestStore;
 
 beforeAll(async () => {
-  [served, store] = await Promise.all([serve(), startFauxqs()]);
+  [served, store] = await Promise.all([serve({ env: { MILLRACE_SQL_NETWORKS: "any" } }), startFauxqs()]);
   service = await runningService(served);
 });
 afterAll(async () => {

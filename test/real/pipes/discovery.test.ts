@@ -15,7 +15,11 @@ let kinesis: TestKinesis;
 let kafka: TestKafka | undefined;
 
 beforeAll(async () => {
-  [served, store, kinesis] = await Promise.all([serve(), startFauxqs(), startKinesalite()]);
+  [served, store, kinesis] = await Promise.all([
+    serve({ env: { MILLRACE_SQL_NETWORKS: "any" } }),
+    startFauxqs(),
+    startKinesalite(),
+  ]);
   if (kafkaMissing === undefined) kafka = await startKafka();
   service = await runningService(served, { idleScaling: false });
 });

@@ -9,7 +9,7 @@ let service: BenchService;
 let store: TestStore;
 
 beforeAll(async () => {
-  [served, store] = await Promise.all([serve(), startTestStore()]);
+  [served, store] = await Promise.all([serve({ env: { MILLRACE_SQL_NETWORKS: "any" } }), startTestStore()]);
   service = await runningService(served, { idleScaling: false });
 });
 afterAll(async () => {
