@@ -2,6 +2,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import autocannon from "autocannon";
 import { startTestStore, type TestStore } from "../harness/objects/object-store.ts";
+import { cpuSecondsOf } from "../harness/process-cpu.ts";
 import { type BenchService, runningService, type Served, serve, until } from "../harness/serve.ts";
 import { type BenchResult, median, round } from "./bench.ts";
 
@@ -9,7 +10,7 @@ export const description =
   "authenticated pipe list: requests/s against a bare node:http server that answers the same bytes";
 
 const seconds = 4;
-const rounds = 3;
+const rounds = 5;
 
 export async function run(): Promise<BenchResult> {
   await using served = await serve({ env: { MILLRACE_RATE_LIMIT: "100000000" } });
@@ -25,30 +26,41 @@ export async function run(): Promise<BenchResult> {
   const [port] = (await once(bare, "message")) as [number];
   const bareUrl = `http://127.0.0.1:${port}/`;
 
-  const ours: autocannon.Result[] = [];
-  const theirs: autocannon.Result[] = [];
+  const ours: Load[] = [];
+  const theirs: Load[] = [];
   for (let i = 0; i < rounds; i += 1) {
-    theirs.push(await load(bareUrl, authorization));
-    ours.push(await load(url, authorization));
+    theirs.push(await load(bareUrl, authorization, bare.pid));
+    ours.push(await load(url, authorization, served.process.pid));
   }
   bare.disconnect();
-  const row = (name: string, results: autocannon.Result[]) => ({
+  const row = (name: string, results: Load[]) => ({
     server: name,
     "req/s": Math.round(median(results.map((result) => result.requests.average))),
+    "CPU us of a request": round(median(results.map(({ cpuUs }) => cpuUs)), 1),
     "p50 ms": median(results.map((result) => result.latency.p50)),
     "p99 ms": median(results.map((result) => result.latency.p99)),
     errors: results.reduce((sum, result) => sum + result.errors + result.non2xx, 0),
   });
   const rows = [row("bare node:http", theirs), row("millrace", ours)];
-  const ratio = median(ours.map((result, i) => result.requests.average / (theirs[i]?.requests.average ?? Number.NaN)));
+  const ratioOf = (of: (load: Load) => number) => round(median(ours.map((own, i) => of(own) / of(theirs[i] as Load))));
+  const [, own] = rows as [unknown, (typeof rows)[0]];
   return {
     rows,
-    summary: { ratio: round(ratio), reqPerSecond: rows[1]?.["req/s"] ?? 0, p99Ms: rows[1]?.["p99 ms"] ?? 0 },
+    summary: {
+      ratio: ratioOf(({ requests }) => requests.average),
+      cpuRatio: ratioOf(({ cpuUs }) => 1 / cpuUs),
+      ...{ cpuUs: own["CPU us of a request"], reqPerSecond: own["req/s"], p99Ms: own["p99 ms"], errors: own.errors },
+    },
   };
 }
 
-function load(url: string, authorization: string): Promise<autocannon.Result> {
-  return autocannon({ url, connections: 16, duration: seconds, headers: { authorization } });
+type Load = autocannon.Result & { readonly cpuUs: number };
+
+/** Requests for a few seconds. The processor time is that of the server's own process. */
+async function load(url: string, authorization: string, pid: number | undefined): Promise<Load> {
+  const before = cpuSecondsOf(pid as number);
+  const result = await autocannon({ url, connections: 16, duration: seconds, headers: { authorization } });
+  return { ...result, cpuUs: ((cpuSecondsOf(pid as number) - before) * 1e6) / result.requests.total };
 }
 
 /** A typical service: five idle pipes. */

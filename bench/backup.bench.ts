@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { type Backup, backUp, ended, restored } from "../harness/backups.ts";
 import { query, runningService, serve, until } from "../harness/serve.ts";
-import { type BenchResult, median, round } from "./bench.ts";
+import { type BenchResult, type Cost, costOf, median, medianCost, round } from "./bench.ts";
 
 export const description =
   "full backup and restore MB/s, checks included, against `cp -r` of the data directory; increment against changed bytes";
@@ -16,26 +16,28 @@ const changedRows = 200_000;
 export async function run(): Promise<BenchResult> {
   const full = await measureFull();
   const increment = await measureIncrement();
-  const row = (what: string, samples: number[]) => ({
+  const secondsOf = (samples: readonly Cost[]) => medianCost(samples).seconds;
+  const row = (what: string, samples: readonly Cost[]) => ({
     what,
-    "MB/s": round(full.megabytes / median(samples)),
-    "median s": round(median(samples), 2),
-    "all s": samples.map((sample) => round(sample, 2)).join(" "),
+    "MB/s": round(full.megabytes / secondsOf(samples)),
+    "median s": round(secondsOf(samples), 2),
+    "all s": samples.map(({ seconds }) => round(seconds, 2)).join(" "),
+    "CPU ms per MB": round((medianCost(samples).cpuSeconds * 1000) / full.megabytes, 2),
   });
   return {
     rows: [
       row("cp -r and sync", full.copies),
-      row("backup: stored", full.stores),
       row("backup: stored and every file read back", full.backups),
       row("restore into a new running service", full.restores),
       row("cp -r of the copy and back", full.copiesBack),
     ],
     summary: {
-      ratio: round(median(full.copies) / median(full.backups)),
-      restoreRatio: round(median(full.copiesBack) / median(full.restores)),
+      ratio: round(secondsOf(full.copies) / secondsOf(full.backups)),
+      restoreRatio: round(secondsOf(full.copiesBack) / secondsOf(full.restores)),
       dataMb: round(full.megabytes),
-      backupMbPerSecond: round(full.megabytes / median(full.backups)),
-      restoreMbPerSecond: round(full.megabytes / median(full.restores)),
+      backupMbPerSecond: round(full.megabytes / secondsOf(full.backups)),
+      restoreMbPerSecond: round(full.megabytes / secondsOf(full.restores)),
+      storedSeconds: round(median(full.stores)),
       incrementPerChangedByte: increment,
     },
   };
@@ -54,23 +56,23 @@ async function measureFull() {
   const copy = join(served.dataDir, "copy");
   const back = join(served.dataDir, "back");
   const megabytes = Number(execFileSync("du", ["-sb", data], { encoding: "utf8" }).split("\t")[0]) / 1e6;
-  const copies: number[] = [];
-  const copiesBack: number[] = [];
+  const { pid } = served.process;
+  const copies: Cost[] = [];
+  const copiesBack: Cost[] = [];
   const stores: number[] = [];
-  const backups: number[] = [];
-  const restores: number[] = [];
+  const backups: Cost[] = [];
+  const restores: Cost[] = [];
   for (let i = 0; i < rounds; i += 1) {
-    copies.push(await copied(data, copy));
-    copiesBack.push(await copied(copy, back));
+    copies.push(await copied(data, copy, pid));
+    copiesBack.push(await copied(copy, back, pid));
     for (const path of [copy, back]) rmSync(path, { recursive: true });
     let backup: Backup | undefined;
-    backups.push(
-      await timed(async () => {
-        backup = await backUp(served, service);
-      }),
-    );
+    const backedUp = async () => {
+      backup = await backUp(served, service);
+    };
+    backups.push(await costOf(backedUp, { pid }));
     stores.push(backup?.durationInSeconds ?? Number.NaN);
-    restores.push(await timed(async () => void (await restored(served, backup?.id as string))));
+    restores.push(await costOf(() => restored(served, backup?.id as string), { pid }));
   }
   return { megabytes, copies, copiesBack, stores, backups, restores };
 }
@@ -103,22 +105,15 @@ async function load(service: Parameters<typeof query>[0], from: number, count: n
   );
 }
 
-/**
- * Seconds to copy a folder and sync it to the disk. The engine is running on it, and may remove files during the copy.
- */
-async function copied(from: string, to: string): Promise<number> {
+/** Copies a folder and syncs it to the disk. The engine is running on it, and may remove files during the copy. */
+async function copied(from: string, to: string, without: number | undefined): Promise<Cost> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await timed(() => void execSync(`cp -r '${from}' '${to}' && sync -f '${to}'`, { stdio: "pipe" }));
+      const copy = () => execSync(`cp -r '${from}' '${to}' && sync -f '${to}'`, { stdio: "pipe" });
+      return await costOf(copy, { without });
     } catch (error) {
       if (attempt === 10) throw error;
       rmSync(to, { recursive: true, force: true });
     }
   }
-}
-
-async function timed(work: () => unknown): Promise<number> {
-  const started = performance.now();
-  await work();
-  return (performance.now() - started) / 1000;
 }

@@ -1,16 +1,60 @@
-/** The exports of a benchmark file `NAME.bench.ts`, and shared statistics. */
+/** The exports of a benchmark file `NAME.bench.ts`, and what all of them measure with. */
+import { treeCpuSecondsOf } from "../harness/process-cpu.ts";
+
+/** What was measured, by name: the last line of a run. Goals (`goals.ts`) name some of its members. */
+export type Summary = Readonly<Record<string, number | string | boolean>>;
 
 export type BenchResult = {
   /** The human table: one object per row. */
   readonly rows: readonly Record<string, string | number>[];
-  /** The machine line: `ratio` is ours against the peer of the same run. */
-  readonly summary: { readonly ratio: number } & Record<string, number | string | boolean>;
+  readonly summary: Summary;
 };
 
 export type BenchModule = {
   readonly description: string;
   run(): Promise<BenchResult>;
 };
+
+/** Elapsed time, and processor time, which depends less on what else the machine does. */
+export type Cost = { readonly seconds: number; readonly cpuSeconds: number };
+
+/**
+ * What work takes: elapsed time, and processor time of a process with its descendants. `without` is one of them that
+ * does not count.
+ */
+export async function costOf(
+  work: () => unknown,
+  { pid = process.pid, without }: { readonly pid?: number | undefined; readonly without?: number | undefined } = {},
+): Promise<Cost> {
+  const [started, cpu] = [performance.now(), treeCpuSecondsOf(pid, without)];
+  await work();
+  const seconds = (performance.now() - started) / 1000;
+  return { seconds, cpuSeconds: treeCpuSecondsOf(pid, without) - cpu };
+}
+
+/** The medians of both times. */
+export function medianCost(samples: readonly Cost[]): Cost {
+  return {
+    seconds: median(samples.map(({ seconds }) => seconds)),
+    cpuSeconds: median(samples.map(({ cpuSeconds }) => cpuSeconds)),
+  };
+}
+
+/** A row of the human table: both times for `units` of work, the processor time for a million of them. */
+export function costRow(what: string, samples: readonly Cost[], units: number, unit = "rows") {
+  const { seconds, cpuSeconds } = medianCost(samples);
+  return {
+    what,
+    seconds: round(seconds),
+    [`${unit} per second`]: Math.round(units / seconds),
+    [`CPU us per ${unit.replace(/s$/, "")}`]: round((cpuSeconds / units) * 1e6, 3),
+  };
+}
+
+/** Processor time for a unit of work, in microseconds. */
+export function cpuUsOf(samples: readonly Cost[], units: number): number {
+  return round((medianCost(samples).cpuSeconds / units) * 1e6, 3);
+}
 
 /** The p-th percentile (0 to 100, nearest rank) of the samples. */
 export function percentile(samples: readonly number[], p: number): number {

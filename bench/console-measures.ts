@@ -1,8 +1,7 @@
 /** What the benchmark of the console measures, and how it watches the main thread of a page. */
 import type { CDPSession, Page } from "playwright-core";
 
-/** `most`: the goal. */
-export type Measure = { readonly what: string; readonly value: number; readonly most: number; readonly unit: string };
+export type Measure = { readonly what: string; readonly value: number; readonly unit: string };
 
 /** Milliseconds that the page's main thread worked while `work` ran, whatever else the machine did. */
 export async function workedMs(page: Page, work: () => Promise<unknown>): Promise<number> {

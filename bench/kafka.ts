@@ -11,8 +11,9 @@ import { promisify } from "node:util";
 import { jars, startKafka } from "../harness/kafka/kafka.ts";
 import { KafkaTool, kafkaBody } from "../harness/kafka/pipes.ts";
 import { createPipe, details } from "../harness/pipes.ts";
+import { endedChildrenCpuSeconds } from "../harness/process-cpu.ts";
 import { type BenchService, query, runningService, type Served, serve } from "../harness/serve.ts";
-import { type BenchResult, median, round } from "./bench.ts";
+import { type BenchResult, type Cost, costOf, costRow, cpuUsOf, median, medianCost, round } from "./bench.ts";
 
 const partitions = 4;
 const run = promisify(execFile);
@@ -36,59 +37,51 @@ export async function throughput(messageBytes: number, rows: number, rounds: num
   const file = join(dir, "messages.json");
   try {
     const bytes = await fill(tool, file, messageBytes, rows);
-    const seconds = {
-      pipe: [] as number[],
-      first: [] as number[],
-      engine: [] as number[],
-      consumer: [] as number[],
-      parse: [] as number[],
-    };
+    const costs = { pipe: [] as Cost[], engine: [] as Cost[], consumer: [] as Cost[], parse: [] as Cost[] };
+    const first: number[] = [];
     await using served = await serve();
     const service = await runningService(served, { idleScaling: false });
     for (let turn = 0; turn < rounds; turn += 1) {
-      seconds.engine.push(
+      costs.engine.push(
         await timed("node", [here("kafka-engine-peer.ts"), "kafka", kafka.brokers, "bench", String(rows)]),
       );
-      seconds.consumer.push(
+      costs.consumer.push(
         await timed("java", ["-cp", `${jars}/*`, here("KafkaRawConsumer.java"), kafka.brokers, "bench"]),
       );
-      seconds.parse.push(await timed("node", [here("kafka-engine-peer.ts"), "file", file]));
-      const { all, first } = await timePipe(served, service, kafka.brokers, `bench_${turn}`, rows);
-      seconds.pipe.push(all);
-      seconds.first.push(first);
+      costs.parse.push(await timed("node", [here("kafka-engine-peer.ts"), "file", file]));
+      const { firstSeconds, ...cost } = await timePipe(served, service, kafka.brokers, `bench_${turn}`, rows);
+      costs.pipe.push(cost);
+      first.push(firstSeconds);
     }
-    return report(seconds, rows, bytes);
+    return report(costs, first, rows, bytes);
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
 }
 
 function report(
-  seconds: Readonly<Record<"pipe" | "first" | "engine" | "consumer" | "parse", number[]>>,
+  costs: Readonly<Record<"pipe" | "engine" | "consumer" | "parse", readonly Cost[]>>,
+  first: readonly number[],
   rows: number,
   bytes: number,
 ): BenchResult {
-  const line = (what: string, samples: readonly number[]) => ({
-    what,
-    seconds: round(median(samples)),
-    rowsPerSecond: Math.round(rows / median(samples)),
-    mbPerSecond: round(bytes / 1e6 / median(samples), 1),
-  });
-  const pipe = median(seconds.pipe);
-  const lower = Math.max(median(seconds.consumer), median(seconds.parse));
+  const secondsOf = (which: keyof typeof costs) => medianCost(costs[which]).seconds;
+  const pipe = secondsOf("pipe");
+  const lower = Math.max(secondsOf("consumer"), secondsOf("parse"));
   return {
     rows: [
-      line("pipe, from create to the last row", seconds.pipe),
-      line("the engine's Kafka table engine", seconds.engine),
-      line("Kafka's consumer, messages thrown away", seconds.consumer),
-      line("the engine's JSON parser, file()", seconds.parse),
+      costRow("pipe, from create to the last row", costs.pipe, rows),
+      costRow("the engine's Kafka table engine, with its process", costs.engine, rows),
+      costRow("Kafka's consumer, messages thrown away, with its process", costs.consumer, rows),
+      costRow("the engine's JSON parser, file(), with its process", costs.parse, rows),
     ],
     summary: {
-      ratio: round(median(seconds.engine) / pipe),
+      ratio: round(secondsOf("engine") / pipe),
       ofLower: round(lower / pipe),
       rowsPerSecond: Math.round(rows / pipe),
       mbPerSecond: round(bytes / 1e6 / pipe, 1),
-      firstRowSeconds: round(median(seconds.first)),
+      firstRowSeconds: round(median(first)),
+      cpuUs: cpuUsOf(costs.pipe, rows),
       rows,
     },
   };
@@ -112,35 +105,41 @@ async function fill(tool: KafkaTool, file: string, messageBytes: number, rows: n
   return bytes;
 }
 
-async function timed(program: "node" | "java", args: readonly string[]): Promise<number> {
+/** The program says how long it took, without its start. The processor time is that of the whole process. */
+async function timed(program: "node" | "java", args: readonly string[]): Promise<Cost> {
+  const before = endedChildrenCpuSeconds();
   const { stdout } = await run(program === "node" ? process.execPath : program, args, { maxBuffer: 2 ** 20 });
-  return Number(stdout.trim().split("\n").at(-1));
+  return { seconds: Number(stdout.trim().split("\n").at(-1)), cpuSeconds: endedChildrenCpuSeconds() - before };
 }
 
+/** Until every row is there, and the seconds until the first one. */
 async function timePipe(
   served: Served,
   service: BenchService,
   brokers: string,
   table: string,
   rows: number,
-): Promise<{ all: number; first: number }> {
+): Promise<Cost & { readonly firstSeconds: number }> {
   const started = performance.now();
-  const id = await createPipe(served, service, kafkaBody({ brokers }, "bench", table));
+  let id = "";
   let first: number | undefined;
-  for (;;) {
-    const seen = Number(await query(service, `SELECT count() FROM ${table}`).catch(() => 0));
-    if (seen > 0) first ??= (performance.now() - started) / 1000;
-    if (seen >= rows) break;
-    const pipe = await details(served, service, id);
-    if (pipe.state === "Failed") throw new Error(pipe.lastError);
-    await delay(50);
-  }
-  const all = (performance.now() - started) / 1000;
+  const loaded = async () => {
+    id = await createPipe(served, service, kafkaBody({ brokers }, "bench", table));
+    for (;;) {
+      const seen = Number(await query(service, `SELECT count() FROM ${table}`).catch(() => 0));
+      if (seen > 0) first ??= (performance.now() - started) / 1000;
+      if (seen >= rows) return;
+      const pipe = await details(served, service, id);
+      if (pipe.state === "Failed") throw new Error(pipe.lastError);
+      await delay(50);
+    }
+  };
+  const cost = await costOf(loaded, { pid: served.process.pid });
   const [count, distinct] = (await query(service, `SELECT count(), uniqExact(id) FROM ${table}`))
     .split("\t")
     .map(Number);
   if (count !== rows || distinct !== rows) throw new Error(`${table} has ${count} rows, ${distinct} ids, not ${rows}`);
   await served.api.deletePipe({ params: { ...service.params, pipeId: id } });
   await query(service, `DROP TABLE ${table} SYNC`);
-  return { all, first: first as number };
+  return { ...cost, firstSeconds: first as number };
 }

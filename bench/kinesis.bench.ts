@@ -8,10 +8,9 @@ import { clientFor, startKinesalite, type TestKinesis } from "../harness/kinesis
 import { events, kinesisPipe } from "../harness/kinesis/pipes.ts";
 import { createPipe, details } from "../harness/pipes.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../harness/serve.ts";
-import { type BenchResult, median, round } from "./bench.ts";
+import { type BenchResult, type Cost, costOf, costRow, cpuUsOf, medianCost, round } from "./bench.ts";
 
-export const description =
-  "records/s of a pipe against a bare GetRecords loop (ratio >= 0.7), and lag at a steady rate";
+export const description = "records/s of a pipe against a bare GetRecords loop, and lag at a steady rate";
 
 const records = Number(process.env.RECORDS ?? 200_000);
 const shards = 8;
@@ -29,37 +28,31 @@ export async function run(): Promise<BenchResult> {
   await kinesis.createStream("bulk", shards);
   const producers = Array.from({ length: 4 }, (_, i) => [(records / 4) * i, (records / 4) * (i + 1)] as const);
   await Promise.all(producers.map(([from, to]) => kinesis.put("bulk", events(from, to))));
-  const bare: number[] = [];
-  const pipe: number[] = [];
+  const bare: Cost[] = [];
+  const pipe: Cost[] = [];
   for (let round = 0; round < rounds; round += 1) {
-    bare.push(await timeBareLoop(kinesis));
+    bare.push(await costOf(() => bareLoop(kinesis), { without: served.process.pid }));
     pipe.push(await timePipe(bench, `bulk_${round}`));
   }
   const lag = await steadyLag(bench);
-  const [bareSeconds, pipeSeconds] = [median(bare), median(pipe)];
+  const ratio = medianCost(bare).seconds / medianCost(pipe).seconds;
   return {
     rows: [
-      {
-        what: "bare GetRecords loop",
-        seconds: round(bareSeconds),
-        recordsPerSecond: Math.round(records / bareSeconds),
-      },
-      {
-        what: "pipe, into the table",
-        seconds: round(pipeSeconds),
-        recordsPerSecond: Math.round(records / pipeSeconds),
-      },
+      costRow("bare GetRecords loop, with the stand-in of the stream", bare, records),
+      costRow("pipe, into the table", pipe, records),
       { what: `lag at ${steadyRate}/s, wait ${waitMs} ms`, medianMs: lag.p50, p99Ms: lag.p99 },
     ],
-    summary: { ratio: round(bareSeconds / pipeSeconds, 3), records, shards, lagP50Ms: lag.p50, lagP99Ms: lag.p99 },
+    summary: {
+      ...{ ratio: round(ratio, 3), records, shards, lagP50Ms: lag.p50, lagP99Ms: lag.p99 },
+      cpuUs: cpuUsOf(pipe, records),
+    },
   };
 }
 
-/** Seconds until every record of every shard was read, all shards concurrently. */
-async function timeBareLoop(kinesis: TestKinesis): Promise<number> {
+/** Reads every record of every shard, all shards concurrently. */
+async function bareLoop(kinesis: TestKinesis): Promise<void> {
   const client = clientFor(kinesis.endpoint);
   const open = await kinesis.openShards("bulk");
-  const started = performance.now();
   const counts = await Promise.all(
     open.map(async ({ ShardId }) => {
       const first = new GetShardIteratorCommand({ StreamName: "bulk", ShardId, ShardIteratorType: "TRIM_HORIZON" });
@@ -72,26 +65,23 @@ async function timeBareLoop(kinesis: TestKinesis): Promise<number> {
       }
     }),
   );
-  const seconds = (performance.now() - started) / 1000;
   client.destroy();
   const total = counts.reduce((sum, count) => sum + count, 0);
   if (total !== records) throw new Error(`the bare loop read ${total} of ${records}`);
-  return seconds;
 }
 
-/** Seconds from the response to `create` until every record is in the table, including the worker's start. */
-async function timePipe({ kinesis, served, service }: Bench, table: string): Promise<number> {
+/** From the response to `create` until every record is in the table, including the worker's start. */
+async function timePipe({ kinesis, served, service }: Bench, table: string): Promise<Cost> {
   const body = { settings: { streaming_max_insert_wait_ms: waitMs } };
   const pipeId = await createPipe(served, service, kinesisPipe(kinesis, "bulk", { table, body }));
-  const started = performance.now();
   const sent = async () => Number((await details(served, service, pipeId)).progress.sentRows ?? 0);
-  await until("everything is loaded", async () => (await sent()) >= records, 300_000);
-  const seconds = (performance.now() - started) / 1000;
+  const loaded = () => until("everything is loaded", async () => (await sent()) >= records, 300_000);
+  const cost = await costOf(loaded, { pid: served.process.pid });
   const seen = await query(service, `SELECT count(), uniqExact(id) FROM ${table}`);
   if (seen !== `${records}\t${records}`) throw new Error(`${table} has ${seen} instead of ${records}`);
   await served.api.deletePipe({ params: { ...service.params, pipeId } });
   await query(service, `DROP TABLE ${table} SYNC`);
-  return seconds;
+  return cost;
 }
 
 /** Milliseconds between a record's arrival in the stream and its row's insert. */

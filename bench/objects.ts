@@ -1,26 +1,37 @@
 /** Shared by the object storage benchmarks: a real S3 server, a service, files, a pipe's time and the engine's own. */
+import { tmpdir } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
+import { BareEngine } from "../harness/engine/bare-engine.ts";
 import { accessKey, startVersitygw, type TestStore } from "../harness/objects/pipe-stores.ts";
 import { versitygwMissing } from "../harness/objects/versitygw.ts";
 import { columns, createPipe, details, type PipeBody, pipeBody } from "../harness/pipes.ts";
 import { type BenchService, query, runningService, type Served, serve } from "../harness/serve.ts";
+import { type Cost, costOf } from "./bench.ts";
+
+const memoryGb = 4;
 
 export type ObjectsBench = AsyncDisposable & {
   readonly store: TestStore;
   readonly served: Served;
   readonly service: BenchService;
+  /** An engine with the same memory, and without the address policy: none of our code sees the data. */
+  readonly bare: BareEngine;
 };
 
 export async function startObjectsBench(): Promise<ObjectsBench> {
   if (versitygwMissing !== undefined) throw new Error(versitygwMissing);
   const store = await startVersitygw();
   const served = await serve({ env: { MILLRACE_SQL_NETWORKS: "any" } });
-  const service = await runningService(served, { idleScaling: false });
+  const memory = { minReplicaMemoryGb: memoryGb, maxReplicaMemoryGb: memoryGb };
+  const service = await runningService(served, { idleScaling: false, ...memory });
+  const bare = await BareEngine.start([], { maxMemoryBytes: memoryGb * 2 ** 30, folder: tmpdir() });
   return {
     store,
     served,
     service,
+    bare,
     [Symbol.asyncDispose]: async () => {
+      await bare[Symbol.asyncDispose]();
       await served[Symbol.asyncDispose]();
       await store[Symbol.asyncDispose]();
     },
@@ -51,36 +62,51 @@ export async function writeFiles(
   }
 }
 
-/** Seconds from the response to `create` until the one-shot pipe is Completed. */
-export async function timePipe(
-  bench: ObjectsBench,
-  pattern: string,
-  table: string,
-  body: object = {},
-): Promise<number> {
-  const request = pipeBody(bench.store, pattern, table, { body }) as PipeBody;
-  const id = await createPipe(bench.served, bench.service, request);
-  const started = performance.now();
-  for (;;) {
-    const pipe = await details(bench.served, bench.service, id);
-    if (pipe.state === "Completed") return (performance.now() - started) / 1000;
-    if (pipe.state === "Failed") throw new Error(pipe.lastError);
-    await delay(20);
-  }
+/** From the response to `create` until the one-shot pipe is Completed. */
+export async function timePipe({ store, served, service }: ObjectsBench, pattern: string, rows: number): Promise<Cost> {
+  const table = "from_pipe";
+  const id = await createPipe(served, service, pipeBody(store, pattern, table) as PipeBody);
+  const completed = async () => {
+    for (;;) {
+      const pipe = await details(served, service, id);
+      if (pipe.state === "Completed") return;
+      if (pipe.state === "Failed") throw new Error(pipe.lastError);
+      await delay(20);
+    }
+  };
+  const cost = await costOf(completed, { pid: served.process.pid });
+  await served.api.deletePipe({ params: { ...service.params, pipeId: id } });
+  await expectRows((sql) => query(service, sql), table, rows);
+  return cost;
 }
 
-/** Seconds of the engine's own `INSERT ... SELECT FROM s3(...)` on the same files into the same kind of table. */
-export async function timeEngine(bench: ObjectsBench, pattern: string, format: string, table: string): Promise<number> {
+/** The engine's own `INSERT ... SELECT FROM s3(...)` on the same files into the same kind of table. */
+export async function timeEngine(
+  { store }: Pick<ObjectsBench, "store">,
+  { ask, pid, format, pattern, rows }: EngineRun,
+): Promise<Cost> {
+  const table = "from_engine";
   const list = columns.map(({ name, type }) => `${name} ${type}`).join(", ");
-  await query(bench.service, `CREATE TABLE ${table} (${list}) ENGINE = MergeTree ORDER BY id`);
-  const source = s3Function(bench.store, pattern, format).replace(/\)$/, `, '${list}')`);
-  const started = performance.now();
-  await query(bench.service, `INSERT INTO ${table} SELECT id, name FROM ${source}`);
-  return (performance.now() - started) / 1000;
+  await ask(`CREATE TABLE ${table} (${list}) ENGINE = MergeTree ORDER BY id`);
+  const source = s3Function(store, pattern, format).replace(/\)$/, `, '${list}')`);
+  const cost = await costOf(() => ask(`INSERT INTO ${table} SELECT id, name FROM ${source}`), { pid });
+  await expectRows(ask, table, rows);
+  return cost;
 }
 
-export async function expectRows(bench: ObjectsBench, table: string, rows: number): Promise<void> {
-  const seen = await query(bench.service, `SELECT count(), uniqExact(id) FROM ${table}`);
+type Ask = (sql: string) => Promise<string>;
+
+/** `pid`: the process whose descendants do all of the work. */
+type EngineRun = {
+  readonly ask: Ask;
+  readonly pid: number | undefined;
+  readonly format: string;
+  readonly pattern: string;
+  readonly rows: number;
+};
+
+async function expectRows(ask: Ask, table: string, rows: number): Promise<void> {
+  const seen = (await ask(`SELECT count(), uniqExact(id) FROM ${table}`)).trimEnd();
   if (seen !== `${rows}\t${rows}`) throw new Error(`${table} has ${seen} instead of ${rows}`);
-  await query(bench.service, `DROP TABLE ${table} SYNC`);
+  await ask(`DROP TABLE ${table} SYNC`);
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { cpuSecondsOf } from "../harness/process-cpu.ts";
 import { type Served, serve } from "../harness/serve.ts";
-import { HistoryStore, historyFileBytes, sampleSeconds } from "../src/store/history.ts";
+import { HistoryStore, sampleSeconds } from "../src/store/history.ts";
 import { pipeSeries } from "../src/store/history-series.ts";
 import { type BenchResult, percentile, round } from "./bench.ts";
 import { seedPipes } from "./many-pipes.ts";
@@ -17,10 +17,6 @@ const [services, pipes, clients] = [100, 1_000, 10];
 const pollEveryMs = 2_000;
 const phaseMs = 10_000;
 const singlePolls = 300;
-/** CPU of the control plane for one poll of 100 unchanged pipes. */
-const goalPollMs = 1;
-/** Share of one core that the polls of ten clients may take. */
-const goalShare = 0.02;
 
 export async function run(): Promise<BenchResult> {
   const history = historyCost();
@@ -63,18 +59,17 @@ async function measure(served: Served, history: ReturnType<typeof historyCost>):
   const changedMs = changed.cpuMs / singlePolls;
   return {
     rows: [
-      { what: "one unchanged poll of 100 pipes, CPU ms", value: round(pollMs, 3), goal: goalPollMs },
-      { what: "one unchanged poll of 100 services, CPU ms", value: round(listed.cpuMs / singlePolls, 3), goal: "" },
-      { what: "one list made anew, CPU ms", value: round(changedMs, 3), goal: "" },
-      { what: "idle control plane, share of a core", value: round(idle.cpuMs / idle.ms, 4), goal: "" },
-      { what: "polls of ten clients, share of a core", value: round(share, 4), goal: goalShare },
-      { what: "p99 of a poll, ms", value: round(percentile(latencies, 99)), goal: "" },
-      { what: "history: disk of a pipe, bytes", value: history.diskBytes, goal: historyFileBytes },
-      { what: "history: written for a pipe per day, bytes", value: history.bytesPerDay, goal: "" },
-      { what: "history: one sample, CPU us", value: round(history.sampleUs, 1), goal: "" },
+      { what: "one unchanged poll of 100 pipes, CPU ms", value: round(pollMs, 3) },
+      { what: "one unchanged poll of 100 services, CPU ms", value: round(listed.cpuMs / singlePolls, 3) },
+      { what: "one list made anew, CPU ms", value: round(changedMs, 3) },
+      { what: "idle control plane, share of a core", value: round(idle.cpuMs / idle.ms, 4) },
+      { what: "polls of ten clients, share of a core", value: round(share, 4) },
+      { what: "p99 of a poll, ms", value: round(percentile(latencies, 99)) },
+      { what: "history: disk of a pipe, bytes", value: history.diskBytes },
+      { what: "history: written for a pipe per day, bytes", value: history.bytesPerDay },
+      { what: "history: one sample, CPU us", value: round(history.sampleUs, 1) },
     ],
     summary: {
-      ok: pollMs <= goalPollMs && share <= goalShare && history.diskBytes <= historyFileBytes,
       ratio: round(pollMs / changedMs, 3),
       pollCpuMs: round(pollMs, 3),
       share: round(share, 4),

@@ -5,8 +5,8 @@
 
 import { cdcPipe } from "../harness/postgres/pipes.ts";
 import { literal } from "../src/clickhouse/sql.ts";
-import { type BenchResult, median, round } from "./bench.ts";
-import { BareEngine, count, type PostgresBench, secondsUntil, startPostgresBench, timeCopy } from "./postgres.ts";
+import { type BenchResult, type Cost, costOf, costRow, cpuUsOf, medianCost, round } from "./bench.ts";
+import { BareEngine, copyToNowhere, count, type PostgresBench, secondsUntil, startPostgresBench } from "./postgres.ts";
 
 export const description =
   "rows per second of a snapshot, against COPY to nowhere and against the engine's postgresql()";
@@ -23,52 +23,55 @@ export async function run(): Promise<BenchResult> {
       FROM generate_series(1, ${rows}) i;
     ANALYZE events`);
   await source.sql("VACUUM events");
-  const copy: number[] = [];
-  const pipe: number[] = [];
-  const engine: number[] = [];
+  const copy: Cost[] = [];
+  const pipe: Cost[] = [];
+  const engine: Cost[] = [];
   for (let at = 0; at < rounds; at += 1) {
-    copy.push(await timeCopy(source, "COPY events TO STDOUT"));
+    copy.push(
+      await costOf(() => copyToNowhere(source, "COPY events TO STDOUT"), { without: bench.served.process.pid }),
+    );
     pipe.push(await timePipe(bench, at));
     engine.push(await timeEngine(bench));
   }
-  const shown = (what: string, seconds: number[]) => ({
-    what,
-    seconds: round(median(seconds)),
-    rowsPerSecond: Math.round(rows / median(seconds)),
-  });
+  const [copied, piped, inserted] = [copy, pipe, engine].map((costs) => medianCost(costs).seconds) as [
+    number,
+    number,
+    number,
+  ];
   return {
     rows: [
-      shown("psql: COPY to /dev/null, one connection", copy),
-      shown("pipe, from create to Completed", pipe),
-      shown("engine: INSERT SELECT FROM postgresql()", engine),
+      costRow("psql: COPY to /dev/null, one connection, with the server", copy, rows),
+      costRow("pipe, from create to Completed", pipe, rows),
+      costRow("engine: INSERT SELECT FROM postgresql()", engine, rows),
     ],
     summary: {
-      ratio: round(median(copy) / median(pipe), 3),
-      ratioToEngine: round(median(engine) / median(pipe), 3),
+      ratio: round(copied / piped, 3),
+      ratioToEngine: round(inserted / piped, 3),
       rows,
-      pipeRowsPerSecond: Math.round(rows / median(pipe)),
+      pipeRowsPerSecond: Math.round(rows / piped),
+      cpuUs: cpuUsOf(pipe, rows),
     },
   };
 }
 
-async function timePipe(bench: PostgresBench, at: number): Promise<number> {
+async function timePipe(bench: PostgresBench, at: number): Promise<Cost> {
   const mappings = [{ sourceSchemaName: "public", sourceTable: "events", targetTable: `events_${at}` }];
-  const started = performance.now();
   const settings = { replicationMode: "snapshot" };
-  const pipeId = await cdcPipe(bench.served, bench.service, bench.source, ["events"], { settings, mappings });
-  const created = (performance.now() - started) / 1000;
-  const seconds = await secondsUntil(bench, pipeId, ({ state }) => state === "Completed");
+  const copied = async () => {
+    const pipeId = await cdcPipe(bench.served, bench.service, bench.source, ["events"], { settings, mappings });
+    await secondsUntil(bench, pipeId, ({ state }) => state === "Completed");
+  };
+  const cost = await costOf(copied, { pid: bench.served.process.pid });
   const found = await count(bench, `SELECT count() FROM events_${at}`);
   if (found !== rows) throw new Error(`${found} rows instead of ${rows}`);
-  return created + seconds;
+  return cost;
 }
 
-async function timeEngine({ source }: PostgresBench): Promise<number> {
+async function timeEngine({ source }: PostgresBench): Promise<Cost> {
   using engine = await BareEngine.start();
   await engine.run(`CREATE TABLE events (id Int64, account Int32, kind String, note Nullable(String), amount Decimal(12, 2),
     at DateTime64(6, 'UTC'), _version UInt128, _deleted UInt8) ENGINE = ReplacingMergeTree(_version) ORDER BY id`);
   const from = [`${source.host}:${source.port}`, source.database, "events", source.user, source.password].map(literal);
-  return await engine.run(
-    `INSERT INTO events SELECT id, account, kind, note, amount, at, 0, 0 FROM postgresql(${from.join(", ")})`,
-  );
+  const insert = `INSERT INTO events SELECT id, account, kind, note, amount, at, 0, 0 FROM postgresql(${from.join(", ")})`;
+  return await costOf(() => engine.run(insert), { pid: engine.pid });
 }

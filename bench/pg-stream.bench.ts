@@ -7,16 +7,8 @@
 import { untilState } from "../harness/pipes.ts";
 import { cdcPipe } from "../harness/postgres/pipes.ts";
 import { literal } from "../src/clickhouse/sql.ts";
-import { type BenchResult, round } from "./bench.ts";
-import {
-  BareEngine,
-  count,
-  type PostgresBench,
-  secondsUntil,
-  startPostgresBench,
-  timeRecvlogical,
-  tool,
-} from "./postgres.ts";
+import { type BenchResult, type Cost, costOf, costRow, cpuUsOf, round } from "./bench.ts";
+import { BareEngine, count, type PostgresBench, readSlot, secondsUntil, startPostgresBench, tool } from "./postgres.ts";
 
 export const description =
   "draining a backlog of inserts and updates, against pg_recvlogical and MaterializedPostgreSQL";
@@ -47,40 +39,38 @@ export async function run(): Promise<BenchResult> {
   const materialized = await prepareMaterialized(bench, engine);
   await writeBacklog(bench);
   const [position] = await source.sql("SELECT pg_current_wal_lsn()::text AS lsn");
-  const recv = await timeRecvlogical(reader, source, "peer", "peer", String(position?.lsn));
-  const started = performance.now();
-  await bench.served.api.updatePipeState({ params, body: { command: "start" } });
+  const pid = bench.served.process.pid;
+  const read = () => readSlot(reader, source, "peer", "peer", String(position?.lsn));
+  const recv = await costOf(read, { without: pid });
   const all = `SELECT countIf(n = 1) + count() FROM events_current`;
   // The rows are counted only when the pipe reports them, because a count costs as much as a batch.
-  await secondsUntil(
-    bench,
-    pipeId,
-    async ({ progress: { sentRows = 0 } }) =>
-      sentRows > inserts + updates && (await count(bench, all)) === inserts + 1 + updates,
-  );
-  const pipe = (performance.now() - started) / 1000;
+  const drained = async () => {
+    await bench.served.api.updatePipeState({ params, body: { command: "start" } });
+    await secondsUntil(
+      bench,
+      pipeId,
+      async ({ progress: { sentRows = 0 } }) =>
+        sentRows > inserts + updates && (await count(bench, all)) === inserts + 1 + updates,
+    );
+  };
+  const pipe = await costOf(drained, { pid });
   await bench.served.api.updatePipeState({ params, body: { command: "stop" } });
   const peer = materialized === undefined ? await timeMaterialized(engine) : undefined;
   const changes = inserts + updates;
-  const row = (what: string, seconds: number | undefined) => ({
-    what,
-    seconds: seconds === undefined ? "-" : round(seconds),
-    changesPerSecond:
-      seconds === undefined
-        ? (materialized ?? `not within ${materializedLimitMs / 1000} s`)
-        : Math.round(changes / seconds),
-  });
+  const noPeer = materialized ?? `not within ${materializedLimitMs / 1000} s`;
+  const what = "engine: MaterializedPostgreSQL";
   return {
     rows: [
-      row("pg_recvlogical to /dev/null", recv),
-      row("pipe, from start to readable", pipe),
-      row("engine: MaterializedPostgreSQL", peer),
+      costRow("pg_recvlogical to /dev/null, with the server", [recv], changes, "changes"),
+      costRow("pipe, from start to readable", [pipe], changes, "changes"),
+      peer === undefined ? { what, "changes per second": noPeer } : costRow(what, [peer], changes, "changes"),
     ],
     summary: {
-      ratio: round(recv / pipe, 3),
-      ratioToMaterialized: peer === undefined ? "none" : round(peer / pipe, 3),
+      ratio: round(recv.seconds / pipe.seconds, 3),
+      ratioToMaterialized: peer === undefined ? "none" : round(peer.seconds / pipe.seconds, 3),
       changes,
-      pipeChangesPerSecond: Math.round(changes / pipe),
+      pipeChangesPerSecond: Math.round(changes / pipe.seconds),
+      cpuUs: cpuUsOf([pipe], changes),
     },
   };
 }
@@ -120,13 +110,15 @@ async function prepareMaterialized({ source }: PostgresBench, engine: BareEngine
   }
 }
 
-async function timeMaterialized(engine: BareEngine): Promise<number | undefined> {
-  const started = performance.now();
+async function timeMaterialized(engine: BareEngine): Promise<Cost | undefined> {
   await engine.resume();
+  const deadline = performance.now() + materializedLimitMs;
   const done = `(SELECT countIf(n = 1) + count() FROM peer.events) = ${inserts + 1 + updates}`;
-  while (!(await engine.holds(done))) {
-    if (performance.now() - started > materializedLimitMs) return undefined;
-    await new Promise((resolve) => setTimeout(resolve, 500));
-  }
-  return (performance.now() - started) / 1000;
+  const copied = async () => {
+    while (!(await engine.holds(done)) && performance.now() < deadline) {
+      await new Promise((resolve) => setTimeout(resolve, 500));
+    }
+  };
+  const cost = await costOf(copied, { pid: engine.pid });
+  return performance.now() < deadline ? cost : undefined;
 }

@@ -11,11 +11,6 @@ import { cpuMsOf, fleetOf, type Memory, memoryOf, seed } from "./fleet.ts";
 export const description =
   "1,000 pipes (PIPES) on 100 services, 10 awake: all running <= 60 s, PSS <= 4 GB, <= 10 % of a core at rest, lists <= 100 ms; ratio: memory of a pipe in a process of its own against one of many; ends within 5 minutes";
 
-/**
- * Memory is the sum of PSS: it counts a page that processes share once. The sum of RSS, which is reported too, counts
- * the engine's library and Node again for each of them.
- */
-const goals = { runningSeconds: 60, pssMb: 4_096, idlePercent: 10, listMs: 100 };
 const pipeCount = Number(process.env.PIPES ?? 1_000);
 const awake = 10;
 /** For the comparison: as many processes as pipes. */
@@ -58,16 +53,12 @@ export async function run(): Promise<BenchResult> {
 
 function resultOf(many: Measured, apart: Measured, problem: string): BenchResult {
   const { what: _, ...measured } = many;
-  const misses = Object.entries(goals).filter(
-    ([name, most]) => !((many[name as keyof typeof goals] ?? Infinity) <= most),
-  );
   const perPipe = ({ workersOwnMb = Number.NaN, pipes }: Measured) => workersOwnMb / pipes;
   const ratio = perPipe(apart) / perPipe(many);
   return {
     rows: [apart, many],
     summary: {
-      ...{ ratio: Number.isNaN(ratio) ? 0 : round(ratio), ok: misses.length === 0 && problem === "" },
-      ...{ misses: misses.map(([name]) => name).join(), ...measured },
+      ...{ ratio: Number.isNaN(ratio) ? 0 : round(ratio), ...measured },
       ...(problem === "" ? {} : { problem }),
     },
   };
@@ -171,6 +162,9 @@ async function loaded(services: readonly BenchService[]): Promise<number> {
   return sum;
 }
 
+/**
+ * PSS counts a page that processes share once. RSS counts the engine's library and Node again for each of them.
+ */
 function memoryOfAll({ served, services }: Fleet) {
   const { control, workers, engines } = fleetOf(served, services);
   const [ofControl, ofWorkers, ofEngines] = [[control], workers, engines].map((pids) => memoryOf(pids)) as [

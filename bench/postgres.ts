@@ -64,13 +64,11 @@ export async function count(bench: PostgresBench, sql: string): Promise<number> 
   return Number(await query(bench.service, sql).catch(() => "0"));
 }
 
-/** Seconds of `COPY ... TO STDOUT` into /dev/null, by psql. */
-export async function timeCopy(source: TestPostgres, sql: string): Promise<number> {
+/** `COPY ... TO STDOUT` into /dev/null, by psql. */
+export async function copyToNowhere(source: TestPostgres, sql: string): Promise<void> {
   const psql = tool("psql");
   if (psql === undefined) throw new Error("no psql on this machine (package postgresql-client)");
-  const started = performance.now();
   await runTool(psql, ["-q", "-o", "/dev/null", "-c", sql, ...addressOf(source)], source);
-  return (performance.now() - started) / 1000;
 }
 
 /** Finds a client program in this machine's packages. */
@@ -89,19 +87,17 @@ async function runTool(file: string, args: readonly string[], { password }: Test
   if (code !== 0) throw new Error(`${file} ended with ${code}`);
 }
 
-/** Seconds in which `pg_recvlogical` reads a slot up to a position, into /dev/null. */
-export async function timeRecvlogical(
+/** Reads a slot up to a position with `pg_recvlogical`, into /dev/null. */
+export async function readSlot(
   file: string,
   source: TestPostgres,
   slot: string,
   publication: string,
   end: string,
-): Promise<number> {
-  const started = performance.now();
+): Promise<void> {
   const options = ["-o", "proto_version=1", "-o", `publication_names=${publication}`];
   const what = ["--start", "-S", slot, "-f", "/dev/null", "--no-loop", `--endpos=${end}`];
   await runTool(file, [...what, ...options, ...addressOf(source)], source);
-  return (performance.now() - started) / 1000;
 }
 
 /** One chDB session without anything else, in a process of its own. */
@@ -113,6 +109,10 @@ export class BareEngine implements Disposable {
     const engine = new BareEngine();
     await engine.resume();
     return engine;
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
   }
 
   /** Stops the process, while changes to replicate wait at the source. */

@@ -17,17 +17,28 @@ import { freePort } from "../network/free-port.ts";
 const childFile = fileURLToPath(new URL("./bare-engine-child.ts", import.meta.url));
 const key = randomBytes(16).toString("hex");
 
+/** `folder`: where its directory is, by default in memory. */
+type BareOptions = { readonly maxMemoryBytes?: number; readonly folder?: string };
+
 export class BareEngine implements AsyncDisposable {
-  readonly dir = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "mr-bare-"));
+  readonly dir: string;
   readonly #clients = new Map<string, ClickHouseClient>();
   #child: ChildProcess | undefined;
   #port = 0;
 
+  private constructor(folder: string) {
+    this.dir = mkdtempSync(join(folder, "mr-bare-"));
+  }
+
   /** Its users are `default`, with the rights of full users, and `reader`. */
-  static async start(roles: readonly EngineRole[] = []): Promise<BareEngine> {
-    const engine = new BareEngine();
-    await engine.#start(roles);
+  static async start(roles: readonly EngineRole[] = [], options: BareOptions = {}): Promise<BareEngine> {
+    const engine = new BareEngine(options.folder ?? (existsSync("/dev/shm") ? "/dev/shm" : tmpdir()));
+    await engine.#start(roles, options.maxMemoryBytes ?? 2_000_000_000);
     return engine;
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid;
   }
 
   /** Authenticated as the internal user, which has all rights. */
@@ -64,7 +75,7 @@ export class BareEngine implements AsyncDisposable {
     rmSync(this.dir, { recursive: true, force: true });
   }
 
-  async #start(roles: readonly EngineRole[]): Promise<void> {
+  async #start(roles: readonly EngineRole[], maxMemoryBytes: number): Promise<void> {
     this.#port = await freePort();
     const child = fork(childFile, { stdio: ["ignore", "ignore", "inherit", "ipc"], env: { HOME: this.dir } });
     this.#child = child;
@@ -83,7 +94,7 @@ export class BareEngine implements AsyncDisposable {
         { name: "reader", readonly: true },
       ],
       roles,
-      maxMemoryBytes: 2_000_000_000,
+      maxMemoryBytes,
       maxQueries: 200,
       minFreeDiskBytes: 0,
       displayName: "bare",

@@ -1,0 +1,127 @@
+/**
+ * What every benchmark and every soak must reach on two cores, and why: `ok` of a run is computed from this table, by
+ * `judge.ts`. A ratio compares two things that were measured in the same run. A goal for processor time (`cpu...`)
+ * holds on a machine that is busy with other things; one for elapsed time needs a quiet one.
+ */
+
+export type Goal = { readonly field: string; readonly why: string } & (
+  | { readonly least: number; readonly most?: never }
+  | { readonly most: number; readonly least?: never }
+);
+
+const least = (field: string, bound: number, why: string): Goal => ({ field, least: bound, why });
+const most = (field: string, bound: number, why: string): Goal => ({ field, most: bound, why });
+
+const pipeOfEngine =
+  "the pipe reads, inserts and keeps its books while the engine without our proxy only does the first two";
+const engineOfEngine = "the address policy costs a service's own s3() next to nothing";
+
+export const benchGoals: Readonly<Record<string, readonly Goal[]>> = {
+  api: [
+    least("cpuRatio", 0.75, "a bare server that answers the same bytes is the least that HTTP costs in Node"),
+    most("cpuUs", 20, "processor time of an authenticated list that has not changed"),
+    most("errors", 0, "every request is answered with 200"),
+  ],
+  backup: [
+    least("ratio", 0.5, "all that is stored is read back once: twice the work of cp"),
+    least("restoreRatio", 0.5, "what is restored is compared with the backup"),
+    most("incrementPerChangedByte", 1.2, "an increment holds what changed, and little more"),
+  ],
+  charts: [
+    least("light_counts", 3, "five series are one pass over the data"),
+    least("five_aggregates_of_one_column", 3, "five series are one pass over the data"),
+    least("map_and_text_filters", 1.2, "the filters themselves are the work, with one query as with five"),
+    least("high_cardinality_groups", 3, "five series are one pass over the data"),
+  ],
+  cli: [
+    most("versionCpu", 0.1, "seconds of a processor: people wait for commands"),
+    most("completionCpu", 0.15, "seconds of a processor at each press of the Tab key"),
+    most("pipeListCpu", 0.3, "seconds of a processor of a command with one request"),
+  ],
+  console: [
+    most("firstLoadScriptKb", 200, "kB with gzip before the first page is drawn"),
+    most("firstLoadFiles", 6, "browsers open six connections"),
+    most("firstLoadStyleKb", 15, "kB with gzip"),
+    most("diskMb", 3, "with compressed copies, in the package"),
+    most("sqlPageScriptKb", 130, "kB with gzip until a statement can be written"),
+    most("interactiveMs", 500, "the overview shows its numbers, with an empty cache"),
+    most("loadWorkMs", 400, "ms of the main thread until then"),
+    most("interactiveSlowMs", 1_500, "the same at a fourth of the speed"),
+    most("routeChangeMs", 50, "a click changes the page at once"),
+    most("pollMs", 1, "processor time of the server for an open list that has not changed"),
+    most("fourChartsMs", 100, "ms of the main thread for a page with four charts"),
+    most("gridFrameMs", 20, "ms of the main thread for a frame of 50 columns"),
+    least("gridFps", 50, "scrolling is smooth"),
+    most("largeCellMoveMs", 50, "ms of the main thread to move beside a cell of 2 MB"),
+    most("largeCellOpenMs", 500, "ms of the main thread to open a cell of 2 MB"),
+    most("filterPipesMs", 100, "ms of the main thread for a list of 1,000 pipes"),
+    most("filterServicesMs", 100, "ms of the main thread for a list of 100 services"),
+  ],
+  gateway: [
+    least("selectRatio", 0.85, "results pass through one hop"),
+    least("insertRatio", 0.95, "the kernel moves inserts between two sockets"),
+    most("tinyOverheadMs", 0.7, "login and judgement of a query that was seen before"),
+    most("newTinyOverheadMs", 1.5, "the same of a query that was never seen before"),
+  ],
+  "kafka-1600": [
+    least("ofLower", 0.95, "the slower of Kafka's own consumer and the engine's parser alone is unavoidable"),
+  ],
+  "kafka-client": [
+    least("ratio", 3, "the reason to have a client of our own: messages per second of a processor"),
+    least("loadRatio", 2, "and that its start costs less"),
+  ],
+  "kafka-small": [
+    least("ofLower", 0.9, "the slower of Kafka's own consumer and the engine's parser alone is unavoidable"),
+  ],
+  kinesis: [least("ratio", 0.9, "a bare loop of GetRecords discards what it reads")],
+  neighbour: [most("ratio", 2, "p99 of a small query while another service is at full load")],
+  "objects-json": [
+    least("ratio", 1.1, pipeOfEngine),
+    least("policyRatio", 0.95, engineOfEngine),
+    most("healthP99Ms", 50, "the control plane answers while a pipe reads a bucket"),
+  ],
+  "objects-parquet": [
+    least("ratio", 1.15, pipeOfEngine),
+    least("policyRatio", 0.95, engineOfEngine),
+    most("healthP99Ms", 50, "the control plane answers while a pipe reads a bucket"),
+  ],
+  "objects-small": [least("ratio", 0.6, "each of the 10,000 files has its own mark in the store")],
+  operators: [
+    most("pollCpuMs", 1, "processor time of the control plane for a list of 100 pipes that has not changed"),
+    most("share", 0.02, "of a core, for ten clients that look at all lists every two seconds"),
+    most("historyBytes", 691_200, "the size of a history's file is fixed"),
+  ],
+  "pg-snapshot": [least("ratio", 0.8, "COPY to /dev/null discards the rows")],
+  "pg-stream": [least("ratio", 1.4, "pg_recvlogical writes the same messages to /dev/null")],
+  "pipes-1000": [
+    most("runningSeconds", 60, "from the start of the server until 1,000 pipes run"),
+    most("pssMb", 4_096, "a small machine carries them; pages that processes share count once"),
+    most("idlePercent", 10, "of a core, of control plane and workers without data"),
+    most("listMs", 100, "p95 of the lists of services and pipes meanwhile"),
+  ],
+  planes: [
+    least("postgresPerSecond", 1_500, "confirmed batches of 64 pipes at a time"),
+    most("stoppedRestP95Ms", 1_000, "the pipes of a process that is stopped are handed over"),
+    most("killedP95Ms", 16_500, "the lease of 15 s has to end, and leases are looked at each second"),
+  ],
+  wake: [most("p95Ms", 300, "the first query of a service that became idle lately")],
+};
+
+const shows = (field: string, why = "a run that has done nothing shows nothing"): Goal => least(field, 1, why);
+
+/** A broken guarantee ends a soak with an error. What is left to require is that it has tried. */
+export const soakGoals: Readonly<Record<string, readonly Goal[]>> = {
+  backup: [shows("backups"), shows("restores"), shows("rounds")],
+  charts: [shows("charts")],
+  cluster: [shows("rows")],
+  filters: [shows("accepted"), shows("refused")],
+  guard: [shows("passed"), shows("ran")],
+  kafka: [shows("rows")],
+  kinesis: [shows("rows")],
+  move: [shows("rows"), shows("changes")],
+  objects: [shows("rows")],
+  openapi: [shows("chartRequests"), shows("requests"), shows("deletions")],
+  planes: [shows("holders"), shows("asked")],
+  postgres: [shows("rows"), shows("transactions")],
+  top: [shows("redrawn")],
+};
