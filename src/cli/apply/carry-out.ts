@@ -8,7 +8,7 @@ import type { Shell } from "../shell.ts";
 import type { WaitFlags } from "../wait.ts";
 import { changeObject } from "./change.ts";
 import { type CurrentObject, pipeSpec, serviceSpec } from "./current.ts";
-import { titleOf, type WantedObject } from "./files.ts";
+import { hasSecrets, titleOf, type WantedObject } from "./files.ts";
 import { addLabel } from "./labels.ts";
 import type { PlannedStep } from "./plan.ts";
 import { createOnce, requireSame } from "./twins.ts";
@@ -26,13 +26,18 @@ export type ApplyOptions = WaitFlags & {
 export async function carryOut(shell: Shell, steps: readonly PlannedStep[], options: ApplyOptions): Promise<void> {
   const client = await shell.client();
   const run = { shell, client, options, made: new Map<string, ServiceObject>() };
+  const sendsSecrets = (wanted: WantedObject) => options.updateSecrets === true && hasSecrets(wanted.spec);
+  // Before anything is done: a variable that is missing is missing for all.
+  for (const step of steps) {
+    if (step.action === "create" || (step.action !== "delete" && sendsSecrets(step.wanted)))
+      requireSecrets(step.wanted);
+  }
   for (const step of steps) {
     if (step.action === "delete") await remove(shell, client, step.current);
     else if (step.action === "create") await located(step.wanted, () => create(run, step.wanted));
-    else if (step.action === "change" || options.updateSecrets === true) {
+    else if (step.action === "change" || sendsSecrets(step.wanted)) {
       const { wanted, current, comparison } = step;
-      if (options.updateSecrets === true) requireSecrets(wanted);
-      await located(wanted, () => changeObject(client, wanted, current, comparison, options.updateSecrets === true));
+      await located(wanted, () => changeObject(client, wanted, current, comparison, sendsSecrets(wanted)));
       shell.say(`changed ${titleOf(wanted)}`);
     }
   }
@@ -69,7 +74,6 @@ function requireSecrets({ file }: WantedObject): void {
 }
 
 async function create(run: Run, wanted: WantedObject): Promise<void> {
-  requireSecrets(wanted);
   const { shell, client, options, made } = run;
   const { kind, name, spec } = wanted;
   if (kind === "Service") return await createWantedService(run, wanted);

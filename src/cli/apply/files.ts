@@ -89,6 +89,13 @@ export function isSecretPath(path: string): boolean {
   return /(?:^|\.)(?:credentials|accessKey|connectionString)(?:\.|$)|^connection\.password$/.test(path);
 }
 
+/** Whether a specification has such a member. */
+export function hasSecrets(spec: unknown, path = ""): boolean {
+  if (path !== "" && isSecretPath(path)) return true;
+  if (typeof spec !== "object" || spec === null) return false;
+  return Object.entries(spec).some(([name, member]) => hasSecrets(member, path === "" ? name : `${path}.${name}`));
+}
+
 function refuseTwice(wanted: readonly WantedObject[]): void {
   const seen = new Map<string, WantedObject>();
   for (const one of wanted) {

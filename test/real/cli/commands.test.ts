@@ -1,6 +1,6 @@
 /** The program as a child process against a real server: every exit code, pipes, files, Ctrl-C. */
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -223,6 +223,28 @@ describe("files", () => {
       stdout: "no changes\n",
     });
     expect(await run(["diff", "-f", file(), "--exit-code"])).toMatchObject({ code: 0, stdout: "no changes\n" });
+  });
+
+  test("--update-secrets of what export writes sends the secrets of pipes, and touches nothing else", async () => {
+    const apply = ["apply", "-f", file(), "--yes", "--update-secrets"];
+    const nothing = await run(apply);
+    expect(nothing).toMatchObject({ code: 2, stdout: "no changes\n" });
+    expect(nothing.stderr).toContain("the environment has no BAD_ACCESS_KEY_ID");
+    expect(nothing.stderr).not.toContain("changed");
+    const { accessKeyId, secretKey } = store.accessKey;
+    const variables = readFileSync(file(), "utf8").matchAll(/env:(\w+)/g);
+    const secrets = Object.fromEntries(
+      Array.from(variables, ([, name = ""]) => [name, name.endsWith("_ID") ? accessKeyId : secretKey]),
+    );
+    const versions = async () => JSON.parse((await run("service list -o json")).stdout)[0].version;
+    const before = await versions();
+    const { code, stderr } = await run(apply, { env: secrets });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.any(String) });
+    const changed = stderr.trim().split("\n");
+    expect(changed).toHaveLength(Object.keys(secrets).length / 2);
+    expect(changed.every((line) => line.startsWith("changed Pipe analytics/"))).toBe(true);
+    expect(await versions()).toBe(before);
+    expect(await run(["diff", "-f", file(), "--exit-code"])).toMatchObject({ code: 0 });
   });
 
   const pipe = (table: string, more = "") => `kind: Pipe
