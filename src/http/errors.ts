@@ -1,5 +1,5 @@
 /** Converts any thrown value into an AppError, and an AppError into the body of its API. */
-import { AppError, type EngineErrorCode, errorCodes, type Issue } from "../lib/errors.ts";
+import { AppError, asAppError, type EngineErrorCode, errorCodes, type Issue } from "../lib/errors.ts";
 
 export type ApiName = "management" | "observability";
 
@@ -28,7 +28,8 @@ export function errorBody(name: ApiName, error: AppError, requestId: string): Er
 }
 
 export function toAppError(error: unknown): AppError {
-  if (error instanceof AppError) return error;
+  const known = asAppError(error);
+  if (known !== undefined) return known;
   switch ((error as { code?: unknown } | null)?.code) {
     case "FST_ERR_CTP_BODY_TOO_LARGE":
       return new AppError("PAYLOAD_TOO_LARGE", "The request body is too large.", { cause: error });

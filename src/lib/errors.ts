@@ -168,6 +168,18 @@ export const errorCodes = {
     true,
     "The server of the metadata database (`--database`) does not answer: start it, or check the network to it. Millrace connects again by itself.",
   ),
+  DISK_FULL: row(
+    507,
+    "INSUFFICIENT_STORAGE",
+    true,
+    "Free space on the disk that the message names, or enlarge it. What was begun is finished by itself then.",
+  ),
+  DISK_FAILED: row(
+    503,
+    "UNAVAILABLE",
+    true,
+    "The disk that the message names is mounted read-only or fails: look at the system's log. What was begun is finished by itself when it can be written again.",
+  ),
   KUBERNETES_UNREACHABLE: row(
     503,
     "UNAVAILABLE",
@@ -236,7 +248,35 @@ export function found<T>(value: T | undefined, what: string, id: string): T {
 
 /** The sentence for a caller: an AppError's own message, or a fixed one for anything unexpected. */
 export function publicMessage(error: unknown): string {
-  return error instanceof AppError ? error.message : "An unexpected error occurred.";
+  return asAppError(error)?.message ?? "An unexpected error occurred.";
+}
+
+/** An error of the operating system that says what the operator should do; undefined: another one. */
+export function asAppError(error: unknown): AppError | undefined {
+  if (error instanceof AppError) return error;
+  switch ((error as { code?: unknown } | null)?.code) {
+    case "ENOSPC":
+    case "EDQUOT":
+      return diskFull(error);
+    case "EROFS":
+    case "EIO":
+      return diskFailed(error);
+    case "EMFILE":
+    case "ENFILE":
+      return new AppError("OVERLOADED", "The server has no file descriptor left: raise its limit of open files.", {
+        cause: error,
+      });
+    default:
+      return undefined;
+  }
+}
+
+export function diskFull(cause: unknown): AppError {
+  return new AppError("DISK_FULL", "The disk of the data directory is full.", { cause });
+}
+
+export function diskFailed(cause: unknown): AppError {
+  return new AppError("DISK_FAILED", "The disk of the data directory cannot be written.", { cause });
 }
 
 /** For logs only: the message and the chain of causes on one line. */

@@ -5,7 +5,7 @@ import { clickHouseCodes, codesOf, isBrokenBetweenServers, isDataError } from ".
 import { AppError, describeError } from "../lib/errors.ts";
 import { publicText } from "../lib/public-text.ts";
 
-/** `store`: the metadata database does not answer. */
+/** `store`: the metadata database does not answer, or cannot be written. */
 export type FailureKind = "data" | "source" | "destination" | "service" | "engine" | "store";
 
 export type Failure = {
@@ -95,7 +95,7 @@ export function failureOf(error: unknown): Failure {
 }
 
 function kindOfError({ code }: AppError): FailureKind {
-  if (code === "STORE_UNAVAILABLE") return "store";
+  if (["STORE_UNAVAILABLE", "DISK_FULL", "DISK_FAILED"].includes(code)) return "store";
   return code.startsWith("SOURCE_") ? "source" : "service";
 }
 

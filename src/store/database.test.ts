@@ -116,3 +116,25 @@ test("a statement that cannot run rejects, each time", async () => {
     await expect(asked).rejects.toThrow("nothing");
   }
 });
+
+test.skipIf(isOnPostgres())("a full disk is the error of a write, and what reads show until one works", async () => {
+  const fill = async () =>
+    await db.transaction(async (tx) => {
+      for (let i = 0; i < 100; i += 1) await tx.run("INSERT INTO t (v) VALUES (?)", "x".repeat(10_000));
+    });
+  await db.run("PRAGMA max_page_count = 20");
+  const revision = db.revision();
+  const full = { code: "DISK_FULL", status: 507, message: "The disk of the data directory is full." };
+  await expect(fill()).rejects.toMatchObject(full);
+  expect(db.problem()).toBe(full.message);
+  expect(db.revision()).toBeGreaterThan(revision);
+  await expect(db.run("INSERT INTO t (v) VALUES (?)", "x".repeat(100_000))).rejects.toMatchObject(full);
+  // Neither what changes nothing nor other failures say anything about the disk.
+  await db.run("UPDATE t SET v = '' WHERE id = -1");
+  await expect(db.run("INSERT INTO nowhere VALUES (1)")).rejects.toThrow("nowhere");
+  expect(db.problem()).toBe(full.message);
+  await db.run("PRAGMA max_page_count = 1000000");
+  await fill();
+  expect(db.problem()).toBeUndefined();
+  expect(await db.all("SELECT id FROM t")).toHaveLength(100);
+});

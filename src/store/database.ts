@@ -5,6 +5,7 @@
  */
 import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import { AppError, asAppError, diskFailed, diskFull } from "../lib/errors.ts";
 import { type MigrationOptions, migrate } from "./migrate.ts";
 
 export type SqlValue = string | number | bigint | null;
@@ -31,10 +32,12 @@ export interface Database extends Queries {
   /** Raised by every write before its promise resolves: while it is unchanged, reads return the same. Starts at 0. */
   revision(): number;
   /**
-   * Where other processes write, raised every second and when one of them has told of a change, and part of `revision`;
-   * otherwise always 0.
+   * Raised by what changes answers without a write of ours, and part of `revision`: where other processes write, every
+   * second and when one of them has told of a change; on SQLite, when `problem` changes.
    */
   othersRevision(): number;
+  /** Why nothing can be written, as a sentence: the states that are read may be old. Undefined: the last write worked. */
+  problem(): string | undefined;
   /**
    * Tells the other processes on the database, when the transaction is committed, that their loops have something to
    * do. They may not hear it: loops look by themselves, too. Commits that tell wait for each other: not for batches.
@@ -101,19 +104,45 @@ export function openDatabase(file: string, migrations: MigrationOptions = {}): D
   let tail: Promise<unknown> = Promise.resolve();
   // This process is the only writer: it holds the lock.
   let revision = 0;
+  let problem: string | undefined;
+  let problemChanges = 0;
+  let changesBefore = 0;
+  const judge = (error: unknown) => {
+    // Whoever changes nothing needs no disk.
+    const isOver = problem !== undefined && error === undefined && writer.totalChanges() !== changesBefore;
+    const found = isOfDisk(error) ? error.message : isOver ? undefined : problem;
+    if (found === problem) return;
+    problemChanges += 1;
+    problem = found;
+    changesBefore = writer.totalChanges();
+  };
   const exclusively = <T>(work: () => Promise<T>): Promise<T> => {
     // After the commit: a reader that knows the new revision never reads older rows.
-    const result = tail.then(work).finally(() => {
-      revision += 1;
-    });
+    const result = tail
+      .then(work)
+      .then(
+        (done) => {
+          judge(undefined);
+          return done;
+        },
+        (cause: unknown) => {
+          const error = writeError(cause);
+          judge(error);
+          throw error;
+        },
+      )
+      .finally(() => {
+        revision += 1;
+      });
     tail = result.catch(() => {});
     return result;
   };
   return {
     all: async (sql, ...params) => reader.all(sql, params),
     get: async (sql, ...params) => reader.get(sql, params),
-    revision: () => revision,
-    othersRevision: () => 0,
+    revision: () => revision + problemChanges,
+    othersRevision: () => problemChanges,
+    problem: () => problem,
     // There are no others.
     tellOthers: async () => {},
     onTold: () => {},
@@ -142,9 +171,29 @@ async function inTransaction<T>(connection: Connection, body: (tx: Queries) => P
     connection.exec("COMMIT");
     return result;
   } catch (error) {
-    connection.exec("ROLLBACK");
+    // SQLite has rolled back by itself after some errors, as on a full disk: the first error is the one to tell.
+    if (connection.isInTransaction) connection.exec("ROLLBACK");
     throw error;
   }
+}
+
+/** Result codes of SQLite. The lower eight bits are the kind of an error. */
+const sqliteReadOnly = 8;
+const sqliteIoError = 10;
+const sqliteFull = 13;
+const sqliteCannotOpen = 14;
+
+/** What an error of the driver means to whoever runs the server. */
+function writeError(error: unknown): unknown {
+  const { errcode } = (error ?? {}) as { errcode?: unknown };
+  if (typeof errcode !== "number") return asAppError(error) ?? error;
+  const kind = errcode & 0xff;
+  if (kind === sqliteFull) return diskFull(error);
+  return [sqliteReadOnly, sqliteIoError, sqliteCannotOpen].includes(kind) ? diskFailed(error) : error;
+}
+
+function isOfDisk(error: unknown): error is AppError {
+  return error instanceof AppError && (error.code === "DISK_FULL" || error.code === "DISK_FAILED");
 }
 
 class Connection {
@@ -154,6 +203,10 @@ class Connection {
   constructor(file: string) {
     this.#db = new DatabaseSync(file, { timeout: 5_000 });
     this.#db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;");
+  }
+
+  get isInTransaction(): boolean {
+    return this.#db.isTransaction;
   }
 
   exec(sql: string): void {
@@ -170,6 +223,10 @@ class Connection {
 
   run(sql: string, params: SqlValue[]): number {
     return Number(this.#prepare(sql).run(...(params as SQLInputValue[])).changes);
+  }
+
+  totalChanges(): number {
+    return this.get<{ n: number }>("SELECT total_changes() AS n", [])?.n ?? 0;
   }
 
   close(): void {

@@ -1,7 +1,7 @@
 /** What lists of pipes show of the store, for all pipes at once: one query each, however many pipes there are. */
 import type { PipeState } from "../api/pipes.ts";
 import type { Database } from "./database.ts";
-import type { Pipe } from "./pipes.ts";
+import { type Pipe, stateNow } from "./pipes.ts";
 
 /** A pipe without its definition. */
 export type PipeOverview = Pick<Pipe, "desiredState" | "generation" | "observedGeneration" | "resyncRequested"> & {
@@ -62,8 +62,11 @@ export class PipeOverviews {
        WHERE organization_id = ? AND pipes.desired_state <> 'deleted' AND services.desired_state <> 'deleted'`,
       organizationId,
     );
-    return rows.map(({ destination, resyncRequested, ...row }) => {
+    const problem = this.#db.problem();
+    return rows.map(({ destination, resyncRequested, ...stored }) => {
       const { database, table } = JSON.parse(destination) as { database?: string; table?: string };
+      const now = problem === undefined ? undefined : stateNow(stored.state, stored.stateMessage, problem);
+      const row = now === undefined ? stored : { ...stored, state: now.state, stateMessage: now.lastError };
       return { ...row, resyncRequested: resyncRequested !== 0, database: database ?? null, table: table ?? null };
     });
   }

@@ -180,11 +180,11 @@ export class PipeStore {
       id,
       serviceId,
     );
-    return row && toPipe(row);
+    return row && asOfNow(toPipe(row), this.#db.problem());
   }
 
   async listIn(serviceId: string): Promise<readonly Pipe[]> {
-    return await listIn(this.#db, serviceId);
+    return (await listIn(this.#db, serviceId)).map((pipe) => asOfNow(pipe, this.#db.problem()));
   }
 
   /** Ids of the organization's pipes. */
@@ -354,6 +354,18 @@ async function listIn(db: Queries, serviceId: string): Promise<readonly Pipe[]> 
     serviceId,
   );
   return rows.map(toPipe);
+}
+
+const working: readonly Pipe["state"][] = ["Running", "Snapshot", "Resync"];
+
+/** While nothing can be written, the stored state of a pipe that worked is the one from before. */
+function asOfNow(pipe: Pipe, problem: string | undefined): Pipe {
+  return problem === undefined ? pipe : { ...pipe, ...stateNow(pipe.state, pipe.lastError, problem) };
+}
+
+/** The state with its reason, while nothing can be written. */
+export function stateNow(state: Pipe["state"], lastError: string | null, problem: string) {
+  return working.includes(state) ? { state: "Degraded" as const, lastError: problem } : { state, lastError };
 }
 
 function toPipe(row: PipeRow): Pipe {

@@ -105,6 +105,7 @@ function databaseOf(server: Server, listener: PostgresListener): Database {
     ...queriesOf((sql, params) => onConnection(server, (client) => client.query(sql, params))),
     revision: () => written + others(),
     othersRevision: others,
+    problem: () => undefined,
     tellOthers: async (tx) => void (await tx.all("SELECT pg_notify(?, ?)", channel, ownId)),
     onTold: (tell) => {
       const soon = spaced(tell, toldEveryMs);

@@ -1,0 +1,88 @@
+/** The disk of the data directory is full: what says so, and that everything goes on by itself when it is not. */
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { startTestStore } from "../../harness/objects/object-store.ts";
+import { query, runningService, serve, until } from "../../harness/serve.ts";
+
+const isRoot = process.getuid?.() === 0 && process.platform === "linux";
+if (!isRoot) console.log("skipped: a small disk can only be mounted by root on Linux");
+
+/** A small disk, until its end. */
+function smallDisk(size: string): Disposable & { readonly folder: string } {
+  const folder = mkdtempSync(join(tmpdir(), "millrace-small-disk-"));
+  execFileSync("mount", ["-t", "tmpfs", "-o", `size=${size}`, "tmpfs", folder]);
+  return {
+    folder,
+    [Symbol.dispose]: () => {
+      execFileSync("umount", [folder]);
+      rmdirSync(folder);
+    },
+  };
+}
+
+test.skipIf(!isRoot)("a full disk is named by pipes and refused changes, and nothing is lost", async () => {
+  using disk = smallDisk("400m");
+  await using store = await startTestStore();
+  await using served = await serve({
+    dataDir: join(disk.folder, "data"),
+    env: { MILLRACE_MIN_FREE_DISK_GB: "0", MILLRACE_STANDBY_ENGINES: "0" },
+    keepData: true,
+  });
+  const service = await runningService(served);
+  await store.put("in/1.json", '{"n":1}\n');
+  const pipe = await served.api.createPipe({
+    params: service.params,
+    body: {
+      name: "numbers",
+      source: {
+        objectStorage: {
+          url: `${store.endpoint}/${store.bucket}/in/*.json`,
+          format: "JSONEachRow",
+          isContinuous: true,
+          authentication: "IAM_USER",
+          accessKey: store.accessKey,
+        },
+      },
+      destination: { table: "numbers", columns: [{ name: "n", type: "Int64" }] },
+    } as never,
+  });
+  const params = { ...service.params, pipeId: pipe.id };
+  await until("the first row is there", async () => {
+    const { state, progress } = await served.api.getPipe({ params });
+    return state === "Running" && progress.sentRows === 1;
+  });
+  const filler = join(disk.folder, "filler");
+  fill(filler);
+  await store.put("in/2.json", '{"n":2}\n');
+  const full = "The disk of the data directory is full.";
+  const seen = await until("the pipe says so", async () => {
+    const { state, lastError = "" } = await served.api.getPipe({ params });
+    return state === "Degraded" && lastError.includes(full) ? lastError : undefined;
+  });
+  expect(seen).toContain(full);
+  const { organizationId } = service.params;
+  const listed = await served.api.listAllPipes({ params: { organizationId }, query: {} as never });
+  expect(listed.pipes[0]).toMatchObject({ state: "Degraded" });
+  const refused = await served.api
+    .createKey({ params: { organizationId }, body: { name: "k", roles: ["developer"] } as never })
+    .catch((error: unknown) => error);
+  expect(refused).toMatchObject({ status: 507, message: expect.stringContaining(full) });
+  const { loops } = await served.api.getSystem({ params: {} });
+  expect(loops.map(({ lastError }) => lastError ?? "").join(" ")).not.toContain("rollback");
+  rmSync(filler);
+  await until("the rows are there", async () => (await query(service, "SELECT sum(n) FROM numbers")) === "3");
+  await until("the pipe runs", async () => (await served.api.getPipe({ params })).state === "Running");
+});
+
+/** Writes until nothing is free. */
+function fill(file: string): void {
+  const { bavail, bsize } = statfsSync(join(file, ".."));
+  try {
+    writeFileSync(file, Buffer.alloc(bavail * bsize + bsize));
+  } catch (error) {
+    expect((error as { code?: string }).code).toBe("ENOSPC");
+  }
+}
