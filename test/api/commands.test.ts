@@ -1,7 +1,10 @@
 /** Commands against the real API: formats, names, exit codes and errors. */
+import { once } from "node:events";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { createServer as createHttpServer } from "node:http";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { CommandOptions } from "../../harness/cli.ts";
 import { limits } from "../../harness/limits.ts";
 import { startCommandLine } from "./command-line.ts";
@@ -321,4 +324,31 @@ test("doctor names what fails with a remedy, and its bundle has no secret", asyn
   const bundle = readFileSync(file, "utf8");
   expect(JSON.parse(bundle).me.key.role).toBe("admin");
   expect(bundle).not.toContain(api.keySecret);
+});
+
+describe("a server that accepts connections and says nothing", () => {
+  const silent = createServer(() => {});
+  beforeAll(async () => void (await once(silent.listen(0, "127.0.0.1"), "listening")));
+  afterAll(() => void silent.close());
+
+  test.concurrent.each(["service list", "doctor", "sql analytics SELECT", "service create x"])(
+    "ends `%s` with a sentence",
+    async (line) => {
+      const hung = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+      const { code, stdout, stderr } = await run(line, { env: { MILLRACE_URL: hung } });
+      expect({ line, code }).toEqual({ line, code: 1 });
+      expect(stdout + stderr).toContain(`${hung} accepts connections and does not answer`);
+    },
+  );
+
+  test("a request that takes long at a server that answers is waited for", async () => {
+    const slow = createHttpServer((request, response) => {
+      if (request.url === "/health") return void response.end("{}");
+      setTimeout(() => response.end('{"result":[]}'), 7_000);
+    });
+    await once(slow.listen(0, "127.0.0.1"), "listening");
+    const env = { MILLRACE_URL: `http://127.0.0.1:${(slow.address() as AddressInfo).port}` };
+    expect(await run("service list", { env })).toMatchObject({ code: 0 });
+    slow.close();
+  });
 });

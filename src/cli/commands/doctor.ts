@@ -47,6 +47,7 @@ async function examine(shell: Shell, seen: Record<string, unknown>): Promise<Che
     try {
       checks.push(...(await work()));
     } catch (error) {
+      if (shell.signal.aborted) throw error;
       const { code, message, hint } = toCliError(error);
       checks.push({ check, result: "fail", detail: `${code}: ${message}`, ...(hint ? { remedy: hint } : {}) });
     }
