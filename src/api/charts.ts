@@ -218,6 +218,7 @@ export const seriesResponse = z
       )
       .describe("Rows, sorted by bucket, then by group"),
     truncated: z.boolean().optional().describe("With limit: whether groups were omitted"),
+    otherGroups: z.int().optional().describe("With others: how many groups the limit omitted"),
   })
   .meta({ id: "ChartSeries" });
 

@@ -107,6 +107,17 @@ describe("without buckets", () => {
     const { text } = await room.outcome(body([{ groupBy: ["s"] }], { limit: 1, others: true }), { format: "csv" });
     expect(text.split("\r\n").slice(1, 3)).toEqual([`${t0},w,30`, `${t0},,30`]);
   });
+
+  test("the number of the others' groups is told with them, and only then", async () => {
+    const tail = async (members: object) => {
+      const { text } = await room.outcome(body([{ groupBy: ["s"] }], members));
+      const { truncated, otherGroups } = JSON.parse(text);
+      return { truncated, otherGroups };
+    };
+    expect(await tail({ limit: 1, others: true })).toEqual({ truncated: true, otherGroups: 2 });
+    expect(await tail({ limit: 3, others: true })).toEqual({ truncated: false, otherGroups: 0 });
+    expect(await tail({ limit: 1 })).toEqual({ truncated: true, otherGroups: undefined });
+  });
 });
 
 test("what is known of an answer", async () => {

@@ -10,6 +10,8 @@ export type ChartAnswer = {
   readonly columns: readonly string[];
   /** Whether groups were left out; undefined unless a limit was asked for. */
   readonly truncated: boolean | undefined;
+  /** How many groups are in the rows of the others; undefined unless these were asked for. */
+  readonly otherGroups?: number | undefined;
 };
 
 export const formats = {
@@ -65,7 +67,12 @@ export function* write(
     if (format === "ndjson") yield `${chunk.join("\n")}\n`;
     else yield (from === 0 ? "" : ",") + chunk.join(",");
   }
-  if (format === "json") yield answer.truncated === undefined ? "]}" : `],"truncated":${answer.truncated}}`;
+  if (format === "json") yield `]${tailOf(answer)}}`;
+}
+
+function tailOf({ truncated, otherGroups }: ChartAnswer): string {
+  if (truncated === undefined) return "";
+  return `,"truncated":${truncated}${otherGroups === undefined ? "" : `,"otherGroups":${otherGroups}`}`;
 }
 
 /** Column mode adds what the HyperDX API's column rows carry, under the names its callers read. */

@@ -17,7 +17,7 @@ export function limitGroups(
   rows: readonly Row[],
   limit: number,
   ranking: Ranking = { column: 0, ascending: false },
-): { rows: Row[]; left: Row[] } {
+): { rows: Row[]; left: Row[]; leftGroups: number } {
   const best = new Map<string, { group: readonly Cell[]; value: number }>();
   for (const { group, values } of rows) {
     const key = JSON.stringify(group);
@@ -25,11 +25,15 @@ export function limitGroups(
     const known = best.get(key);
     if (known === undefined || value > known.value) best.set(key, { group, value });
   }
-  if (best.size <= limit) return { rows: [...rows], left: [] };
+  if (best.size <= limit) return { rows: [...rows], left: [], leftGroups: 0 };
   const ranked = [...best].sort(([, a], [, b]) => compareNumbers(b.value, a.value) || compareGroups(a.group, b.group));
   const kept = new Set(ranked.slice(0, limit).map(([key]) => key));
   const isKept = ({ group }: Row) => kept.has(JSON.stringify(group));
-  return { rows: rows.filter(isKept), left: rows.filter((row) => !isKept(row)) };
+  return {
+    rows: rows.filter(isKept),
+    left: rows.filter((row) => !isKept(row)),
+    leftGroups: best.size - limit,
+  };
 }
 
 /** Values that are not numbers come last, in both directions. */

@@ -148,6 +148,7 @@ describe("rows", () => {
     expect(limitGroups(rows, 2)).toEqual({
       rows: [row(0, ["a"], 1), row(0, ["b"], 9), row(1, ["a"], 7)],
       left: [row(0, ["c"], 5)],
+      leftGroups: 1,
     });
     expect(limitGroups(rows, 3).left).toEqual([]);
   });

@@ -46,17 +46,21 @@ export function shape(executed: readonly PlanResult[], { request, buckets, formu
   }
   if (formula !== undefined) columns.push("formula");
   let truncated: boolean | undefined;
+  let otherGroups: number | undefined;
   let others: Row[] = [];
   if (request.limit !== undefined) {
     const limited = limitGroups(rows, request.limit, rankingOf(request));
     rows = limited.rows;
     truncated = limited.left.length > 0;
-    if (request.others === true) others = othersOf(limited.left, request.series);
+    if (request.others === true) {
+      others = othersOf(limited.left, request.series);
+      otherGroups = limited.leftGroups;
+    }
   }
   rows = fillGaps(rows, request.fill, buckets, { groups, values: columns.length });
   // The row of a bucket's others follows its groups.
   if (others.length > 0)
     rows = [...rows, ...others].sort((a, b) => a.bucket - b.bucket || Number(a.others ?? 0) - Number(b.others ?? 0));
   if (request.orderBy !== undefined) rows = ordered(rows, request);
-  return { rows, columns, truncated };
+  return { rows, columns, truncated, otherGroups };
 }
