@@ -1,5 +1,6 @@
 /** From the rows of a chart request to series. */
-import type { ChartData, ChartSeries } from "./types.ts";
+import type { ChartData, ChartSeries, Places } from "./types.ts";
+import type { ChartAnswer } from "./use-chart.ts";
 
 /** A row of `queryChart`: one bucket of one group. */
 export type AnswerRow = {
@@ -9,28 +10,47 @@ export type AnswerRow = {
   readonly [member: string]: unknown;
 };
 
+type Answer = Pick<ChartAnswer, "meta" | "otherGroups"> & { readonly data: readonly AnswerRow[] };
+
 /**
- * One series per group and aggregate. `names` are those of the aggregates, in the order of the request; a single one is
- * left out of the names of groups.
+ * One series per group and aggregate, the others last. `names` are those of the aggregates, in the order of the request;
+ * a single one is left out of the names of groups. `empty` is the value of others in a bucket without rows of theirs.
  */
-export function seriesOf(rows: readonly AnswerRow[], names: readonly string[], members?: readonly string[]): ChartData {
-  const columns = members ?? names.map((_, index) => `series_${index}.data`);
-  const times = [...new Set(rows.map(({ ts_bucket }) => ts_bucket))].sort((a, b) => a - b);
+export function seriesOf(
+  { data, meta, otherGroups }: Answer,
+  names: readonly string[],
+  members: readonly string[],
+  empty: 0 | null,
+): ChartData {
+  const times = [...new Set(data.map(({ ts_bucket }) => ts_bucket))].sort((a, b) => a - b);
   const places = new Map(times.map((time, at) => [time, at]));
-  const found = new Map<string, { name: string; values: (number | null)[] }>();
-  for (const row of rows) {
-    const group = groupText(row);
-    for (const [index, column] of columns.entries()) {
-      const key = `${index} ${group}`;
+  const found = new Map<string, ChartSeries & { values: (number | null)[] }>();
+  for (const row of data) {
+    const group = groupText(row, otherGroups);
+    const isRest = row.others === true;
+    for (const [index, member] of members.entries()) {
+      const key = `${index} ${isRest} ${group}`;
       let one = found.get(key);
       if (one === undefined) {
-        one = { name: seriesName(names, index, group), values: new Array<number | null>(times.length).fill(null) };
+        const values = new Array<number | null>(times.length).fill(isRest ? empty : null);
+        one = { name: seriesName(names, index, group), values, measure: index, ...(isRest ? { isRest } : {}) };
         found.set(key, one);
       }
-      one.values[places.get(row.ts_bucket) as number] = numberOf(row[column]);
+      one.values[places.get(row.ts_bucket) as number] = numberOf(row[member]);
     }
   }
-  return { times, series: [...found.values()] as ChartSeries[] };
+  const all = [...found.values()];
+  const series = [...all.filter(({ isRest }) => isRest !== true), ...all.filter(({ isRest }) => isRest === true)];
+  return { times, series, bucketMs: meta.bucketMs, whole: wholeOf(times, meta) };
+}
+
+/** A bucket is whole if the range has all of it and it was over when the engine was asked. */
+export function wholeOf(times: readonly number[], meta: ChartAnswer["meta"]): Places {
+  const asOf = Date.parse(meta.asOf);
+  const first = meta.firstBucketPartial ? 1 : 0;
+  let end = times.length - (meta.lastBucketPartial ? 1 : 0);
+  while (end > first && (times[end - 1] as number) + meta.bucketMs > asOf + 1) end -= 1;
+  return { first, end: Math.max(first, end) };
 }
 
 function seriesName(names: readonly string[], index: number, group: string): string {
@@ -40,8 +60,8 @@ function seriesName(names: readonly string[], index: number, group: string): str
 }
 
 /** The group as text: empty without groups. */
-export function groupText({ group, others }: Pick<AnswerRow, "group" | "others">): string {
-  if (others === true) return "all others";
+export function groupText({ group, others }: Pick<AnswerRow, "group" | "others">, otherGroups?: number): string {
+  if (others === true) return otherGroups === undefined ? "other" : `other (${otherGroups})`;
   return group.map((value) => (value === null ? "NULL" : value === "" ? "(empty)" : textOf(value))).join(", ");
 }
 

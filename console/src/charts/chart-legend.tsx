@@ -1,39 +1,81 @@
+import { type MouseEvent, useState } from "react";
+import { SearchInput } from "../parts/search-input.tsx";
 import css from "./chart.module.css";
-import { seriesToken } from "./colors.ts";
+import { differentColors, seriesToken } from "./colors.ts";
 import { valueText } from "./format.ts";
-import type { ChartSeries, Unit } from "./types.ts";
+import type { ChartData, ChartSeries, Unit } from "./types.ts";
 
-export type ChartLegendProps = {
-  readonly series: readonly ChartSeries[];
+export type ChartLegendProps = ChartData & {
   readonly unit: Unit;
   readonly hidden: ReadonlySet<string>;
-  /** The place whose values are shown; the newest ones without it. */
+  /** Places of the series that the right axis measures. */
+  readonly right: ReadonlySet<number>;
+  /** The place whose values are shown; the newest ones of whole buckets without it. */
   readonly at: number | undefined;
-  readonly onToggle: (name: string) => void;
+  /** Values add up: the sum of the whole buckets is shown. */
+  readonly sums: boolean;
+  readonly onHide: (hidden: ReadonlySet<string>) => void;
 };
 
-/** Names of the series with a value of each; a click hides or shows one. */
-export function ChartLegend({ series, unit, hidden, at, onToggle }: ChartLegendProps) {
+/** Names of the series with values of each. A click shows one alone, and all again; with Ctrl or Shift, it hides one. */
+export function ChartLegend({ series, unit, hidden, right, at, sums, whole, onHide }: ChartLegendProps) {
+  const [wanted, setWanted] = useState("");
+  const choose = (event: MouseEvent, name: string) =>
+    onHide(event.ctrlKey || event.metaKey || event.shiftKey ? toggled(hidden, name) : alone(series, hidden, name));
+  const isKnown = ({ name }: ChartSeries) => name.toLowerCase().includes(wanted.trim().toLowerCase());
   return (
-    <ul className={css.legend} aria-label="Series">
-      {series.map(({ name, values }, index) => (
-        <li key={name}>
-          <button
-            type="button"
-            className={css.legendItem}
-            aria-pressed={!hidden.has(name)}
-            onClick={() => onToggle(name)}
-          >
-            <span className={css.swatch} style={{ background: seriesToken(index) }} />
-            <span className={css.legendName}>{name}</span>
-            <span className={css.legendValue}>{valueText(at === undefined ? newest(values) : values[at], unit)}</span>
-          </button>
-        </li>
-      ))}
-    </ul>
+    <>
+      {series.length > differentColors && (
+        <SearchInput label="Find a series" placeholder="Find a series" value={wanted} onChange={setWanted} />
+      )}
+      <ul className={css.legend} aria-label="Series">
+        {series.map((one, index) => {
+          if (!isKnown(one)) return null;
+          const { name, values } = one;
+          const known = values.slice(whole?.first ?? 0, whole?.end ?? values.length);
+          return (
+            <li key={name}>
+              <button
+                type="button"
+                className={css.legendItem}
+                aria-pressed={!hidden.has(name)}
+                title="Click: alone, or all again. Ctrl or Shift and click: hide or show"
+                onClick={(event) => choose(event, name)}
+              >
+                <span className={css.swatch} style={{ background: seriesToken(one, index) }} />
+                <span className={css.legendName}>{name}</span>
+                <span className={css.legendValue}>
+                  {valueText(at === undefined ? newest(known) : values[at], unit)}
+                  {sums && ` · sum ${valueText(sumOf(known), unit)}`}
+                  {right.has(index) && " · right axis"}
+                </span>
+              </button>
+            </li>
+          );
+        })}
+      </ul>
+    </>
   );
+}
+
+/** All but one are hidden; none, when it was alone already. */
+function alone(series: readonly ChartSeries[], hidden: ReadonlySet<string>, name: string): ReadonlySet<string> {
+  const others = series.filter((one) => one.name !== name).map((one) => one.name);
+  const isAlone = !hidden.has(name) && others.every((other) => hidden.has(other));
+  return new Set(isAlone ? [] : others);
+}
+
+function toggled(hidden: ReadonlySet<string>, name: string): ReadonlySet<string> {
+  const next = new Set(hidden);
+  if (!next.delete(name)) next.add(name);
+  return next;
 }
 
 function newest(values: readonly (number | null)[]): number | null {
   return values.findLast((value) => value !== null) ?? null;
+}
+
+function sumOf(values: readonly (number | null)[]): number | null {
+  const known = values.filter((value) => value !== null);
+  return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0);
 }

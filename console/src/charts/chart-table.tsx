@@ -1,6 +1,7 @@
-import { timeText, zoneText } from "../lib/zone.ts";
+import { zoneText } from "../lib/zone.ts";
 import css from "./chart.module.css";
 import { valueText } from "./format.ts";
+import { placeText } from "./places.ts";
 import type { ChartData, Unit } from "./types.ts";
 
 export type ChartTableProps = ChartData & {
@@ -11,7 +12,7 @@ export type ChartTableProps = ChartData & {
 const maxRows = 1000;
 
 /** The values of a chart as a table, newest first. */
-export function ChartTable({ name, times, series, unit }: ChartTableProps) {
+export function ChartTable({ name, times, series, whole, unit }: ChartTableProps) {
   const places = times.map((_, at) => times.length - 1 - at).slice(0, maxRows);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls needs the keyboard.
@@ -34,7 +35,7 @@ export function ChartTable({ name, times, series, unit }: ChartTableProps) {
         <tbody>
           {places.map((at) => (
             <tr key={times[at]}>
-              <th scope="row">{timeText(times[at] as number)}</th>
+              <th scope="row">{placeText({ times, whole }, at)}</th>
               {series.map((one) => (
                 <td key={one.name}>{one.values[at] == null ? "–" : valueText(one.values[at], unit)}</td>
               ))}

@@ -1,7 +1,7 @@
-import { timeText } from "../lib/zone.ts";
 import css from "./chart.module.css";
 import { seriesToken } from "./colors.ts";
 import { valueText } from "./format.ts";
+import { placeText } from "./places.ts";
 import type { ChartData, Unit } from "./types.ts";
 
 export type ChartTooltipProps = ChartData & {
@@ -16,18 +16,18 @@ export type ChartTooltipProps = ChartData & {
 const maxRows = 10;
 
 /** All values at one time, greatest first. Follows the cursor on the side that has more room. */
-export function ChartTooltip({ times, series, at, left, width, unit, hidden }: ChartTooltipProps) {
+export function ChartTooltip({ times, series, whole, at, left, width, unit, hidden }: ChartTooltipProps) {
   const shown = series
-    .map(({ name, values }, index) => ({ name, value: values[at] ?? null, index }))
+    .map((one, index) => ({ name: one.name, value: one.values[at] ?? null, color: seriesToken(one, index) }))
     .filter(({ name, value }) => value !== null && !hidden.has(name))
     .sort((a, b) => (b.value as number) - (a.value as number));
   const side = left > width / 2 ? { right: width - left + 14 } : { left: left + 14 };
   return (
     <div className={css.tooltip} style={side} aria-hidden="true">
-      <div className={css.tooltipTime}>{timeText(times[at] ?? Number.NaN)}</div>
-      {shown.slice(0, maxRows).map(({ name, value, index }) => (
+      <div className={css.tooltipTime}>{placeText({ times, whole }, at)}</div>
+      {shown.slice(0, maxRows).map(({ name, value, color }) => (
         <div key={name} className={css.tooltipRow}>
-          <span className={css.swatch} style={{ background: seriesToken(index) }} />
+          <span className={css.swatch} style={{ background: color }} />
           <span className={css.tooltipName}>{name}</span>
           <span className={css.tooltipValue}>{valueText(value, unit)}</span>
         </div>

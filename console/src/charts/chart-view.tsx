@@ -1,10 +1,11 @@
 /** An answer in the display of its chart. */
 import { useMemo } from "react";
+import { Note } from "../parts/note.tsx";
 import { EmptyState } from "../parts/states.tsx";
 import { Table } from "../parts/table.tsx";
 import { groupText, numberOf, seriesOf } from "./answer.ts";
 import css from "./chart.module.css";
-import { type ChartDefinition, seriesNames, splitList } from "./definition.ts";
+import { addsUp, type ChartDefinition, emptyValue, seriesNames, splitList } from "./definition.ts";
 import { valueText } from "./format.ts";
 import { TimeChart } from "./time-chart.tsx";
 import type { Bounds } from "./time-range.ts";
@@ -29,7 +30,7 @@ export function ChartView(props: ChartViewProps) {
   const members = isFormula ? ["formula.data"] : names.map((_, at) => `series_${at}.data`);
   if (answer.data.length === 0)
     return <EmptyState title="No rows">In this range no row matches. A longer range may have some.</EmptyState>;
-  if (definition.display === "number") return <Numbers {...{ answer, names, members }} />;
+  if (definition.display === "number") return <Numbers {...props} {...{ names, members }} />;
   if (definition.display === "table") return <Rows {...props} {...{ names, members }} />;
   return <OverTime {...props} {...{ names, members }} />;
 }
@@ -38,25 +39,45 @@ type Named = { readonly names: readonly string[]; readonly members: readonly str
 
 function OverTime({ name, definition, answer, bounds, names, members, height = 240, ...rest }: ChartViewProps & Named) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: the names follow from the definition.
-  const data = useMemo(() => seriesOf(answer.data, names, members), [answer, names.join("\n")]);
+  const data = useMemo(() => seriesOf(answer, names, members, emptyValue(definition)), [answer, names.join("\n")]);
   const display = definition.display as "line" | "bar" | "stacked";
+  const isCut = answer.truncated === true && answer.otherGroups === undefined;
   return (
-    <TimeChart name={name} {...data} display={display} from={bounds.from} to={bounds.to} height={height} {...rest} />
+    <>
+      <TimeChart
+        {...{ name, display, height }}
+        {...data}
+        {...rest}
+        sums={addsUp(definition)}
+        from={bounds.from}
+        to={bounds.to}
+      />
+      {isCut && <Note>Only the {definition.limit} groups with the greatest values are drawn.</Note>}
+    </>
   );
 }
 
-function Numbers({ answer, names, members }: Named & { readonly answer: ChartAnswer }) {
+function Numbers({ definition, answer, names, members }: ChartViewProps & Named) {
+  const groups = definition.groupBy.trim();
   const [row] = answer.data;
   return (
     <dl className={css.numbers}>
       {members.map((member, at) => (
         <div key={member}>
           <dd>{valueText(numberOf(row?.[member]), "number")}</dd>
-          <dt>{names[at]}</dt>
+          <dt>
+            {names[at]}
+            {groups !== "" && `, over all ${groups}`}
+          </dt>
         </div>
       ))}
     </dl>
   );
+}
+
+function groupCell({ otherGroups }: ChartAnswer, row: ChartAnswer["data"][number], at: number): string {
+  if (row.others !== true) return groupText({ group: [row.group[at]] });
+  return at === 0 ? groupText(row, otherGroups) : "";
 }
 
 function Rows({ name, definition, answer, names, members }: ChartViewProps & Named) {
@@ -65,7 +86,7 @@ function Rows({ name, definition, answer, names, members }: ChartViewProps & Nam
   const groupColumns = groups.map((header, at) => ({
     key: `group ${at}`,
     header,
-    cell: (row: Row) => (row.others === true ? (at === 0 ? "all others" : "") : groupText({ group: [row.group[at]] })),
+    cell: (row: Row) => groupCell(answer, row, at),
   }));
   const valueColumns = names.map((header, at) => ({
     key: `value ${at}`,

@@ -1,14 +1,17 @@
 /** Colours of the theme for a canvas, which knows no custom properties. */
 import { type RefObject, useEffect, useState } from "react";
+import type { ChartSeries } from "./types.ts";
 
 export type ChartColors = {
   readonly series: readonly string[];
   readonly fills: readonly string[];
   readonly text: string;
+  readonly surface: string;
   readonly grid: string;
 };
 
-const seriesCount = 8;
+/** More cannot be told apart: later series share one colour with the rest. */
+export const differentColors = 20;
 
 /** The colours as the element sees them now. */
 export function readColors(within: Element): ChartColors {
@@ -19,10 +22,11 @@ export function readColors(within: Element): ChartColors {
     probe.style.color = color;
     return getComputedStyle(probe).color;
   };
-  const tokens = Array.from({ length: seriesCount }, (_, index) => seriesToken(index));
+  const tokens = Array.from({ length: differentColors + 1 }, (_, place) => tokenAt(place));
   const colors = {
     series: tokens.map(resolve),
     fills: tokens.map((token) => resolve(`color-mix(in srgb, ${token} 22%, transparent)`)),
+    surface: resolve("var(--color-surface)"),
     text: resolve("var(--color-text-muted)"),
     grid: resolve("var(--color-border)"),
   };
@@ -30,9 +34,17 @@ export function readColors(within: Element): ChartColors {
   return colors;
 }
 
-/** Colours of series repeat after eight. */
-export function seriesToken(index: number): string {
-  return `var(--series-${(index % seriesCount) + 1})`;
+/** The place of the colour of a series. */
+export function colorPlace({ isRest }: Pick<ChartSeries, "isRest">, index: number): number {
+  return isRest === true ? differentColors : Math.min(index, differentColors);
+}
+
+export function seriesToken(series: Pick<ChartSeries, "isRest">, index: number): string {
+  return tokenAt(colorPlace(series, index));
+}
+
+function tokenAt(place: number): string {
+  return place < differentColors ? `var(--series-${place + 1})` : "var(--series-rest)";
 }
 
 /** Read again whenever the theme changes. Undefined before the element exists. */

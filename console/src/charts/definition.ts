@@ -103,7 +103,8 @@ export function requestOf(
   wake: "auto" | "never",
 ): ChartRequest {
   const { sourceId, display, limit, formula } = definition;
-  const groupBy = splitList(definition.groupBy);
+  // A number is that of all groups together.
+  const groupBy = display === "number" ? [] : splitList(definition.groupBy);
   const isPlain = display === "table" || display === "number";
   return {
     series: definition.series.map(({ aggFn, field, level, where, whereLanguage }) => ({
@@ -118,13 +119,46 @@ export function requestOf(
     startTime: from,
     endTime: to,
     timezone,
-    granularity: isPlain ? "none" : definition.granularity,
-    fill: isPlain ? "none" : definition.series.every(({ aggFn }) => aggFn === "count") ? "zero" : "null",
-    ...(groupBy.length === 0 ? {} : { limit }),
+    granularity: isPlain ? "none" : definition.granularity === "auto" ? stepOf(to - from) : definition.granularity,
+    fill: isPlain ? "none" : emptyValue(definition) === 0 ? "zero" : "null",
+    ...(groupBy.length === 0 ? {} : { limit, ...(addsUp(definition) ? { others: true } : {}) }),
     ...(isPlain && groupBy.length > 0 ? { orderBy: "series_0" } : {}),
     ...(formula.trim() === "" ? {} : { formula: formula.trim() }),
     wake,
   };
+}
+
+/** Whether values of groups and of buckets add up to those of all. */
+export function addsUp({ series, formula }: ChartDefinition): boolean {
+  return formula.trim() === "" && series.every(({ aggFn }) => aggFn === "count" || aggFn === "sum");
+}
+
+/** What a chart shows where there are no rows. */
+export function emptyValue({ series }: ChartDefinition): 0 | null {
+  return series.every(({ aggFn }) => aggFn === "count") ? 0 : null;
+}
+
+const steps = {
+  "30s": 0.5,
+  "1m": 1,
+  "5m": 5,
+  "10m": 10,
+  "15m": 15,
+  "30m": 30,
+  "1h": 60,
+  "2h": 120,
+  "6h": 360,
+} as const;
+const longSteps = { "12h": 720, "1d": 1440, "2d": 2880, "7d": 10_080, "30d": 43_200 } as const;
+const mostBuckets = 120;
+
+/** The finest step of which a chart can show all buckets; the server's own choice has half as many. */
+export function stepOf(rangeMs: number): keyof typeof steps | keyof typeof longSteps | "auto" {
+  if (rangeMs < 15 * 60_000) return "auto";
+  const fits = Object.entries({ ...steps, ...longSteps }).find(
+    ([, minutes]) => rangeMs <= minutes * 60_000 * mostBuckets,
+  );
+  return (fits?.[0] ?? "30d") as keyof typeof steps;
 }
 
 /** Expressions between commas that stand outside of parentheses and quotes. */

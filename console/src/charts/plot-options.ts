@@ -1,10 +1,11 @@
 /** From a chart to what uPlot draws: options and data. */
 import uPlot from "uplot";
 import { browserZone, zoneStore } from "../lib/zone.ts";
-import type { ChartColors } from "./colors.ts";
+import { type ChartColors, colorPlace } from "./colors.ts";
 import { axisText } from "./format.ts";
+import { isWhole, placeAt, rightSeries } from "./places.ts";
 import { stackEdges } from "./stack.ts";
-import type { ChartData, ChartDisplay, Unit } from "./types.ts";
+import type { ChartData, ChartDisplay, ChartSeries, Unit } from "./types.ts";
 
 export type PlotInput = ChartData & {
   readonly display: ChartDisplay;
@@ -23,11 +24,18 @@ export type PlotEvents = {
 };
 
 /** Edges of stacks are drawn from the topmost down, so that each covers the ones above it. */
-export function plotData({ times, series, display, hidden }: PlotInput): uPlot.AlignedData {
+export function plotData(input: PlotInput): uPlot.AlignedData {
+  const { times, series, display, hidden } = input;
   const seconds = times.map((time) => time / 1000);
-  if (display === "line") return [seconds, ...series.map(({ values }) => values)] as uPlot.AlignedData;
-  const edges = stackEdges(series, (index) => !hidden.has(series[index]?.name ?? ""));
+  if (display === "line") return [seconds, ...series.map(({ values }) => drawn(input, values))] as uPlot.AlignedData;
+  const edges = stackEdges(series, (index) => !hidden.has(series[index]?.name ?? "")).map((edge) => drawn(input, edge));
   return [seconds, ...edges.reverse()] as uPlot.AlignedData;
+}
+
+/** A line to a bucket that is not whole would show a fall that did not happen; a bar is only marked. */
+function drawn({ display, whole }: PlotInput, values: readonly (number | null)[]): readonly (number | null)[] {
+  if (display === "bar" || whole === undefined || whole.end - whole.first < 2) return values;
+  return values.map((value, at) => (isWhole(whole, at) ? value : null));
 }
 
 /** `current` is read again at each drawing, so that new data needs no new plot. */
@@ -48,19 +56,56 @@ export function plotOptions(
     ...(zone === browserZone ? {} : { tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1000), zone) }),
     cursor: {
       y: false,
-      points: { size: 7 },
+      points: { size: 7, show: input.display !== "bar" },
       drag: { x: true, y: false, setScale: false },
       ...(syncKey === undefined ? {} : { sync: { key: syncKey } }),
     },
-    scales: { x: { time: true, range: (_plot, min, max) => xRange(current(), min, max) }, y: { range: yRange } },
+    scales: {
+      x: { time: true, range: (_plot, min, max) => xRange(current(), min, max) },
+      y: { range: yRange },
+      right: { range: yRange },
+    },
     axes: axesOf(input),
     series: [{}, ...seriesOptions(input)],
     bands: bandsOf(input),
     hooks: {
-      setCursor: [(plot) => events.onCursor(plot.cursor.idx ?? undefined)],
+      draw: [(plot) => markParts(plot, current())],
+      setCursor: [(plot) => events.onCursor(placeUnder(plot, current()))],
       setSelect: [(plot) => selected(plot, events)],
     },
   };
+}
+
+function placeUnder(plot: uPlot, input: PlotInput): number | undefined {
+  const { left = -1 } = plot.cursor;
+  return left < 0 ? undefined : placeAt(input, plot.posToVal(left, "x") * 1000);
+}
+
+/** Fades the buckets that are cut by the range or not finished, and draws their border. */
+function markParts(plot: uPlot, { times, whole, bucketMs, colors }: PlotInput): void {
+  if (whole === undefined || bucketMs === undefined) return;
+  const { ctx, bbox } = plot;
+  const x = (ms: number) =>
+    Math.round(Math.max(bbox.left, Math.min(bbox.left + bbox.width, plot.valToPos(ms / 1000, "x", true))));
+  const mark = (from: number, to: number, border: number) => {
+    if (from >= to) return;
+    ctx.globalAlpha = 0.6;
+    ctx.fillStyle = colors.surface;
+    ctx.fillRect(from, bbox.top, to - from, bbox.height);
+    ctx.globalAlpha = 1;
+    ctx.strokeStyle = colors.text;
+    ctx.setLineDash([4, 4]);
+    ctx.beginPath();
+    ctx.moveTo(border, bbox.top);
+    ctx.lineTo(border, bbox.top + bbox.height);
+    ctx.stroke();
+  };
+  ctx.save();
+  const begin = x(times[whole.first] ?? Number.POSITIVE_INFINITY);
+  if (whole.first > 0) mark(bbox.left, begin, begin);
+  const end = times[whole.end];
+  if (end !== undefined) mark(x(end), bbox.left + bbox.width, x(end));
+  ctx.restore();
 }
 
 function selected(plot: uPlot, { onSelect }: PlotEvents): void {
@@ -96,31 +141,42 @@ const timeTicks: (number | string | null)[][] = [
 /** Distances of the ticks of sizes: whole numbers of binary units. */
 const byteSteps = Array.from({ length: 60 }, (_, power) => 2 ** power);
 
-function axesOf({ unit, colors }: PlotInput): uPlot.Axis[] {
+function axesOf(input: PlotInput): uPlot.Axis[] {
+  const { unit, colors } = input;
   const font = `12px ${getComputedStyle(document.body).fontFamily || "sans-serif"}`;
   const shared = { stroke: colors.text, font, ticks: { show: false } };
+  const values: uPlot.Axis = {
+    ...shared,
+    grid: { stroke: colors.grid, width: 1 },
+    gap: 6,
+    space: 36,
+    ...(unit === "bytes" || unit === "bytesPerSecond" ? { incrs: byteSteps } : {}),
+    // Not narrower than half of a date below the first tick.
+    size: (_plot, texts) => 14 + 7 * Math.max(4, ...(texts ?? []).map((text) => text.length)),
+    values: (_plot, splits) => splits.map((value) => axisText(value, unit)),
+  };
+  const right: uPlot.Axis = { ...values, scale: "right", side: 1, grid: { show: false } };
   return [
     { ...shared, grid: { show: false }, gap: 6, size: 40, space: 70, values: timeTicks },
-    {
-      ...shared,
-      grid: { stroke: colors.grid, width: 1 },
-      gap: 6,
-      space: 36,
-      ...(unit === "bytes" || unit === "bytesPerSecond" ? { incrs: byteSteps } : {}),
-      // Not narrower than half of a date below the first tick.
-      size: (_plot, values) => 14 + 7 * Math.max(4, ...(values ?? []).map((text) => text.length)),
-      values: (_plot, splits) => splits.map((value) => axisText(value, unit)),
-    },
+    values,
+    ...(rightSeries(input).size > 0 ? [right] : []),
   ];
 }
 
-function seriesOptions({ display, series, hidden, colors }: PlotInput): uPlot.Series[] {
+function seriesOptions(input: PlotInput): uPlot.Series[] {
+  const { display, series, hidden, colors } = input;
+  const right = rightSeries(input);
   const lowest = series.findIndex(({ name }) => !hidden.has(name));
-  const options = series.map(({ name }, index): uPlot.Series => {
-    const stroke = colors.series[index % colors.series.length] as string;
-    const fill = colors.fills[index % colors.fills.length] as string;
-    const shared = { label: name, stroke, show: !hidden.has(name) };
-    const pathsOfBars = uPlot.paths.bars?.({ size: [0.86, 48], align: 1, radius: 0 });
+  const options = series.map((one, index): uPlot.Series => {
+    const stroke = colors.series[colorPlace(one, index)] as string;
+    const fill = colors.fills[colorPlace(one, index)] as string;
+    const shared = {
+      label: one.name,
+      stroke,
+      show: !hidden.has(one.name),
+      ...(right.has(index) ? { scale: "right", dash: [6, 3] } : {}),
+    };
+    const pathsOfBars = uPlot.paths.bars?.({ size: [0.86, 100], align: 1, radius: 0 });
     if (display === "bar") return { ...shared, width: 0, fill: stroke, points: { show: false }, paths: pathsOfBars };
     if (display === "stacked")
       return { ...shared, width: 1.5, fill: index === lowest ? fill : undefined, points: { show: false } };
@@ -149,6 +205,6 @@ function bandsOf({ display, series, hidden, colors }: PlotInput): uPlot.Band[] {
   const place = (index: number) => series.length - index;
   return visible.slice(1).map((index, at) => ({
     series: [place(index), place(visible[at] as number)] as [number, number],
-    fill: colors.fills[index % colors.fills.length] as string,
+    fill: colors.fills[colorPlace(series[index] as ChartSeries, index)] as string,
   }));
 }

@@ -1,12 +1,12 @@
-import { CalendarClock } from "lucide-react";
+import { CalendarClock, ZoomOut } from "lucide-react";
 import { useState } from "react";
 import { serverNow } from "../api/server-time.ts";
 import { timeText, zoneText } from "../lib/zone.ts";
-import { Button } from "../parts/button.tsx";
+import { Button, IconButton } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Menu, MenuItem, MenuSeparator } from "../parts/menu.tsx";
-import { boundsOf, presets, rangeText, type TimeRange } from "./time-range.ts";
+import { boundsOf, presets, rangeText, type TimeRange, widened } from "./time-range.ts";
 
 type RangePickerProps = { readonly range: TimeRange; readonly onChange: (range: TimeRange) => void };
 
@@ -31,6 +31,12 @@ export function RangePicker({ range, onChange }: RangePickerProps) {
         <MenuSeparator />
         <MenuItem onSelect={() => setTyping(true)}>Other range …</MenuItem>
       </Menu>
+      <IconButton
+        small
+        label="Zoom out"
+        icon={<ZoomOut aria-hidden />}
+        onClick={() => onChange(widened(range, serverNow()) ?? range)}
+      />
       {isTyping && <RangeDialog range={range} onChange={onChange} onClose={() => setTyping(false)} />}
     </>
   );

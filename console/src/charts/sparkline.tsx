@@ -17,7 +17,7 @@ export function Sparkline({ label, values, width = 96, height = 24, color = 0 }:
       <path
         d={sparkPath(values, width, height)}
         fill="none"
-        style={{ stroke: seriesToken(color) }}
+        style={{ stroke: seriesToken({}, color) }}
         strokeWidth="1.5"
         strokeLinejoin="round"
         strokeLinecap="round"

@@ -1,13 +1,13 @@
 import { Table2 } from "lucide-react";
 import { type KeyboardEvent, type ReactNode, useId, useMemo, useRef, useState } from "react";
 import "uplot/dist/uPlot.min.css";
-import { timeText } from "../lib/zone.ts";
 import css from "./chart.module.css";
 import { ChartLegend } from "./chart-legend.tsx";
 import { ChartTable } from "./chart-table.tsx";
 import { ChartTooltip } from "./chart-tooltip.tsx";
 import { useChartColors } from "./colors.ts";
 import { valueText } from "./format.ts";
+import { placeText, rightSeries } from "./places.ts";
 import type { PlotInput } from "./plot-options.ts";
 import type { ChartData, ChartDisplay, Unit } from "./types.ts";
 import { usePlot } from "./use-plot.ts";
@@ -26,6 +26,8 @@ export type TimeChartProps = ChartData & {
   readonly syncKey?: string;
   readonly hideHeader?: boolean;
   readonly hideLegend?: boolean;
+  /** The values of a series add up to what the legend shows as their sum. */
+  readonly sums?: boolean;
   /** Buttons beside the name. */
   readonly actions?: ReactNode;
   /** A range was dragged. */
@@ -40,8 +42,9 @@ export function TimeChart(props: TimeChartProps) {
   const [asTable, setAsTable] = useState(false);
   const [at, setAt] = useState<number>();
   const [hidden, setHidden] = useState<ReadonlySet<string>>(new Set());
-  const shared = { times: props.times, series: props.series, unit };
-  const toggle = (series: string) => setHidden((before) => toggled(before, series));
+  const { times, series, bucketMs, whole, display = "line" } = props;
+  const right = useMemo(() => rightSeries({ series, display, hidden }), [series, display, hidden]);
+  const shared = { times, series, unit, bucketMs, whole };
   return (
     <figure className={css.figure} aria-label={name}>
       <div className={css.header}>
@@ -66,16 +69,10 @@ export function TimeChart(props: TimeChartProps) {
         <Plot {...props} {...shared} height={height} at={at} onAt={setAt} hidden={hidden} />
       )}
       {props.hideLegend !== true && !asTable && (
-        <ChartLegend series={props.series} unit={unit} hidden={hidden} at={at} onToggle={toggle} />
+        <ChartLegend {...shared} {...{ hidden, right, at }} sums={props.sums === true} onHide={setHidden} />
       )}
     </figure>
   );
-}
-
-function toggled(before: ReadonlySet<string>, name: string): ReadonlySet<string> {
-  const next = new Set(before);
-  if (!next.delete(name)) next.add(name);
-  return next;
 }
 
 type PlotProps = TimeChartProps & {
@@ -87,15 +84,15 @@ type PlotProps = TimeChartProps & {
 };
 
 function Plot(props: PlotProps) {
-  const { name, times, series, unit, at, onAt, hidden, height } = props;
+  const { name, times, series, unit, at, onAt, hidden, height, bucketMs, whole } = props;
   const box = useRef<HTMLDivElement>(null);
   const hint = useId();
   const [spoken, setSpoken] = useState("");
   const colors = useChartColors(box);
   const { display = "line", from, to, syncKey } = props;
   const input = useMemo<PlotInput | undefined>(
-    () => colors && { times, series, display, unit, from, to, syncKey, hidden, colors },
-    [times, series, display, unit, from, to, syncKey, hidden, colors],
+    () => colors && { times, series, display, unit, from, to, syncKey, hidden, colors, bucketMs, whole },
+    [times, series, display, unit, from, to, syncKey, hidden, colors, bucketMs, whole],
   );
   const onSelect = (fromMs: number, toMs: number) => props.onRange?.(fromMs, toMs);
   const plot = usePlot(box, input, { onCursor: onAt, onSelect });
@@ -107,12 +104,13 @@ function Plot(props: PlotProps) {
     const next = placeAfter(event.key, at, times.length);
     if (next === undefined || plot.current === undefined) return;
     event.preventDefault();
-    plot.current.setCursor({ left: plot.current.valToPos((times[next] as number) / 1000, "x"), top: 10 });
+    const middle = (times[next] as number) + (display === "bar" ? (bucketMs ?? 0) / 2 : 0);
+    plot.current.setCursor({ left: Math.max(0, plot.current.valToPos(middle / 1000, "x")), top: 10 });
     onAt(next);
     const values = series
       .filter((one) => !hidden.has(one.name))
       .map((one) => `${one.name} ${valueText(one.values[next], unit)}`);
-    setSpoken(`${timeText(times[next] as number)}: ${values.slice(0, 8).join(", ")}`);
+    setSpoken(`${placeText({ times, whole }, next)}: ${values.slice(0, 8).join(", ")}`);
   }
 
   return (
@@ -136,7 +134,7 @@ function Plot(props: PlotProps) {
       </span>
       {at !== undefined && left >= 0 && times[at] !== undefined && (
         <ChartTooltip
-          {...{ times, series, at, unit, hidden }}
+          {...{ times, series, whole, at, unit, hidden }}
           left={left + axis}
           width={box.current?.clientWidth ?? 0}
         />

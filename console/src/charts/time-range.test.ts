@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { zoneStore } from "../lib/zone.ts";
-import { boundsOf, endText, parseTime, rangeText } from "./time-range.ts";
+import { boundsOf, endText, parseTime, rangeText, widened } from "./time-range.ts";
 
 const now = Date.UTC(2024, 4, 1, 12);
 zoneStore.set("UTC");
@@ -30,4 +30,13 @@ test("a preset has a name", () => {
   expect(rangeText({ from: "now-1h", to: "now" })).toBe("Last hour");
   expect(rangeText({ from: "now-2h", to: "now" })).toBe("now-2h to now");
   expect(rangeText({ from: endText(now), to: endText(now + 90_500) })).toBe("2024-05-01 12:00 to 2024-05-01 12:01:30");
+});
+
+test("a wider range is twice as long, and does not reach into the future", () => {
+  const hour = 3_600_000;
+  const fixed = (from: number, to: number) => ({ from: endText(from), to: endText(to) });
+  expect(widened({ from: "now-6h", to: "now" }, now)).toEqual({ from: "now-12h", to: "now" });
+  expect(widened(fixed(now - 10 * hour, now - 8 * hour), now)).toEqual(fixed(now - 11 * hour, now - 7 * hour));
+  expect(widened(fixed(now - 2 * hour, now), now)).toEqual(fixed(now - 4 * hour, now));
+  expect(widened({ from: "x", to: "now" }, now)).toBeUndefined();
 });

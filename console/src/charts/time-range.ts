@@ -48,9 +48,16 @@ export function boundsOf(range: TimeRange, now: number): Bounds | undefined {
   return { from, to };
 }
 
-/** True for a range that moves with the clock. */
-export function isRelative({ to }: TimeRange): boolean {
-  return /^\s*now/i.test(to);
+/** Twice as long around the same middle, and not into the future; undefined for no range. */
+export function widened(range: TimeRange, now: number): TimeRange | undefined {
+  const bounds = boundsOf(range, now);
+  if (bounds === undefined) return undefined;
+  const relative = /^now-(\d+)([smhdwy])$/.exec(range.from);
+  if (relative !== null && range.to === "now")
+    return { from: `now-${2 * Number(relative[1])}${relative[2]}`, to: "now" };
+  const length = bounds.to - bounds.from;
+  const to = Math.round(Math.min(now, bounds.to + length / 2));
+  return { from: endText(to - 2 * length), to: endText(to) };
 }
 
 /** The name of a preset, or both ends. */

@@ -2,6 +2,10 @@
 export type ChartSeries = {
   readonly name: string;
   readonly values: readonly (number | null)[];
+  /** Series of one measure share an axis; without it, all do. */
+  readonly measure?: number;
+  /** All groups that a limit left out. */
+  readonly isRest?: boolean;
 };
 
 export type ChartDisplay = "line" | "bar" | "stacked";
@@ -12,4 +16,11 @@ export type Unit = "number" | "bytes" | "milliseconds" | "seconds" | "percent" |
 export type ChartData = {
   readonly times: readonly number[];
   readonly series: readonly ChartSeries[];
+  /** Width of a bucket in ms, where a value is that of a bucket which begins at its time. */
+  readonly bucketMs?: number | undefined;
+  /** The places of whole buckets; those before and after it are cut by the range or not finished. All without it. */
+  readonly whole?: Places | undefined;
 };
+
+/** From the first place to the one after the last. */
+export type Places = { readonly first: number; readonly end: number };

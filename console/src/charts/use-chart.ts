@@ -26,12 +26,23 @@ export function useChart(
   const body = isComplete ? requestOf(definition, bounds, timezone, wake) : undefined;
   return useQuery<ChartAnswer, ApiError>({
     queryKey: ["queryChart", body],
-    queryFn: ({ signal }) => call("queryChart", { params: {}, body: body as NonNullable<typeof body> }, signal),
+    queryFn: ({ signal }) => answerOf(body as NonNullable<typeof body>, signal),
     enabled: enabled && body !== undefined,
     placeholderData: keepPreviousData,
     staleTime: Number.POSITIVE_INFINITY,
     refetchOnWindowFocus: false,
   });
+}
+
+/** The rest of very many groups is more than an answer may hold: then the groups alone are asked for. */
+async function answerOf(body: ReturnType<typeof requestOf>, signal: AbortSignal): Promise<ChartAnswer> {
+  try {
+    return await call("queryChart", { params: {}, body }, signal);
+  } catch (error) {
+    const { others, ...rest } = body;
+    if (others !== true || (error as ApiError).code !== "QUERY_FAILED") throw error;
+    return await call("queryChart", { params: {}, body: rest }, signal);
+  }
 }
 
 /**

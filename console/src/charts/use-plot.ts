@@ -1,11 +1,14 @@
 /** The life of a uPlot: created for a structure, fed with data, resized with its box, destroyed with the component. */
 import { type RefObject, useEffect, useRef } from "react";
 import uPlot from "uplot";
+import { rightSeries } from "./places.ts";
 import { type PlotEvents, type PlotInput, plotData, plotOptions } from "./plot-options.ts";
 
 /** A new plot is made only for other series, another look or another theme; all else is an update of its data. */
-function structureOf({ series, display, unit, syncKey, hidden, colors }: PlotInput): string {
-  return JSON.stringify([series.map(({ name }) => name), display, unit, syncKey, [...hidden], colors]);
+function structureOf(input: PlotInput): string {
+  const { series, display, unit, syncKey, hidden, colors } = input;
+  const names = series.map(({ name, isRest }) => [name, isRest]);
+  return JSON.stringify([names, display, unit, syncKey, [...hidden], [...rightSeries(input)], colors]);
 }
 
 export function usePlot(

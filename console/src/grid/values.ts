@@ -32,6 +32,7 @@ export function isNumeric(kind: ValueKind): boolean {
 
 /** Milliseconds since 1970 of a time or date as the engine writes it; NaN of other values. Without a zone it is UTC. */
 export function timeOf(value: unknown, type: string): number {
+  if (/Z$/.test(String(value))) return Date.parse(String(value));
   const zone = /'([^']+)'\)$/.exec(plainType(type))?.[1] ?? "UTC";
   const [day, clock = "00:00:00"] = String(value).split(" ");
   return parseLocal(`${day}T${clock.replace(/(\.\d{3})\d*$/, "$1")}`, zone);

@@ -3,6 +3,7 @@ import { serverNow } from "../../api/server-time.ts";
 import { seriesOf } from "../../charts/answer.ts";
 import { type ChartDefinition, missingIn, seriesNames } from "../../charts/definition.ts";
 import { TimeChart } from "../../charts/time-chart.tsx";
+import type { ChartData } from "../../charts/types.ts";
 import { type ChartAnswer, useChart } from "../../charts/use-chart.ts";
 import { countText } from "../../lib/format.ts";
 import { Note } from "../../parts/note.tsx";
@@ -40,7 +41,7 @@ type ShownProps = {
 };
 
 function Shown({ form, definition, bounds: { from, to, days }, answer, isOld }: ShownProps) {
-  const { times, series } = useMemo(() => seriesOf(answer.data, seriesNames(definition.series)), [answer, definition]);
+  const { times, series } = useMemo(() => watchedIn(answer, definition), [answer, definition]);
   const condition = conditionOf(form);
   const lines = condition === undefined ? [] : thresholdLines(condition, times.length);
   const period = days === 1 ? "the last day" : `the last ${days} days`;
@@ -63,6 +64,18 @@ function Shown({ form, definition, bounds: { from, to, days }, answer, isOld }: 
       )}
     </>
   );
+}
+
+/** Groups that a limit leaves out are not watched. */
+function watchedIn(answer: ChartAnswer, definition: ChartDefinition): ChartData {
+  const names = seriesNames(definition.series);
+  const data = seriesOf(
+    answer,
+    names,
+    names.map((_, at) => `series_${at}.data`),
+    null,
+  );
+  return { ...data, series: data.series.filter(({ isRest }) => isRest !== true) };
 }
 
 function conditionOf({ threshold, thresholdMax, thresholdType }: AlertForm) {

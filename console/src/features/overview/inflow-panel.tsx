@@ -27,14 +27,10 @@ export function InflowPanel({ pipes }: { readonly pipes: readonly Pipe[] }) {
         <div className={css.chart} />
       </Panel>
     );
-  const begin = firstKnown(
-    answers.map((answer) => answer?.series.rowsPerSecond ?? []),
-    first.stepSeconds,
-  );
-  const from = Date.parse(first.from) + begin * first.stepSeconds * 1000;
-  const times = first.series.rowsPerSecond.slice(begin).map((_, index) => from + index * first.stepSeconds * 1000);
+  const from = Date.parse(first.from);
+  const times = first.series.rowsPerSecond.map((_, index) => from + index * first.stepSeconds * 1000);
   const series = shown.flatMap(({ name }, index) => {
-    const values = answers[index]?.series.rowsPerSecond.slice(begin);
+    const values = answers[index]?.series.rowsPerSecond;
     return values === undefined ? [] : [{ name, values: times.map((_, at) => values[at] ?? null) }];
   });
   return (
@@ -59,11 +55,4 @@ export function InflowPanel({ pipes }: { readonly pipes: readonly Pipe[] }) {
       </div>
     </Panel>
   );
-}
-
-/** The index of the first value of any line, leaving at least ten minutes: a new server has no hour to show. */
-function firstKnown(lines: readonly (readonly (number | null)[])[], stepSeconds: number): number {
-  const known = lines.map((line) => line.findIndex((value) => value !== null)).filter((index) => index >= 0);
-  const longest = Math.max(0, ...lines.map(({ length }) => length));
-  return Math.max(0, Math.min(...known, longest - 600 / stepSeconds));
 }

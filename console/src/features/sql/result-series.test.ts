@@ -19,10 +19,10 @@ test("rows in any order become series in order of time", () => {
   const times = [Date.UTC(2024, 4, 1, 10), Date.UTC(2024, 4, 1, 10, 1)];
   expect(resultSeries(columns, rows, 0, [2], undefined)).toEqual({
     times,
-    series: [{ name: "n", values: [2, 18446744073709552000] }],
+    series: [{ name: "n", measure: 2, values: [2, 18446744073709552000] }],
   });
   expect(resultSeries(columns, rows, 0, [2], 1).series).toEqual([
-    { name: "web", values: [null, 18446744073709552000] },
-    { name: "api", values: [2, null] },
+    { name: "web", measure: 2, values: [null, 18446744073709552000] },
+    { name: "api", measure: 2, values: [2, null] },
   ]);
 });

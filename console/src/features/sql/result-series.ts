@@ -28,20 +28,20 @@ export function resultSeries(
   const known = rows.filter((row) => !Number.isNaN(at(row)));
   const times = [...new Set(known.map(at))].sort((a, b) => a - b);
   const places = new Map(times.map((value, place) => [value, place]));
-  const series = new Map<string, (number | null)[]>();
+  const series = new Map<string, { values: (number | null)[]; measure: number }>();
   for (const row of known) {
     for (const column of numbers) {
       const name = columns[column]?.name ?? "";
       const owner = group === undefined ? "" : cellText(row[group]);
       const key = group === undefined ? name : numbers.length === 1 ? owner : `${owner} · ${name}`;
-      let values = series.get(key);
-      if (values === undefined) {
+      let one = series.get(key);
+      if (one === undefined) {
         if (series.size >= maxSeries) continue;
-        values = new Array<number | null>(times.length).fill(null);
-        series.set(key, values);
+        one = { values: new Array<number | null>(times.length).fill(null), measure: column };
+        series.set(key, one);
       }
-      values[places.get(at(row)) as number] = numberOf(row[column]);
+      one.values[places.get(at(row)) as number] = numberOf(row[column]);
     }
   }
-  return { times, series: [...series].map(([name, values]) => ({ name, values })) };
+  return { times, series: [...series].map(([name, one]) => ({ name, ...one })) };
 }

@@ -1,0 +1,37 @@
+import { expect, test } from "vitest";
+import { zoneStore } from "../lib/zone.ts";
+import { placeAt, placeText, rightSeries } from "./places.ts";
+
+test("a bar lies over all of its bucket, and a line has the nearest value", () => {
+  const times = [0, 100, 200];
+  const under = (display: "bar" | "line", ms: number) => placeAt({ times, display }, ms);
+  expect([5, 50, 95, 105, 299].map((ms) => under("bar", ms))).toEqual([0, 0, 0, 1, 2]);
+  expect([5, 49, 51, 149, 151].map((ms) => under("line", ms))).toEqual([0, 0, 1, 1, 2]);
+  expect(under("bar", -10)).toBe(0);
+  expect(placeAt({ times: [], display: "bar" }, 5)).toBeUndefined();
+});
+
+test("a bucket that is not whole says why", () => {
+  zoneStore.set("UTC");
+  const chart = { times: [0, 1000, 2000], whole: { first: 1, end: 2 } };
+  expect([0, 1, 2].map((at) => placeText(chart, at))).toEqual([
+    "1970-01-01 00:00:00, cut by the range",
+    "1970-01-01 00:00:01",
+    "1970-01-01 00:00:02, unfinished",
+  ]);
+});
+
+test("lines of a measure more than 20 times smaller have an axis of their own, and groups of one measure never", () => {
+  const chart = (measure: number) => ({
+    display: "line" as const,
+    hidden: new Set<string>(),
+    series: [
+      { name: "a", measure: 0, values: [1000, null] },
+      { name: "b", measure, values: [49, -3] },
+    ],
+  });
+  expect([...rightSeries(chart(1))]).toEqual([1]);
+  expect([...rightSeries(chart(0))]).toEqual([]);
+  expect([...rightSeries({ ...chart(1), display: "bar" as never })]).toEqual([]);
+  expect([...rightSeries({ ...chart(1), hidden: new Set(["a"]) })]).toEqual([]);
+});
