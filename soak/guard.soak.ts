@@ -171,11 +171,11 @@ async function judge(guard: Guard, statement: Statement, user: string): Promise<
 function answering(engine: BareEngine, canonical: ReadonlyMap<string, Canonical>) {
   const guardQuery = guardQueryOf(engine.client);
   return async (statement: string): Promise<string> => {
-    const quoted = /^SELECT formatQuerySingleLine\('([\s\S]*)'\) FORMAT RawBLOB$/.exec(statement)?.[1];
+    const quoted = /^WITH '([\s\S]*)' AS t SELECT concat\(formatQuerySingleLine\(t\)/.exec(statement)?.[1];
     const known = quoted === undefined ? undefined : canonical.get(quoted.replace(/\\([\s\S])/g, "$1"));
     if (known === undefined) return await guardQuery(statement);
     if (known.text === undefined) throw new ClickHouseException(62, "SYNTAX_ERROR", "Syntax error");
-    return known.text;
+    return `${known.text}\n${JSON.stringify(known.quotes)}`;
   };
 }
 

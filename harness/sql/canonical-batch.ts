@@ -7,16 +7,20 @@ export type Canonical = {
   readonly text: string | undefined;
   /** The canonical text of the canonical text. */
   readonly again: string | undefined;
+  /** Start and end of the quoted tokens of the text itself. */
+  readonly quotes: readonly (readonly [number, number])[];
   /** Start and end of the engine's tokens in the canonical text. */
   readonly tokens: readonly (readonly [number, number])[];
 };
 
 const query = `SELECT hex(s), f IS NULL, hex(ifNull(f, '')), g IS NULL, hex(ifNull(g, '')),
-    arrayMap(x -> (x.1, x.2), arrayFilter(x -> x.3 != 'Whitespace', tokenizeQuery(ifNull(f, ''))))
+    arrayMap(x -> (x.1, x.2), arrayFilter(x -> x.3 != 'Whitespace', tokenizeQuery(ifNull(f, '')))),
+    arrayMap(x -> (x.1, x.2), arrayFilter(x -> x.3 IN ('QuotedIdentifier', 'StringLiteral', 'HereDoc'), tokenizeQuery(s)))
   FROM (SELECT s, formatQuerySingleLineOrNull(s) AS f, formatQuerySingleLineOrNull(f) AS g
     FROM (SELECT arrayJoin([LIST]) AS s)) FORMAT JSONCompactEachRow`;
 
-type Row = [string, 0 | 1, string, 0 | 1, string, [number | string, number | string][]];
+type Ranges = [number | string, number | string][];
+type Row = [string, 0 | 1, string, 0 | 1, string, Ranges, Ranges];
 
 /** By text; texts are latin1. */
 export async function canonicalBatch(
@@ -32,14 +36,19 @@ export async function canonicalBatch(
   const body = (await buffer(await client.stream("", { body: statement, settings }))).toString();
   const found = new Map<string, Canonical>();
   for (const line of body.split("\n").filter((text) => text !== "")) {
-    const [source, isNull, text, isAgainNull, again, tokens] = JSON.parse(line) as Row;
+    const [source, isNull, text, isAgainNull, again, tokens, quotes] = JSON.parse(line) as Row;
     found.set(bytes(source), {
       text: isNull === 1 ? undefined : bytes(text),
       again: isAgainNull === 1 ? undefined : bytes(again),
-      tokens: tokens.map(([from, to]) => [Number(from), Number(to)] as const),
+      tokens: numbers(tokens),
+      quotes: numbers(quotes),
     });
   }
   return found;
+}
+
+function numbers(ranges: Ranges): [number, number][] {
+  return ranges.map(([from, to]) => [Number(from), Number(to)]);
 }
 
 function bytes(hex: string): string {

@@ -168,7 +168,7 @@ test("a parameter in the place of a name stays to be seen, but for an alias", as
     const places = [...plain.matchAll(/(?<!AS )`plain`/g)].map(({ index }) => index);
     return places.map((at) => `${plain.slice(0, at)}{f:Identifier}${plain.slice(at + "`plain`".length)}`);
   });
-  // Aliases and formats have their own rules (`text/bare-names.ts`, `rules/kinds.ts`), and a table whose name is not
+  // Aliases and formats have their own rules (`text/quotes.ts`, `rules/kinds.ts`), and a table whose name is not
   // found does no harm.
   statements.push("SELECT 1 AS {f:Identifier}", "INSERT INTO t FORMAT {f:Identifier}");
   const hidden: string[] = [];
@@ -183,7 +183,7 @@ test("a parameter in the place of a name stays to be seen, but for an alias", as
 });
 
 describe("what the formatter writes as it is", () => {
-  // The rules of INSERT and of dictionaries refuse such names (`rules/kinds.ts`, `text/bare-names.ts`). A missing name
+  // The rules of INSERT and of dictionaries refuse such names (`rules/kinds.ts`, `text/quotes.ts`). A missing name
   // does no harm.
   test.each([
     ["INSERT INTO t FORMAT `a 'b`", "INSERT INTO t FORMAT a 'b"],

@@ -1,6 +1,7 @@
 /** The guard's queries to the engine: the canonical text of a statement, and which names are user-defined. */
 import { clickHouseCodes } from "../../clickhouse/error-codes.ts";
 import { ClickHouseException, clickHouseException } from "../../clickhouse/exception.ts";
+import type { QuotedRange } from "./text/quotes.ts";
 
 /**
  * Limit of the canonical text, which can be longer than the statement: the formatter writes the subject of BETWEEN
@@ -27,16 +28,31 @@ export const guardQuerySettings = {
  */
 export type GuardQuery = (statement: string) => Promise<string>;
 
+export type CanonicalText = {
+  readonly text: string;
+  /** The names and texts in quotes of the client's own text, without the plainest ones. */
+  readonly quotes: readonly QuotedRange[];
+};
+
 /**
  * The engine's canonical text of a statement, which is cheap to format. Rejects with the engine's error when the text
  * cannot be parsed.
  */
-export async function canonicalText(guardQuery: GuardQuery, text: string): Promise<string> {
-  try {
-    return await guardQuery(`SELECT formatQuerySingleLine(${quote(text)}) FORMAT RawBLOB`);
-  } catch (error) {
+export async function canonicalText(guardQuery: GuardQuery, text: string): Promise<CanonicalText> {
+  const body = await guardQuery(readingOf(text)).catch((error: unknown) => {
     throw error instanceof ClickHouseException ? explain(error) : error;
-  }
+  });
+  const end = body.lastIndexOf("\n");
+  return { text: body.slice(0, end), quotes: JSON.parse(body.slice(end + 1)) as QuotedRange[] };
+}
+
+/** The statement that reads this text: its canonical text, which has no line breaks, and where its quotes are. */
+export function readingOf(text: string): string {
+  // Plain quotes are left out: only those count that could end another one.
+  const plain = `^'[^'"\`\\\\]*'$|^["\`][A-Za-z0-9_]*["\`]$`;
+  return `WITH ${quote(text)} AS t SELECT concat(formatQuerySingleLine(t), '\\n', toString(arrayMap(x -> [x.1, x.2], arrayFilter(
+    x -> x.3 IN ('QuotedIdentifier', 'StringLiteral', 'HereDoc') AND NOT match(substring(t, x.1 + 1, x.2 - x.1), ${quote(plain)}),
+    tokenizeQuery(t))))) FORMAT RawBLOB`;
 }
 
 /** The subset of the names that are user-defined functions or views. */
@@ -68,7 +84,7 @@ function explain(error: ClickHouseException): ClickHouseException {
 
 /** The engine quotes the guard's statement in its errors. */
 function withoutScope(error: ClickHouseException): ClickHouseException {
-  const at = error.message.search(/:? ?In scope SELECT formatQuerySingleLine\(/);
+  const at = error.message.search(/:? ?In scope WITH '/);
   if (at < 0) return error;
   // For a long text the end of the message is missing, which contains the error's name.
   const name = isSyntaxError(error) ? "SYNTAX_ERROR" : error.codeName;

@@ -207,6 +207,59 @@ describe("the ways in that were found", () => {
   });
 });
 
+/** Each passed once, and the first five read the file: the formatter writes what is after APPLY as it is. */
+describe("what the canonical text hides", () => {
+  const open = "file('@') AS f";
+  test.each([
+    ["a function before a prefix", "SELECT * APPLY(file, 'x') FROM (SELECT '@' AS a)"],
+    ["a quote in a name", `SELECT COLUMNS('z') APPLY \`toString '\`, ${open}, COLUMNS('z') APPLY \`toString'\` FROM t`],
+    [
+      "quotes in names that format to themselves",
+      `SELECT COLUMNS('z') APPLY \`toString, '\`, ${open}, COLUMNS(' AS y, ') APPLY \`k'\` FROM t`,
+    ],
+    [
+      "a quote in a prefix",
+      `SELECT COLUMNS('z') APPLY(sum, 'k\\' y '), ${open}, COLUMNS('z') APPLY(sum, 'k\\' y ') FROM t`,
+    ],
+    [
+      "a text twice in the canonical text for one that is hidden",
+      `SELECT COLUMNS('z') APPLY(sum, 'k'' y '), ${open}, COLUMNS('z') APPLY(sum, 'k'' y '), 'k'' y ' BETWEEN '' AND '' FROM t`,
+    ],
+    ["a function with parameters before a prefix", "SELECT * APPLY(file(1), 'x') FROM (SELECT '@' AS a)"],
+    ["a function of a stored view", "CREATE VIEW av AS SELECT * APPLY(file, 'x') FROM (SELECT '@' AS a)"],
+    ["a function of a function", "CREATE FUNCTION gf AS (x) -> (SELECT * APPLY(file, 'p') FROM (SELECT x AS a))"],
+    ["a function of a change", "ALTER TABLE t UPDATE b = (SELECT * APPLY(file, 'p') FROM (SELECT '@' AS a)) WHERE 1"],
+  ])("%s", async (_, statement) => {
+    await guarded(statement);
+    await guarded(statement, { user: "reader" });
+  });
+
+  const firsts = [
+    "USE default",
+    "SET max_threads = 1",
+    "SYSTEM FLUSH LOGS",
+    "SELECT 1",
+    "KILL QUERY WHERE 0",
+    "CREATE ROLE r",
+  ];
+  const seconds = ["CREATE TABLE pw (a Int8) ENGINE = Memory", "ALTER TABLE t FREEZE", "SELECT 1", "DROP TABLE t"];
+  test.each(firsts.flatMap((first) => seconds.map((second) => `${first} PARALLEL WITH ${second}`)))(
+    "%s",
+    async (sql) => {
+      await guarded(sql);
+    },
+  );
+
+  test.each(["SOURCE", "layout", "EXECUTABLE_POOL", "Direct", "MergeTree", "numbers", "Array"])(
+    "a function named %s, which would make a clause a call",
+    async (name) => {
+      await guarded(`CREATE FUNCTION ${name} AS (x) -> x`);
+      await guarded(`CREATE OR REPLACE FUNCTION \`${name}\` AS (x) -> x`);
+      await guarded(`CREATE FUNCTION IF NOT EXISTS ${name} AS (x) -> x`);
+    },
+  );
+});
+
 describe("texts that cost", () => {
   test.each([
     ["heredocs that nothing closes", Array.from({ length: 30_000 }, (_, i) => `$a${i}$`).join(" ")],
@@ -292,6 +345,13 @@ describe("what is harmless works, byte for byte", () => {
     ["SELECT CASE number WHEN 0 THEN 'a' ELSE 'b' END, number BETWEEN 0 AND 1 FROM numbers(1)", "a\t1\n"],
     ["EXPLAIN SYNTAX SELECT 1", "SELECT 1\nFROM system.one\n"],
     ["SELECT 1 WHERE EXISTS (SELECT 1)", "1\n"],
+    ["SELECT * APPLY(sum, 'it_') FROM (SELECT 1 AS a)", "1\n"],
+    ["SELECT * APPLY quantile(0.5) APPLY (x -> x + 1) FROM (SELECT 1 AS a)", "2\n"],
+    [
+      "SELECT \"a(b)\", 'it''s', '\\d' FROM (SELECT 1 AS \"a(b)\") WHERE \"a(b)\" BETWEEN 1 AND 2",
+      "1\tit\\'s\t\\\\d\n",
+    ],
+    ["SELECT CREATE, TABLE, PARALLEL FROM (SELECT 1 AS CREATE, 2 AS TABLE, 3 AS PARALLEL)", "1\t2\t3\n"],
   ])("%s", async (statement, result) => {
     expect(await run(statement)).toBe(result);
     expect(await run(statement, { user: "reader" })).toBe(result);

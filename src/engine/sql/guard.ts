@@ -15,8 +15,8 @@ import { judgeParameters } from "./rules/parameters.ts";
 import { readOnly, refuse, unknownFunction } from "./rules/refusal.ts";
 import { judgeSetting } from "./rules/settings.ts";
 import { refuseFilePath } from "./rules/table-names.ts";
-import { hasPlainNames, mayHideAlias } from "./text/bare-names.ts";
 import { type InsertHead, insertHeads } from "./text/insert-data.ts";
+import { mayHideAlias } from "./text/quotes.ts";
 import { maxSearchedBytes, mayHoldExpressions } from "./text/values-data.ts";
 import { TextCache } from "./verdict-cache.ts";
 
@@ -139,7 +139,7 @@ export class Guard {
       // A query may continue after its apparent end, so the engine finds the end of the whole text.
       refuseCostly(text);
       const whole = await canonicalText(this.#guardQuery, text.slice(0, maxStatementBytes));
-      return whole === (await canonicalText(this.#guardQuery, beginning)) ? facts : undefined;
+      return whole.text === (await canonicalText(this.#guardQuery, beginning)).text ? facts : undefined;
     } catch (error) {
       if (isSyntaxError(error)) return undefined;
       throw error;
@@ -150,10 +150,7 @@ export class Guard {
     const known = this.#facts.get(text);
     if (known !== undefined) return known;
     refuseCostly(text);
-    const facts = plainFacts(text) ?? readStatement(await canonicalText(this.#guardQuery, text));
-    if (facts.bareNames && !hasPlainNames(text)) {
-      refuse("Quoted names in a dictionary may have letters, digits, dots, spaces, hyphens and underscores only.");
-    }
+    const facts = plainFacts(text) ?? (await this.#readText(text));
     if (facts.bareWords && mayHideAlias(text)) {
       refuse("A table function that is given a word and no text cannot stand beside a parameter of type Identifier.");
     }
@@ -162,6 +159,11 @@ export class Guard {
     // The text may hold a password.
     if (facts.access === undefined) this.#facts.set(text, facts);
     return facts;
+  }
+
+  async #readText(text: string): Promise<Facts> {
+    const canonical = await canonicalText(this.#guardQuery, text);
+    return readStatement(canonical.text, { text, quotes: canonical.quotes });
   }
 
   /** Names on no list are user-defined functions and views, whose bodies were judged at creation. */

@@ -4,23 +4,30 @@ import { judgeCalls } from "./rules/calls.ts";
 import { judgeDefinition, judgeRights } from "./rules/definitions.ts";
 import { emptyFacts, type Facts } from "./rules/facts.ts";
 import { takesDisk } from "./rules/growth.ts";
-import { readKind } from "./rules/kinds.ts";
+import { readKind, refuseSecondStatement } from "./rules/kinds.ts";
 import { refuse } from "./rules/refusal.ts";
 import { judgeSettingClauses } from "./rules/settings.ts";
 import { collectFilePaths } from "./rules/table-names.ts";
+import { type QuotedRange, unquoted } from "./text/quotes.ts";
 import { isKeyword, partners } from "./text/scan.ts";
 import { readCanonical, type SqlToken, UnreadableText } from "./text/tokens.ts";
 
 /** More user-defined tables or functions than any statement has; each costs a query to the engine. */
 const maxUnknown = 200;
 
+/** The client's own text (latin1), and where its names and texts in quotes are. */
+export type OwnText = { readonly text: string; readonly quotes: readonly QuotedRange[] };
+
 /**
  * The facts of a canonical text, except those that need the engine (`Facts.unknown`, `Facts.nested`). Throws the
  * client's exception when the text contains something that is not available.
  */
-export function readStatement(canonical: string): Facts {
+export function readStatement(canonical: string, own?: OwnText): Facts {
   try {
-    return readTokens(readCanonical(canonical));
+    const tokens = readCanonical(canonical);
+    refuseSecondStatement(tokens);
+    if (own !== undefined && !isAccessStatement(tokens)) compareQuotes(own, tokens);
+    return readTokens(tokens);
   } catch (error) {
     if (error instanceof UnreadableText)
       refuse(`The guard of this interface cannot read the statement: ${error.message}.`);
@@ -42,6 +49,14 @@ function readTokens(tokens: readonly SqlToken[]): Facts {
   if (facts.unknown.size > 0) forgetLambdas(tokens, facts);
   if (facts.unknown.size > maxUnknown) refuse("The statement calls too many functions that are not the engine's.");
   return facts;
+}
+
+/** BETWEEN and INTERPOLATE hold a name twice in the canonical text. */
+function compareQuotes({ text, quotes }: OwnText, tokens: readonly SqlToken[]): void {
+  const exactly = tokens.some((token) => isKeyword(token, "APPLY") || isKeyword(token, "DICTIONARY"));
+  const missing = unquoted(text, quotes, tokens, { exactly });
+  if (missing === undefined) return;
+  refuse(`The guard of this interface cannot follow the quotes of ${JSON.stringify(missing.slice(0, 100))}.`);
 }
 
 /** `x -> x + 1 AS f` defines a function for this statement. */

@@ -50,6 +50,17 @@ export const tableFunctions = {
   refused: namesBelow(nameSections, "table functions refused", "lower"),
 } as const;
 
+/**
+ * Names in lower case that no function of a user may have: a rule would take a clause of a definition for its call, or
+ * its call for a clause.
+ */
+export const reservedNames: ReadonlySet<string> = new Set(
+  [
+    ...["clauses", "table functions", "table engines", "database engines", "dictionary sources", "dictionary layouts"],
+    ...["types", "codecs", "index types", "tokenizers"],
+  ].flatMap((title) => [...namesBelow(nameSections, title, "lower")]),
+);
+
 /** Formats allowed for reading object storage, in lower case. */
 export const inputFormats = namesBelow(nameSections, "input formats allowed", "lower");
 

@@ -18,7 +18,7 @@ export function judgeCalls(tokens: Tokens, pairs: Int32Array, facts: Facts, skip
   for (let at = 0; at < tokens.length; at += 1) {
     const token = tokens[at] as SqlToken;
     if (token.kind !== "word" && token.kind !== "quoted") continue;
-    if (isKeyword(token, "APPLY")) judgeApplied(tokens, at, facts);
+    if (isKeyword(token, "APPLY")) judgeApplied(tokens, pairs, at, facts);
     if (!isCall(tokens, at) || skipped.has(at) || isColumnList(tokens, pairs, at)) continue;
     judgeName(token.value, facts);
     if (isStructured(tokens, at)) judgeTableFunction(tokens, pairs, at, facts);
@@ -98,11 +98,37 @@ function wrapping(tokens: Tokens, pairs: Int32Array, from: number, to: number): 
   return depth;
 }
 
-/** `* APPLY name`, `* APPLY name(parameters)`; a lambda after APPLY holds ordinary calls. */
-function judgeApplied(tokens: Tokens, at: number, facts: Facts): void {
-  const name = tokens[at + 1];
+/**
+ * `* APPLY name`, `* APPLY name(parameters)`, `* APPLY (name, 'prefix')`, `* APPLY (x -> ...)`. The formatter writes name
+ * and prefix as they are, so both must be so plain that they can be nothing else. A lambda holds ordinary calls.
+ */
+function judgeApplied(tokens: Tokens, pairs: Int32Array, at: number, facts: Facts): void {
+  const first = tokens[at + 1];
   const named = isKeyword(tokens[at - 1], "AS") || isMark(tokens[at - 1], ".");
   // `ALTER TABLE t (APPLY DELETED MASK)`, `(APPLY PATCHES)`.
-  const command = isMark(tokens[at - 1], "(") && (isKeyword(tokens[at + 2], "MASK") || isKeyword(name, "PATCHES"));
-  if (!named && !command && isName(name) && !isMark(tokens[at + 2], "->")) judgeName(name.value, facts);
+  const command = isMark(tokens[at - 1], "(") && (isKeyword(tokens[at + 2], "MASK") || isKeyword(first, "PATCHES"));
+  if (named || command) return;
+  const name = appliedName(tokens, pairs, at + 1);
+  if (name !== undefined) judgeName(name, facts);
+}
+
+/** The name of the function after APPLY; undefined for a lambda. */
+function appliedName(tokens: Tokens, pairs: Int32Array, at: number): string | undefined {
+  const first = tokens[at];
+  if (first?.kind === "word") return isMark(tokens[at + 1], "->") ? undefined : first.value;
+  if (!isMark(first, "(")) refuse("The guard of this interface cannot read what APPLY applies.");
+  if (isMark(tokens[at + 2], "->") || isLambdaOfMany(tokens, pairs, at + 1)) return undefined;
+  const name = tokens[at + 1];
+  const comma = isMark(tokens[at + 2], "(") ? (pairs[at + 2] as number) + 1 : at + 2;
+  const prefix = tokens[comma + 1];
+  const plain = isMark(tokens[comma], ",") && comma + 2 === pairs[at] && prefix?.kind === "string";
+  if (name?.kind !== "word" || !plain || /['"`\\]/.test(prefix.value)) {
+    refuse("APPLY takes a function and a prefix without quotes.");
+  }
+  return name.value;
+}
+
+/** `(a, b) -> ...`. */
+function isLambdaOfMany(tokens: Tokens, pairs: Int32Array, at: number): boolean {
+  return isMark(tokens[at], "(") && isMark(tokens[(pairs[at] as number) + 1], "->");
 }

@@ -1,11 +1,11 @@
 /** CREATE, REPLACE and ATTACH: engines, dictionaries, and the rights with which a view runs. */
 import { internalUser } from "../../chdb/users.ts";
-import { dictionaries, engines } from "../lists/lists.ts";
+import { dictionaries, engines, reservedNames } from "../lists/lists.ts";
 import { argumentRanges, isCall, isKeyword, isMark, isName } from "../text/scan.ts";
 import type { SqlToken } from "../text/tokens.ts";
 import { judgeClickHouseSource } from "./dictionary.ts";
 import type { Facts } from "./facts.ts";
-import { refuseParallel, wordsFrom } from "./kinds.ts";
+import { wordsFrom } from "./kinds.ts";
 import { judgeFormat } from "./object-storage.ts";
 import { refuse, refuseKind } from "./refusal.ts";
 import { judgeAddress } from "./table-function.ts";
@@ -23,13 +23,9 @@ export function judgeDefinition(tokens: Tokens, pairs: Int32Array, facts: Facts)
   if (head === undefined) refuseKind(`${verb} ${wordsFrom(tokens, 1, 2)}`);
   if (verb === "ATTACH") judgeAttach(tokens, facts);
   if (head === "FUNCTION") judgeFunction(tokens);
-  refuseParallel(tokens);
   const skipped = new Set<number>();
   judgeEngines(tokens, pairs, head === "DATABASE", skipped, facts);
-  if (head === "DICTIONARY") {
-    facts.bareNames = true;
-    judgeDictionary(tokens, pairs, skipped, facts);
-  }
+  if (head === "DICTIONARY") judgeDictionary(tokens, pairs, skipped, facts);
   return skipped;
 }
 
@@ -43,8 +39,16 @@ function judgeAttach(tokens: Tokens, facts: Facts): void {
   facts.attached = tokens.at(-1)?.value;
 }
 
-/** User-defined functions are lambdas; executables and libraries are not available. */
+/**
+ * User-defined functions are lambdas; executables and libraries are not available. The rules tell a clause of a
+ * definition from a call by its name.
+ */
 function judgeFunction(tokens: Tokens): void {
+  const named = tokens.findIndex((token) => isKeyword(token, "FUNCTION")) + 1;
+  const name = tokens[isKeyword(tokens[named], "IF") && isKeyword(tokens[named + 1], "NOT") ? named + 3 : named];
+  if (isName(name) && reservedNames.has(name.value.toLowerCase())) {
+    refuse(`A function cannot have the name ${name.value}, which has a meaning in definitions.`);
+  }
   const at = tokens.findIndex((token) => isKeyword(token, "AS"));
   const lambda = at > 0 && at < 10 && tokens.slice(at).some((token) => isMark(token, "->"));
   if (!lambda) refuse("A function must be defined as a lambda.");

@@ -36,8 +36,6 @@ export type Facts = {
   bareDictionary?: string;
   /** Such a function, which takes no column: only aliases of a statement around this text could stand for the name. */
   queriedDictionary?: string;
-  /** True for a dictionary, whose keys the formatter writes without quotes. */
-  bareNames?: boolean;
   /** The object that ATTACH restores. */
   attached?: string;
   /** Of a statement about users, roles or grants, which the engine does not run. */

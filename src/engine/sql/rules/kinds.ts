@@ -95,13 +95,11 @@ function checksGrants(tokens: Tokens, from: number): boolean {
 function explainsQuery(tokens: Tokens, from: number): boolean {
   const verbs = new Set(["SELECT", "WITH", "INSERT", ...changers, ...definers, "SYSTEM", "KILL", "GRANT", "REVOKE"]);
   const inner = tokens.slice(from).find((token) => token.kind === "word" && verbs.has(token.value));
-  refuseParallel(tokens);
   if (isKeyword(inner, "INSERT")) insertFormat(tokens.slice(tokens.indexOf(inner as SqlToken)));
   return isKeyword(inner, "SELECT") || isKeyword(inner, "WITH");
 }
 
 function insertFacts(tokens: Tokens): Facts {
-  refuseParallel(tokens);
   const facts = emptyFacts("insert", false);
   const format = insertFormat(tokens);
   if (format !== undefined) facts.format = format;
@@ -157,14 +155,29 @@ function changeFacts(tokens: Tokens, verb: string, from: number): Facts {
   else if (/^(?:DROP|TRUNCATE|DETACH|RENAME|EXCHANGE|OPTIMIZE|UNDROP)$/.test(verb) && !objects.test(words)) {
     refuseKind(`${verb} ${words.split(" ").slice(0, 2).join(" ")}`);
   }
-  refuseParallel(tokens);
   return emptyFacts("change", false);
 }
 
-/** `a PARALLEL WITH b` is two statements in one. */
-export function refuseParallel(tokens: Tokens): void {
-  const found = tokens.some((token, at) => isKeyword(token, "PARALLEL") && isKeyword(tokens[at + 1], "WITH"));
-  if (found) refuseKind("PARALLEL WITH");
+/** `CREATE TABLE`, `DROP DATABASE`: words with which a statement begins, and what it is about. */
+const verbs = /^(?:CREATE|ATTACH|DETACH|DROP|ALTER|TRUNCATE|RENAME|EXCHANGE|UNDROP|OPTIMIZE|BACKUP|RESTORE|INSERT)$/;
+const subjects =
+  /^(?:OR|INTO|TEMPORARY|MATERIALIZED|TABLE|TABLES|VIEW|DICTIONARY|DICTIONARIES|DATABASE|FUNCTION|USER|ROLE|ROW|QUOTA|SETTINGS|PROFILE|POLICY|NAMED|RESOURCE|WORKLOAD)$/;
+
+/**
+ * Throws for statements within statements: `a PARALLEL WITH b`, whatever they are, and any statement that begins
+ * elsewhere than at the beginning, after EXPLAIN or in SHOW.
+ */
+export function refuseSecondStatement(tokens: Tokens): void {
+  for (let at = 1; at < tokens.length - 1; at += 1) {
+    const token = tokens[at] as SqlToken;
+    const next = tokens[at + 1];
+    if (token.kind !== "word" || next?.kind !== "word") continue;
+    if (token.value === "PARALLEL" && next.value === "WITH") refuseKind("PARALLEL WITH");
+    if (!verbs.test(token.value) || !subjects.test(next.value)) continue;
+    if (isKeyword(tokens[0], "SHOW") && at === 1) continue;
+    const explained = isKeyword(tokens[0], "EXPLAIN") && !tokens.slice(1, at).some((one) => isMark(one, "("));
+    if (!explained) refuse(`A statement cannot hold another one: ${token.value} ${next.value}.`);
+  }
 }
 
 /** `ALTER TABLE name (command), (command)`: the formatter puts every command in parentheses. */
