@@ -26,7 +26,7 @@ const rooms: readonly (readonly [layer: number, room: string, files: RegExp])[] 
   [
     2,
     "sources: contract and kinds",
-    /^src\/sources\/([^/]+|[^/]+\/(kind|durable|mapping-changes|object-formats|table-mapping|table-progress))\.ts$/,
+    /^src\/sources\/([^/]+|[^/]+\/(kind|description|durable|mapping-changes|object-formats|table-mapping|table-progress))\.ts$/,
   ],
   [3, "sources/aws", /^src\/sources\/aws\//],
   [3, "sources/messages", /^src\/sources\/messages\//],

@@ -1,7 +1,6 @@
 /** The table of operations for clients that load no schemas: name, method, path and the names of query parameters. */
 import type { Operation } from "../src/api/operation.ts";
 import { managementOperations, observabilityOperations } from "../src/api/operations.ts";
-import { sourceKinds } from "../src/sources/registry.ts";
 
 /** The content of `src/cli/client/operations.ts`. */
 export function operationTable(): string {
@@ -20,18 +19,7 @@ export type Route = {
 export const routes = {
 ${lines.join("\n")}
 } as const satisfies Record<string, Route>;
-
-/** Members of the kinds of sources that a pipe can change, and those that are secret. */
-export const sourceMembers = {
-${members().join("\n")}
-} as const;
 `;
-}
-
-function members(): string[] {
-  return Object.entries(sourceKinds).map(([name, { mutable, secrets }]) => {
-    return `  ${name}: ${JSON.stringify({ mutable, secrets })},`;
-  });
 }
 
 function rows(api: string, operations: Readonly<Record<string, Operation>>): string[] {

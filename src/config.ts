@@ -8,17 +8,9 @@ import { kubernetesProblem, kubernetesSettings } from "./config/kubernetes.ts";
 import { parsingProblem, refusing } from "./config/problem.ts";
 import { parsePorts } from "./lib/port-range.ts";
 import { parseReach } from "./outgoing/policy.ts";
-import type { SourceKindKey } from "./sources/registry.ts";
+import { sourceKindKeys } from "./sources/descriptions.ts";
 import type { OrganizationLimits } from "./store/limits.ts";
 import { problemOfUrl } from "./store/postgres-url.ts";
-
-/** As members of `source`. */
-const pipeKinds = [
-  "messageBroker",
-  "objectStorage",
-  "managedStream",
-  "relationalDb",
-] as const satisfies SourceKindKey[];
 
 /** Every number has a largest value, up to which what is computed from it works. */
 const whole = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
@@ -213,14 +205,14 @@ export const settings = {
   pipeKinds: z
     .string()
     .superRefine((text, context) => {
-      const unknown = text.split(",").find((kind) => !pipeKinds.some((known) => known === kind));
+      const unknown = text.split(",").find((kind) => !sourceKindKeys.some((known) => known === kind));
       if (unknown === undefined) return;
-      const message = `"${unknown}" is no kind of pipes: name some of ${pipeKinds.join(", ")}, separated by commas`;
+      const message = `"${unknown}" is no kind of pipes: name some of ${sourceKindKeys.join(", ")}, separated by commas`;
       context.addIssue({ code: "custom", message });
     })
     .optional()
     .describe(
-      "Kinds of the pipes that count for `slots`, separated by commas: messageBroker, objectStorage, managedStream, relationalDb. Other pipes are left to other processes; default: all",
+      `Kinds of the pipes that count for \`slots\`, separated by commas: ${sourceKindKeys.join(", ")}. Other pipes are left to other processes; default: all`,
     ),
   pipeSizes: z
     .enum(["own", "shared"])

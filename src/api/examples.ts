@@ -1,4 +1,5 @@
 /** Example request bodies per operation: for the documentation and the OpenAPI document, and checked by a test. */
+import { sourceDescriptions, sourceKindKeys } from "../sources/descriptions.ts";
 
 export type Example = {
   /** What it does, as a heading. */
@@ -16,14 +17,12 @@ const destination = {
   columns,
   tableDefinition: { engine: { type: "MergeTree" }, sortingKey: ["user", "time"] },
 };
-const bucket = {
-  url: "https://my-bucket.s3.eu-west-1.amazonaws.com/events/*.json",
-  format: "JSONEachRow",
-  isContinuous: true,
-  authentication: "IAM_USER",
-  accessKey: { accessKeyId: "AKIA...", secretKey: "..." },
-};
-const broker = { brokers: "broker-1:9092,broker-2:9092", topics: "orders", format: "JSONEachRow" };
+/** A pipe of each kind. */
+const pipes = sourceKindKeys.map((key) => {
+  const { title, name, source, destination: own } = sourceDescriptions[key].example;
+  return { title, body: { name, source: { [key]: source }, destination: own ?? destination } };
+});
+const firstPipe = pipes[0] as (typeof pipes)[number];
 
 const sourceId = "00000000-0000-4000-8000-000000000000";
 const savedSearch = {
@@ -153,68 +152,14 @@ export const requestExamples: Readonly<Record<string, readonly Example[]>> = {
     },
   ],
   createServiceUser: [{ title: "A read-only user", body: { name: "analyst", readonly: true } }],
-  createPipe: [
-    {
-      title: "Files in a bucket, existing and new",
-      body: { name: "Events", source: { objectStorage: bucket }, destination },
-    },
-    { title: "A Kafka topic", body: { name: "Orders", source: { messageBroker: broker }, destination } },
-    {
-      title: "A Kinesis stream",
-      body: {
-        name: "Clicks",
-        source: {
-          managedStream: {
-            streamName: "clicks",
-            region: "eu-west-1",
-            format: "JSONEachRow",
-            iteratorType: "TRIM_HORIZON",
-            authentication: "IAM_USER",
-            accessKey: { accessKeyId: "AKIA...", secretKey: "..." },
-          },
-        },
-        destination,
-      },
-    },
-    {
-      title: "A Postgres database: copied, then followed",
-      body: {
-        name: "Shop",
-        source: {
-          relationalDb: {
-            host: "db.example.com",
-            database: "shop",
-            credentials: { username: "replicator", password: "..." },
-            tableMappings: [{ sourceSchemaName: "public", sourceTable: "orders", targetTable: "orders" }],
-          },
-        },
-        destination: { database: "shop" },
-      },
-    },
-  ],
-  validatePipe: [
-    {
-      title: "What creating this pipe would find",
-      body: { name: "Orders", source: { messageBroker: broker }, destination },
-    },
-  ],
-  listSource: [
-    { title: "Topics of a cluster", body: { source: { messageBroker: { brokers: "broker-1:9092" } } } },
-    {
-      title: "Tables of one schema",
-      body: {
-        source: {
-          relationalDb: {
-            host: "db.example.com",
-            database: "shop",
-            credentials: { username: "millrace", password: "..." },
-          },
-        },
-        within: "public",
-      },
-    },
-  ],
-  discoverSchema: [{ title: "Fields of a topic", body: { source: { messageBroker: broker } } }],
+  createPipe: pipes,
+  validatePipe: [{ ...firstPipe, title: "What creating this pipe would find" }],
+  listSource: sourceKindKeys.map((key) => {
+    const { example, listing } = sourceDescriptions[key];
+    const { [listing.member]: _, ...source } = example.source as Readonly<Record<string, unknown>>;
+    return { title: `What the source has: ${listing.of}`, body: { source: { [key]: source } } };
+  }),
+  discoverSchema: [{ title: "Fields of samples", body: { source: firstPipe.body.source } }],
   updatePipe: [{ title: "Rename", body: { name: "Orders of the shop" } }],
   updatePipeState: [
     { title: "Stop", body: { command: "stop" } },

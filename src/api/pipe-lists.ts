@@ -1,10 +1,10 @@
 /** All pipes of an organization at once, with what an operator looks at first. An extension of the contract. */
 import { z } from "zod";
-import { type SourceKindKey, sourceKinds } from "../sources/registry.ts";
+import { type SourceKindKey, sourceKindKeys } from "../sources/descriptions.ts";
 import { commaSeparated, cursorQuery, operation, timestamp, uuid, version } from "./operation.ts";
 import { pipeStates } from "./pipes.ts";
 
-const kinds = Object.keys(sourceKinds) as [SourceKindKey, ...SourceKindKey[]];
+const kinds = sourceKindKeys as [SourceKindKey, ...SourceKindKey[]];
 
 export const lagTrends = ["growing", "steady", "shrinking"] as const;
 

@@ -1,10 +1,8 @@
 /** What is known of a source and of a definition before a pipe is created. Nothing here creates anything. */
 import { z } from "zod";
 import { checkNames } from "../sources/checks.ts";
-import { sourceKinds } from "../sources/registry.ts";
-import type { SourceKind } from "../sources/source.ts";
 import { operation } from "./operation.ts";
-import { allowingNulls, createPipeBody, serviceParams, source, tableIdentifier } from "./pipes.ts";
+import { createPipeBody, schemasOfKinds, serviceParams, source, tableIdentifier } from "./pipes.ts";
 
 const discoveryBody = z.strictObject({
   source: source.omit({ validateSamples: true }),
@@ -55,22 +53,14 @@ const discoveredFields = z
   })
   .meta({ id: "DiscoveredFields" });
 
-/** A kind's members, of which those that the listing returns may be left out. */
-function partly({ request, listed }: SourceKind, id: string) {
-  const mask = Object.fromEntries(listed.map((name) => [name, true as const]));
-  return allowingNulls((request as z.ZodObject<Record<string, z.ZodType>>).partial(mask as Record<string, true>))
-    .meta({ id })
-    .nullish();
-}
-
 const listingBody = z.strictObject({
   source: z
-    .strictObject({
-      messageBroker: partly(sourceKinds.messageBroker, "MessageBrokerConnection"),
-      objectStorage: partly(sourceKinds.objectStorage, "ObjectStorageConnection"),
-      managedStream: partly(sourceKinds.managedStream, "ManagedStreamConnection"),
-      relationalDb: partly(sourceKinds.relationalDb, "RelationalDbConnection"),
-    })
+    .strictObject(
+      schemasOfKinds<"part">("Connection", ({ request, listing }) =>
+        // What the listing returns may be left out.
+        (request as z.ZodObject<Record<string, z.ZodType>>).partial({ [listing.member]: true } as Record<string, true>),
+      ),
+    )
     .describe("What is known of the source: the connection, without topics, streams or tables"),
   within: z
     .string()

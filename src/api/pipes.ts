@@ -1,6 +1,8 @@
 /** Ingestion pipes: create and list (A2, A3) and extensions of the contract. */
 import { z } from "zod";
-import { sourceKinds } from "../sources/registry.ts";
+import { type SourceKindKey, sourceKindKeys } from "../sources/descriptions.ts";
+import { kindsWith, sourceKinds } from "../sources/registry.ts";
+import type { SourceKind } from "../sources/source.ts";
 import { deleted } from "./leftovers.ts";
 import { operation, plainText, timestamp, uuid, version } from "./operation.ts";
 
@@ -90,13 +92,28 @@ const destination = z.strictObject({
   roles: z.array(plainText(1, 128)).max(100).nullish(),
 });
 
-const kinds = sourceKinds;
+/** A member for each kind of source; clients send null for one that is not set. */
+type OfKinds<Form extends "whole" | "part"> = {
+  [K in SourceKindKey]: z.ZodOptional<z.ZodNullable<SchemaOf<(typeof sourceKinds)[K], Form>>>;
+};
+type SchemaOf<Kind extends { readonly request: z.ZodObject }, Form> = Form extends "whole"
+  ? Kind["request"]
+  : ReturnType<Kind["request"]["partial"]>;
+
+/** One schema for each kind of source; `name` ends those of the schemas. */
+export function schemasOfKinds<Form extends "whole" | "part" = "whole">(
+  name: "Source" | "Change" | "Connection",
+  schemaOf: (kind: SourceKind) => z.ZodObject,
+): OfKinds<Form> {
+  const schemas = Object.values<SourceKind>(sourceKinds).map((kind) => {
+    const id = `${kind.key.charAt(0).toUpperCase()}${kind.key.slice(1)}${name}`;
+    return [kind.key, allowingNulls(schemaOf(kind)).meta({ id }).nullish()];
+  });
+  return Object.fromEntries(schemas);
+}
 
 export const source = z.strictObject({
-  messageBroker: allowingNulls(kinds.messageBroker.request).meta({ id: "MessageBrokerSource" }).nullish(),
-  objectStorage: allowingNulls(kinds.objectStorage.request).meta({ id: "ObjectStorageSource" }).nullish(),
-  managedStream: allowingNulls(kinds.managedStream.request).meta({ id: "ManagedStreamSource" }).nullish(),
-  relationalDb: allowingNulls(kinds.relationalDb.request).meta({ id: "RelationalDbSource" }).nullish(),
+  ...schemasOfKinds("Source", ({ request }) => request),
   validateSamples: z.boolean().nullish(),
 });
 
@@ -121,12 +138,9 @@ const patchBody = z.strictObject({
   name: name.nullish(),
   source: z
     .strictObject({
-      messageBroker: allowingNulls(kinds.messageBroker.request.partial()).meta({ id: "MessageBrokerChange" }).nullish(),
-      objectStorage: allowingNulls(kinds.objectStorage.request.partial()).meta({ id: "ObjectStorageChange" }).nullish(),
-      managedStream: allowingNulls(kinds.managedStream.request.partial()).meta({ id: "ManagedStreamChange" }).nullish(),
-      relationalDb: allowingNulls(kinds.relationalDb.request.partial().extend(kinds.relationalDb.listChange.members))
-        .meta({ id: "RelationalDbChange" })
-        .nullish(),
+      ...schemasOfKinds<"part">("Change", ({ request, listChange }) =>
+        request.partial().extend(listChange?.members ?? {}),
+      ),
       validateSamples: z.boolean().nullish(),
     })
     .nullish(),
@@ -136,12 +150,10 @@ const patchBody = z.strictObject({
 });
 
 /** The displayed members of a source: those that were sent, without secrets. */
-const shownSource = z.object({
-  messageBroker: z.record(z.string(), z.unknown()).optional(),
-  objectStorage: z.record(z.string(), z.unknown()).optional(),
-  managedStream: z.record(z.string(), z.unknown()).optional(),
-  relationalDb: z.record(z.string(), z.unknown()).optional(),
-});
+const shownMembers = z.record(z.string(), z.unknown()).optional();
+const shownSource = z.object(
+  Object.fromEntries(sourceKindKeys.map((key) => [key, shownMembers])) as Record<SourceKindKey, typeof shownMembers>,
+);
 
 export const pipeRecord = z
   .object({
@@ -286,14 +298,16 @@ export const pipeOperations = {
       rows: z
         .enum(["keep", "truncate"])
         .nullish()
-        .describe("For resync of other sources than relationalDb: what becomes of the rows that are in the table"),
+        .describe(
+          `For resync of other sources than ${kindsWith("resync")}: what becomes of the rows that are in the table`,
+        ),
       tables: z
         .array(z.string().min(1).max(127))
         .min(1)
         .max(10_000)
         .nullish()
         .describe(
-          "For resync of relationalDb: only these tables, by sourceTable (public.orders), are copied anew, while the " +
+          `For resync of ${kindsWith("resync")}: only these tables, by sourceTable (public.orders), are copied anew, while the ` +
             "others are followed. Absent: all",
         ),
       objects: z
@@ -303,7 +317,7 @@ export const pipeOperations = {
         ])
         .nullish()
         .describe(
-          "For resync of objectStorage, with rows: keep: only this object, or those whose keys begin so, of those that " +
+          `For resync of ${kindsWith("objectResync")}, with rows: keep: only this object, or those whose keys begin so, of those that ` +
             "the pipe has read, are loaded again in their present version. Absent: all",
         ),
     }),

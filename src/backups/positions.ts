@@ -8,6 +8,8 @@
  * clients are not held. A batch that does not finish in time is recorded in the captured pipe as unsettled: such a pipe
  * cannot continue exactly, and a restore reports that.
  */
+import type { JsonObject } from "../lib/json.ts";
+import { kindOf } from "../sources/registry.ts";
 import type { Ledger } from "../store/ledger.ts";
 import { type PipeSnapshot, type PipeSnapshots, sourceOf } from "../store/pipe-snapshots.ts";
 import { settled } from "../store/settled.ts";
@@ -46,11 +48,5 @@ export function refusalOf(pipe: PipeSnapshot): string | undefined {
     return "A batch was being inserted when the backup was made, and may be in the table in part: resync, or clean the table up and start.";
   }
   const { kind, source } = sourceOf(pipe);
-  if (kind === "relationalDb") {
-    return "The database's replication slot has moved on since the backup: resync to load the tables again.";
-  }
-  if (kind === "objectStorage" && source.objectStorage?.queueUrl !== undefined) {
-    return "Messages consumed after the backup are gone from the queue: resync, or load the files since then another way.";
-  }
-  return undefined;
+  return kindOf(kind).lostSinceBackup?.(source[kind] as JsonObject);
 }

@@ -1,5 +1,6 @@
 /** What the completion scripts ask: candidates with descriptions, one per line, and what the shell shall do after. */
 import type { Command, Option } from "commander";
+import { sourceDescriptions, sourceKindKeys } from "../sources/descriptions.ts";
 import { firstWord, programFor } from "./command-line.ts";
 import type { Candidate } from "./complete-objects.ts";
 import { contextsFile, readContexts } from "./credentials/contexts.ts";
@@ -86,7 +87,7 @@ function optionsOf(command: Command, program: Command): Candidate[] {
 const fixed: Readonly<Record<string, readonly string[]>> = {
   "--output": outputFormats,
   "--role": ["admin", "developer", "read_only"],
-  "--kind": ["objects", "kafka", "kinesis", "postgres"],
+  "--kind": sourceKindKeys.map((key) => sourceDescriptions[key].word),
   "--pipes": ["none", "stopped", "running"],
   "--as": ["curl", "node", "python", "env"],
   shell: ["bash", "zsh", "fish", "powershell"],

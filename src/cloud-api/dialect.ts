@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { pipeSettings } from "../api/pipes.ts";
+import { sourceDescriptions } from "../sources/descriptions.ts";
 
 /** What a body or result is, for names and members. */
 export type CloudForm =
@@ -20,7 +21,11 @@ export type Names = Readonly<Record<string, string>>;
 
 export const pathNames = { pipes: "clickpipes" } as const;
 
-export const sourceNames = { messageBroker: "kafka", managedStream: "kinesis", relationalDb: "postgres" } as const;
+export const sourceNames: Names = Object.fromEntries(
+  Object.entries(sourceDescriptions).flatMap(([key, { cloudWord }]) =>
+    cloudWord === undefined ? [] : [[key, cloudWord]],
+  ),
+);
 
 /** From the schema, so that a setting which is added there has both names. */
 export const cloudSettingNames: Names = Object.fromEntries(

@@ -80,7 +80,7 @@ export const eventTypes: Readonly<Record<string, string>> = {
 };
 
 export function sourceLabel(kind: string): string {
-  return (sourceNames as Readonly<Record<string, string>>)[kind] ?? kind;
+  return sourceNames[kind] ?? kind;
 }
 
 /** Labels of a service, which every sample has. */

@@ -1,8 +1,8 @@
 /** The connectors' code, loaded on first use. A worker imports it without the request schemas of all kinds. */
-import type { SourceKindKey } from "./registry.ts";
+import type { SourceKindKey } from "./descriptions.ts";
 import type { Connector } from "./source.ts";
 
-/** One for each kind of `registry.ts`; the compiler reports missing ones. */
+/** One for each kind of `descriptions.ts`; the compiler reports missing ones. */
 const connectors: Record<SourceKindKey, () => Promise<Connector>> = {
   messageBroker: async () => (await import("./message-broker/connector.ts")).messageBrokerConnector,
   objectStorage: async () => (await import("./object-storage/connector.ts")).objectStorageConnector,

@@ -1,4 +1,5 @@
-/** The connectors, one line each. */
+/** The kinds of sources with their schemas and rules, one line each. */
+import type { SourceKindKey } from "./descriptions.ts";
 import { managedStream } from "./managed-stream/kind.ts";
 import { messageBroker } from "./message-broker/kind.ts";
 import { objectStorage } from "./object-storage/kind.ts";
@@ -6,11 +7,15 @@ import { relationalDb } from "./relational-db/kind.ts";
 import type { SourceKind } from "./source.ts";
 
 export const sourceKinds = { messageBroker, objectStorage, managedStream, relationalDb } satisfies Record<
-  string,
+  SourceKindKey,
   SourceKind
 >;
 
-export type SourceKindKey = keyof typeof sourceKinds;
+/** The keys of the kinds that a resync of tables, of objects and the like is for. */
+export function kindsWith(ability: keyof SourceKind): string {
+  const able = Object.values<SourceKind>(sourceKinds).filter((kind) => kind[ability] !== undefined);
+  return able.map(({ key }) => key).join(", ");
+}
 
 /** `key` is a member of `source` that the schema has accepted. */
 export function kindOf(key: string): SourceKind {

@@ -12,6 +12,7 @@ import type { Json, JsonObject } from "../lib/json.ts";
 import type { DialTarget } from "../outgoing/dialer.ts";
 import type { OutgoingPolicy } from "../outgoing/policy.ts";
 import type { CheckRun } from "./checks.ts";
+import type { SourceDescription } from "./description.ts";
 import type { Discovery } from "./discovery.ts";
 import type { DurableShapes } from "./durable.ts";
 import type { ListChange } from "./list-change.ts";
@@ -354,21 +355,15 @@ export type CheckOptions = {
   readonly run: CheckRun;
 };
 
-export type SourceKind = {
+export type SourceKind = SourceDescription & {
   /** The member of `source` that selects this kind. */
   readonly key: string;
   /** What pipes of this kind keep in their ledger. */
   readonly durable: DurableShapes;
   /** The members of a create request. */
   readonly request: z.ZodObject;
-  /** Dotted paths that a patch request may change; unchanged immutable members are tolerated by the handler. */
-  readonly mutable: readonly string[];
   /** For a list that a patch request may also change in part. */
   readonly listChange?: ListChange;
-  /** Members that a listing of the source returns: a request for one may leave them out. */
-  readonly listed: readonly string[];
-  /** Dotted paths that are encrypted at rest and absent from responses. */
-  readonly secrets: readonly string[];
   /**
    * For secret members whose address can be changed: the members that name it, as one text each or several between
    * commas. Another address requires the secret again, so that whoever may change a pipe cannot have it sent elsewhere.
@@ -394,6 +389,8 @@ export type SourceKind = {
    * found again whatever happens. Never what the user made.
    */
   readonly made?: (config: JsonObject, pipeId: string) => readonly SourceObject[];
+  /** Why a pipe cannot continue from the position that a backup holds, with the remedy. Absent: it always can. */
+  readonly lostSinceBackup?: (config: JsonObject) => string | undefined;
   /** Objects of the user that the source keeps log for, as long as the pipe exists: looked at, and never removed. */
   readonly given?: (config: JsonObject) => readonly SourceObject[];
 };

@@ -21,8 +21,8 @@ export class CdcScalingStore {
     return row && { replicaCpuMillicores: row.cpu_millicores, replicaMemoryGb: row.memory_gb };
   }
 
-  /** Raises the generation of the service's pipes of this kind of source, so that their workers are replaced. */
-  async set(serviceId: string, sourceKind: string, wanted: CdcScaling): Promise<void> {
+  /** Raises the generation of the service's pipes of these kinds of sources, so that their workers are replaced. */
+  async set(serviceId: string, sourceKinds: readonly string[], wanted: CdcScaling): Promise<void> {
     const { replicaCpuMillicores, replicaMemoryGb } = wanted;
     await this.#db.transaction(async (tx) => {
       await tx.run(
@@ -30,10 +30,12 @@ export class CdcScalingStore {
          ON CONFLICT (service_id) DO UPDATE SET cpu_millicores = excluded.cpu_millicores, memory_gb = excluded.memory_gb`,
         ...[serviceId, replicaCpuMillicores, replicaMemoryGb],
       );
-      await tx.run(
-        "UPDATE pipes SET generation = generation + 1, updated_at = ? WHERE service_id = ? AND source_kind = ?",
-        ...[new Date().toISOString(), serviceId, sourceKind],
-      );
+      for (const kind of sourceKinds) {
+        await tx.run(
+          "UPDATE pipes SET generation = generation + 1, updated_at = ? WHERE service_id = ? AND source_kind = ?",
+          ...[new Date().toISOString(), serviceId, kind],
+        );
+      }
       await this.#db.tellOthers(tx);
     });
   }

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { filesBelow, read, root } from "../../scripts/house.ts";
+import { filesBelow, read, roomOf, root } from "../../scripts/house.ts";
 
 type Term = {
   readonly term: string;
@@ -44,13 +44,20 @@ function moduleName(file: string): string {
 }
 
 describe("names", () => {
-  test("no name is exported by two files of src", () => {
+  test("no name is exported by two files of a room, nor by a file of a room and one of lib", () => {
     const owners = new Map<string, Set<string>>();
+    const rooms = new Map<string, Set<string>>();
     for (const file of files.filter((path) => path.startsWith("src/"))) {
-      for (const name of exportedNames(file)) owners.set(name, (owners.get(name) ?? new Set()).add(file));
+      const room = roomOf(file).name;
+      for (const name of exportedNames(file)) {
+        const key = `${room}: ${name}`;
+        owners.set(key, (owners.get(key) ?? new Set()).add(file));
+        rooms.set(name, (rooms.get(name) ?? new Set()).add(room));
+      }
     }
     expect(owners.size).toBeGreaterThan(500);
     expect([...owners].filter(([, places]) => places.size > 1).map(([name, places]) => [name, ...places])).toEqual([]);
+    expect([...rooms].filter(([, names]) => names.size > 1 && names.has("lib"))).toEqual([]);
   });
 
   test("words that were replaced are no name and no file", () => {

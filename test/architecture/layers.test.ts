@@ -38,7 +38,7 @@ describe("imports", () => {
 
   test("are found in every form, and so are circles of them", () => {
     expect(importsOf("src/sources/connectors.ts")).toEqual([
-      "src/sources/registry.ts",
+      "src/sources/descriptions.ts",
       "src/sources/source.ts",
       ...["message-broker", "object-storage", "managed-stream", "relational-db"].map(
         (kind) => `src/sources/${kind}/connector.ts`,

@@ -1,6 +1,7 @@
 /** Changes one object that exists, by the operations that its kind has. */
+
+import { kindKeyOf, sourceDescriptions } from "../../sources/descriptions.ts";
 import type { CliClient } from "../client/client.ts";
-import { sourceMembers } from "../client/operations.ts";
 import { orUndefined } from "../flags.ts";
 import type { Comparison } from "./compare.ts";
 import type { CurrentObject } from "./current.ts";
@@ -89,13 +90,12 @@ async function changePipe(
 
 /** The members of the source that a pipe can change. */
 function changedSource(source: Spec | undefined, changed: boolean, secrets: boolean): Spec | undefined {
-  const [key, members] = Object.entries(source ?? {}).find(([name]) => Object.hasOwn(sourceMembers, name)) ?? [];
+  const key = kindKeyOf(source ?? {});
   if (key === undefined) return undefined;
-  const { mutable, secrets: secretPaths } = sourceMembers[key as keyof typeof sourceMembers];
-  const secretNames: readonly string[] = secretPaths;
-  const kept = Object.entries(members as Spec).filter(([name]) => {
-    if (!(mutable as readonly string[]).includes(name)) return false;
-    return secretNames.includes(name) ? secrets : changed;
+  const { mutable, secrets: secretPaths } = sourceDescriptions[key];
+  const kept = Object.entries(source?.[key] as Spec).filter(([name]) => {
+    if (!mutable.includes(name)) return false;
+    return secretPaths.includes(name) ? secrets : changed;
   });
   return kept.length === 0 ? undefined : { [key]: Object.fromEntries(kept) };
 }

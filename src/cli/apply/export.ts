@@ -1,4 +1,6 @@
 /** Existing objects as documents for `apply`. */
+import { kindKeyOf, sourceDescriptions } from "../../sources/descriptions.ts";
+import { holds, memberAt } from "../../sources/fields.ts";
 import type { CurrentObject } from "./current.ts";
 
 type Spec = Record<string, unknown>;
@@ -23,39 +25,33 @@ function variablePrefix(name: string): string {
 }
 
 function pipeSpec(name: string, spec: Spec): Spec {
-  const [[key, source] = ["", {}]] = Object.entries(spec.source as Record<string, Spec>);
-  const prefix = variablePrefix(name);
-  const member = (names: readonly string[]) =>
-    Object.fromEntries(names.map((one) => [one, `\${env:${prefix}_${snake(one)}}`]));
-  const secrets: Spec = { ...secretsOf(key, source, member) };
-  const registry = source.schemaRegistry as Spec | undefined;
-  if (registry?.authentication !== undefined) {
-    secrets.schemaRegistry = { ...registry, credentials: member(["username", "password"]) };
+  const source = spec.source as Readonly<Record<string, Spec>>;
+  const key = kindKeyOf(source);
+  if (key === undefined) return spec;
+  const shown = structuredClone(source[key] as Spec);
+  const { logins, secrets } = sourceDescriptions[key];
+  for (const { when, members } of logins) {
+    if (!holds(when, (path) => memberAt(source[key] as Spec, path))) continue;
+    for (const path of members) {
+      // `credentials.username` of a pipe `clicks` is `CLICKS_USERNAME`.
+      const container = secrets
+        .find((secret) => path.startsWith(`${secret}.`))
+        ?.split(".")
+        .at(-1);
+      const words = path.split(".").filter((word) => word !== container);
+      setMember(shown, path.split("."), `\${env:${[variablePrefix(name), ...words.map(snake)].join("_")}}`);
+    }
   }
-  return { ...spec, source: { [key]: { ...source, ...secrets } } };
+  return { ...spec, source: { [key]: shown } };
 }
 
 function snake(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
 }
 
-function secretsOf(key: string, source: Spec, member: (names: readonly string[]) => Spec): Spec {
-  const { authentication, iamRole } = source;
-  if (authentication === "IAM_ROLE" || iamRole !== undefined) return {};
-  const login = ["username", "password"];
-  const access = ["accessKeyId", "secretKey"];
-  switch (key) {
-    case "relationalDb":
-      return { credentials: member(login) };
-    case "managedStream":
-      return { accessKey: member(access) };
-    case "objectStorage":
-      if (source.connectionString !== undefined) return member(["connectionString"]);
-      return authentication === "IAM_USER" ? { accessKey: member(access) } : {};
-    default:
-      if (authentication === undefined) return {};
-      if (authentication === "IAM_USER") return { credentials: member(access) };
-      if (authentication === "MUTUAL_TLS") return { credentials: member(["certificate", "privateKey"]) };
-      return { credentials: member(login) };
-  }
+function setMember(target: Spec, [name = "", ...rest]: readonly string[], value: unknown): void {
+  if (rest.length > 0) {
+    target[name] ??= {};
+    setMember(target[name] as Spec, rest, value);
+  } else target[name] = value;
 }

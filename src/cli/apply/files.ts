@@ -2,6 +2,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { nearMatches } from "../../lib/near-matches.ts";
+import { sourceDescriptions, sourceKindKeys } from "../../sources/descriptions.ts";
 import { type FileDocument, fileError, readDocuments } from "../documents.ts";
 import { usageError } from "../errors.ts";
 import type { Shell } from "../shell.ts";
@@ -86,7 +87,10 @@ function unknownText(name: string, known: readonly string[], what = "member"): s
 
 /** Members that the API never shows. */
 export function isSecretPath(path: string): boolean {
-  return /(?:^|\.)(?:credentials|accessKey|connectionString)(?:\.|$)|^connection\.password$/.test(path);
+  if (path === "connection.password") return true;
+  return sourceKindKeys.some((key) =>
+    sourceDescriptions[key].secrets.some((secret) => `${path}.`.includes(`source.${key}.${secret}.`)),
+  );
 }
 
 /** Whether a specification has such a member. */

@@ -1,5 +1,5 @@
 /** What `apply` would do. */
-import { sourceMembers } from "../client/operations.ts";
+import { kindKeyOf, sourceDescriptions } from "../../sources/descriptions.ts";
 import { fileError } from "../documents.ts";
 import { CliError, exitCodes } from "../errors.ts";
 import { printable, styled } from "../output/text.ts";
@@ -52,8 +52,8 @@ function isChangeable(kind: ObjectDocument["kind"], path: string): boolean {
   if (kind !== "Pipe") return true;
   if (/^(settings|scaling|fieldMappings|destination\.columns)/.test(path)) return true;
   const [, key = "", member = ""] = /^source\.(\w+)\.(\w+)/.exec(path) ?? [];
-  const known = Object.hasOwn(sourceMembers, key) ? sourceMembers[key as keyof typeof sourceMembers] : undefined;
-  return (known?.mutable as readonly string[] | undefined)?.includes(member) ?? false;
+  const known = kindKeyOf({ [key]: true });
+  return known !== undefined && sourceDescriptions[known].mutable.includes(member);
 }
 
 /** Lines with `+` (create), `~` (change), `-` (delete), `!` (needs replacement), and a summary. */

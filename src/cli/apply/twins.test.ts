@@ -45,7 +45,9 @@ describe("the object that stays", () => {
 });
 
 test("an object that differs is a conflict, which names members and no values", () => {
-  const wanted = { spec: { source: { accessKey: { secretKey: "hidden" } }, settings: { a: 1 } } } as unknown;
+  const wanted = {
+    spec: { source: { objectStorage: { accessKey: { secretKey: "hidden" } } }, settings: { a: 1 } },
+  } as unknown;
   const refusal = (twin: object) => {
     try {
       requireSame(wanted as WantedObject, twin as Record<string, unknown>);

@@ -138,11 +138,3 @@ export const routes = {
   deleteAlert: {"api":"observability","method":"DELETE","path":"/api/v2/alerts/{alertId}","query":[]},
   listAlertEvaluations: {"api":"observability","method":"GET","path":"/api/v2/alerts/{alertId}/evaluations","query":["limit"]},
 } as const satisfies Record<string, Route>;
-
-/** Members of the kinds of sources that a pipe can change, and those that are secret. */
-export const sourceMembers = {
-  messageBroker: {"mutable":["brokers","topics","offset","authentication","iamRole","caCertificate","reversePrivateEndpointIds","credentials"],"secrets":["credentials","schemaRegistry.credentials"]},
-  objectStorage: {"mutable":["authentication","iamRole","accessKey","connectionString","path","azureContainerName","skipInitialLoad","startAfter"],"secrets":["accessKey","connectionString"]},
-  managedStream: {"mutable":["authentication","iamRole","accessKey"],"secrets":["accessKey","schemaRegistry.credentials"]},
-  relationalDb: {"mutable":["host","port","database","tlsHost","caCertificate","disableTls","skipCertVerification","credentials","tableMappings","settings.syncIntervalSeconds","settings.pullBatchSize","settings.initialLoadParallelism","settings.snapshotNumberOfParallelTables","settings.slotBudgetBytes","settings.slotBudgetAction"],"secrets":["credentials"]},
-} as const;

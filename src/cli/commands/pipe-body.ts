@@ -1,12 +1,12 @@
 /** The body of a new pipe, from flags or from a file: for `pipe create`, `validate` and `discover`. */
 import type { Command } from "commander";
+import { kindKeyOf, type SourceKindKey, sourceDescriptions } from "../../sources/descriptions.ts";
 import type { CliClient, OperationResult } from "../client/client.ts";
 import type { ServiceObject } from "../client/resolve.ts";
 import { usageError } from "../errors.ts";
 import { integerFlag, orUndefined, present, repeated } from "../flags.ts";
 import type { Shell } from "../shell.ts";
 import { settingsOf } from "./pipe-settings.ts";
-import { type KindWord, kindWords } from "./pipe-view.ts";
 import { sourceFromFlags } from "./source-flags.ts";
 
 export type BodyFlags = {
@@ -35,15 +35,15 @@ export function addFileFlags(command: Command): Command {
     .option("--service <service>", "Service of the pipe; not needed if there is only one");
 }
 
-export function addDestinationFlags(command: Command, kind: KindWord): Command {
+export function addDestinationFlags(command: Command, kind: SourceKindKey): Command {
   const common = command
     .option("--setting <name=value>", "Setting of the pipe; may be repeated", repeated)
     .option("--replicas <n>", "Number of worker processes");
-  if (kind === "postgres") return common.option("--to <database>", "Database of the tables; default `default`");
+  if (ownsTables(kind)) return common.option("--to <database>", "Database of the tables; default `default`");
   return common
     .requiredOption("--to <[database.]table>", "Destination table")
     .option("--column <name:type>", "Column; may be repeated; default: the fields of a sample", repeated)
-    .option("--map <field=column>", "ShownField of the source and its column; may be repeated", repeated)
+    .option("--map <field=column>", "Field of the source and its column; may be repeated", repeated)
     .option("--engine <engine>", "MergeTree, ReplacingMergeTree, SummingMergeTree or Null")
     .option("--order-by <columns>", "Sorting key, separated by commas")
     .option("--partition-by <expression>", "Partition key")
@@ -51,14 +51,14 @@ export function addDestinationFlags(command: Command, kind: KindWord): Command {
 }
 
 /** Secrets are read from the files and variables that the flags name. */
-export async function pipeBodyOf(shell: Shell, kind: KindWord | undefined, flags: BodyFlags): Promise<Body> {
+export async function pipeBodyOf(shell: Shell, kind: SourceKindKey | undefined, flags: BodyFlags): Promise<Body> {
   if (kind === undefined) {
     const { readDocument } = await import("../documents.ts");
     const found = await readDocument(shell, String(flags.file));
     // A file of `apply` has the body in `spec`.
     return (found.kind === "Pipe" ? { name: found.name, ...(found.spec as object) } : found) as Body;
   }
-  const source = { [kindWords[kind]]: await sourceFromFlags(shell, kind, flags) };
+  const source = { [kind]: await sourceFromFlags(shell, kind, flags) };
   return present({
     source,
     destination: destinationOf(kind, flags),
@@ -68,8 +68,13 @@ export async function pipeBodyOf(shell: Shell, kind: KindWord | undefined, flags
   });
 }
 
-function destinationOf(kind: KindWord, flags: BodyFlags): Body {
-  if (kind === "postgres") return present({ database: flags.to });
+/** The pipe names no table, because the tables of the source come with their names and columns. */
+function ownsTables(kind: SourceKindKey): boolean {
+  return sourceDescriptions[kind].listing.of === "tables";
+}
+
+function destinationOf(kind: SourceKindKey, flags: BodyFlags): Body {
+  if (ownsTables(kind)) return present({ database: flags.to });
   const [first, second] = (flags.to ?? "").split(".", 2) as [string, string?];
   const [database, table] = second === undefined ? [undefined, first] : [first, second];
   const isManaged = flags.existingTable !== true;
@@ -99,8 +104,9 @@ function mappingOf(text: string): { sourceField: string; destinationField: strin
 export async function withColumns(shell: Shell, client: CliClient, service: ServiceObject, body: Body): Promise<Body> {
   const source = body.source as Record<string, unknown> | undefined;
   const destination = body.destination as Record<string, unknown> | undefined;
-  const isNew = destination?.managedTable !== false && source?.relationalDb === undefined;
-  if (!isNew || source === undefined || destination === undefined || destination.columns != null) return body;
+  if (source === undefined || destination === undefined || destination.columns != null) return body;
+  const kind = kindKeyOf(source);
+  if (destination.managedTable === false || (kind !== undefined && ownsTables(kind))) return body;
   const { fields } = await discovered(client, service, source);
   const columns = fields.map(({ name, type }) => ({ name, type }));
   shell.say(`columns of a sample: ${columns.map(({ name, type }) => `${name} ${type}`).join(", ")}`);

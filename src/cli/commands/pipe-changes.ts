@@ -1,5 +1,6 @@
 /** Verbs that change pipes: start, stop, resync, update, scale, settings, delete. */
 import type { Command } from "commander";
+import { sourceDescriptions, sourceKindKeys } from "../../sources/descriptions.ts";
 import type { CliClient } from "../client/client.ts";
 import type { PipeSummary } from "../client/resolve.ts";
 import { usageError } from "../errors.ts";
@@ -21,8 +22,8 @@ export function addPipeChanges(command: Command, shell: Shell): void {
     const added = addSeveral(command.command(`${verb} [pipe]`)).description(summary);
     if (verb === "resync") {
       addYesFlag(added)
-        .option("--rows <what>", "Rows in the table: keep or truncate; not for postgres")
-        .option("--table <schema.name>", "Only this table, for postgres; may be repeated", repeated)
+        .option("--rows <what>", "Rows in the table: keep or truncate; not for a database")
+        .option("--table <schema.name>", "Only this table of a database; may be repeated", repeated)
         .option("--object <key>", "Only this object, for objects, with --rows keep")
         .option("--prefix <prefix>", "Only objects whose keys begin so, with --rows keep");
     }
@@ -125,10 +126,10 @@ function addUpdate(command: Command, shell: Shell): void {
     .option("--name <name>", "New name, of one pipe")
     .option(
       "--add-table <schema.table[=target]>",
-      "Table to copy and follow too, for postgres; may be repeated",
+      "Table of a database to copy and follow too; may be repeated",
       repeated,
     )
-    .option("--remove-table <schema.table>", "Table to follow no more, for postgres; may be repeated", repeated)
+    .option("--remove-table <schema.table>", "Table of a database to follow no more; may be repeated", repeated)
     .option(
       "-f, --file <file>",
       "YAML or JSON with the members to change; references to secrets are replaced (help apply-file)",
@@ -148,22 +149,24 @@ async function updateBody(shell: Shell, flags: UpdateFlags) {
     present({
       ...given,
       name: flags.name ?? (given.name as string | undefined),
-      source: await changedSource(given.source as SourceChange | undefined, flags),
+      source: await changedSource(given.source as Readonly<Record<string, object>> | undefined, flags),
     }),
   );
 }
 
-type SourceChange = { readonly relationalDb?: object };
-
-async function changedSource(source: SourceChange | undefined, { addTable, removeTable }: UpdateFlags) {
+async function changedSource(
+  source: Readonly<Record<string, object>> | undefined,
+  { addTable, removeTable }: UpdateFlags,
+) {
   if (addTable === undefined && removeTable === undefined) return source;
   const { tableMappingOf } = await import("./source-flags.ts");
+  const kind = sourceKindKeys.find((key) => sourceDescriptions[key].listing.of === "tables") ?? "";
   const removed = removeTable?.map((table) => tableMappingOf("--remove-table", table));
   const tables = present({
     tableMappingsToAdd: addTable?.map((table) => tableMappingOf("--add-table", table)),
     tableMappingsToRemove: removed?.map(({ sourceSchemaName, sourceTable }) => ({ sourceSchemaName, sourceTable })),
   });
-  return { ...source, relationalDb: { ...source?.relationalDb, ...tables } };
+  return { ...source, [kind]: { ...source?.[kind], ...tables } };
 }
 
 const noPipe = "There is no pipe.";

@@ -2,7 +2,7 @@
 import type { PipeSummary } from "../client/resolve.ts";
 import type { TableColumn } from "../output/table.ts";
 import { age, byteSize, count, span, stateStyle } from "../output/text.ts";
-import { kindWords } from "./pipe-view.ts";
+import { wordOf } from "./pipe-view.ts";
 
 const arrows = { growing: "↑", steady: "=", shrinking: "↓" } as const;
 
@@ -30,7 +30,7 @@ function message({ stateMessage, lastError }: PipeSummary): string | undefined {
 export const pipeColumns: readonly TableColumn<PipeSummary>[] = [
   { title: "NAME", value: ({ name }) => name },
   { title: "SERVICE", value: ({ serviceName }) => serviceName },
-  { title: "SOURCE", value: ({ kind }) => Object.entries(kindWords).find(([, key]) => key === kind)?.[0] },
+  { title: "SOURCE", value: ({ kind }) => wordOf(kind) },
   {
     title: "TABLE",
     value: ({ destination: { database = "default", table } }) =>

@@ -1,5 +1,6 @@
 /** `millrace pipe create`, `validate` and `discover`. */
 import type { Command } from "commander";
+import { type SourceKindKey, sourceDescriptions } from "../../sources/descriptions.ts";
 import { resolveServiceOrOnly } from "../client/resolve.ts";
 import { CliError, usageError } from "../errors.ts";
 import { addWaitFlags } from "../flags.ts";
@@ -7,16 +8,9 @@ import { machineText } from "../output/format.ts";
 import type { Shell } from "../shell.ts";
 import { checkWait, type WaitFlags } from "../wait.ts";
 import { addDestinationFlags, addFileFlags, type BodyFlags, discovered, pipeBodyOf, withColumns } from "./pipe-body.ts";
-import { type KindWord, kindWords } from "./pipe-view.ts";
+import { kindWords } from "./pipe-view.ts";
 import { awaitPipe } from "./pipe-wait.ts";
 import { addSourceFlags } from "./source-flags.ts";
-
-const summaries: Readonly<Record<KindWord, string>> = {
-  objects: "objects of a bucket",
-  kafka: "topics of a Kafka-protocol broker",
-  kinesis: "a Kinesis stream",
-  postgres: "tables of a Postgres database",
-};
 
 /** Adds the verbs. */
 export function addPipeCreate(command: Command, shell: Shell): void {
@@ -28,7 +22,8 @@ export function addPipeCreate(command: Command, shell: Shell): void {
   create.option("--dry-run", "Only shows the request that would be sent, with secrets masked");
   addWaitFlags(create, "first rows are loaded").action(
     async (name: string | undefined, flags: BodyFlags & WaitFlags) => {
-      if (flags.file === undefined) throw usageError("name a kind (objects, kafka, kinesis, postgres), or use -f FILE");
+      if (flags.file === undefined)
+        throw usageError(`name a kind (${Object.keys(kindWords).join(", ")}), or use -f FILE`);
       await createFrom(shell, undefined, name, flags);
     },
   );
@@ -40,18 +35,19 @@ export function addPipeCreate(command: Command, shell: Shell): void {
       "Makes every check of `pipe create` without creating anything: `validate KIND` with flags, or -f FILE",
     );
   addFileFlags(validate).action(async (flags: BodyFlags) => await validateFrom(shell, undefined, flags));
-  for (const kind of Object.keys(kindWords) as KindWord[]) {
-    const checked = validate.command(kind).description(`Checks a pipe from ${summaries[kind]}`);
+  for (const [word, kind] of Object.entries(kindWords)) {
+    const { reads } = sourceDescriptions[kind];
+    const checked = validate.command(word).description(`Checks a pipe from ${reads}`);
     addSourceFlags(addDestinationFlags(checked, kind), kind).action(
       async (_: unknown, self: Command) => await validateFrom(shell, kind, self.optsWithGlobals() as BodyFlags),
     );
-    const one = create.command(`${kind} <name>`).description(`Creates a pipe from ${summaries[kind]}`);
+    const one = create.command(`${word} <name>`).description(`Creates a pipe from ${reads}`);
     // Flags of `create` itself are found there, wherever they stand.
     addSourceFlags(addDestinationFlags(one, kind), kind).action(
       async (name: string, _: unknown, self: Command) =>
         await createFrom(shell, kind, name, self.optsWithGlobals() as BodyFlags & WaitFlags),
     );
-    const fields = discover.command(kind).description(`Reads samples of ${summaries[kind]}`);
+    const fields = discover.command(word).description(`Reads samples of ${reads}`);
     addSourceFlags(fields, kind).action(
       async (_: unknown, self: Command) => await discoverFrom(shell, kind, self.optsWithGlobals() as BodyFlags),
     );
@@ -60,7 +56,7 @@ export function addPipeCreate(command: Command, shell: Shell): void {
 
 async function createFrom(
   shell: Shell,
-  kind: KindWord | undefined,
+  kind: SourceKindKey | undefined,
   name: string | undefined,
   flags: BodyFlags & WaitFlags & { readonly dryRun?: boolean; readonly startPaused?: boolean },
 ): Promise<void> {
@@ -91,7 +87,7 @@ async function createFrom(
   await shell.printDone(last, `${pipe.name}: ${last.state}, ${last.progress.sentRows ?? 0} rows`);
 }
 
-async function discoverFrom(shell: Shell, kind: KindWord | undefined, flags: BodyFlags): Promise<void> {
+async function discoverFrom(shell: Shell, kind: SourceKindKey | undefined, flags: BodyFlags): Promise<void> {
   if (kind === undefined && flags.file === undefined) throw usageError("name a kind, or use -f FILE");
   const { source } = await pipeBodyOf(shell, kind, flags);
   const client = await shell.client();
@@ -109,7 +105,7 @@ async function discoverFrom(shell: Shell, kind: KindWord | undefined, flags: Bod
 }
 
 /** Each check in its order; exit code 1 when one has failed. */
-async function validateFrom(shell: Shell, kind: KindWord | undefined, flags: BodyFlags): Promise<void> {
+async function validateFrom(shell: Shell, kind: SourceKindKey | undefined, flags: BodyFlags): Promise<void> {
   if (kind === undefined && flags.file === undefined) throw usageError("name a kind, or use -f FILE");
   const given = await pipeBodyOf(shell, kind, flags);
   const client = await shell.client();

@@ -1,36 +1,37 @@
 /** Sources and destinations of pipes in words. */
+import { kindKeyOf, type SourceKindKey, sourceDescriptions, sourceKindKeys } from "../../sources/descriptions.ts";
 import type { PipeObject } from "../client/resolve.ts";
 
-/** The words of the command line for the kinds of sources. */
-export const kindWords = {
-  objects: "objectStorage",
-  kafka: "messageBroker",
-  kinesis: "managedStream",
-  postgres: "relationalDb",
-} as const;
-export type KindWord = keyof typeof kindWords;
+/** The key of the kind that a word of the command line names. */
+export const kindWords: Readonly<Record<string, SourceKindKey>> = Object.fromEntries(
+  sourceKindKeys.map((key) => [sourceDescriptions[key].word, key]),
+);
+
+/** The word of a kind, by its key. */
+export function wordOf(key: string | undefined): string {
+  return Object.keys(kindWords).find((word) => kindWords[word] === key) ?? "-";
+}
 
 type Viewed = Pick<PipeObject, "source" | "destination">;
 
-export function kindOfPipe({ source }: Pick<Viewed, "source">): string {
-  const found = Object.entries(kindWords).find(([, key]) => source[key] !== undefined);
-  return found?.[0] ?? "-";
-}
-
 /** What the pipe reads: topics, objects, a stream, or a database. */
 export function sourceText({ source }: Pick<Viewed, "source">): string {
-  const { messageBroker, objectStorage, managedStream, relationalDb } = source;
-  if (messageBroker !== undefined) return `${messageBroker.topics} at ${messageBroker.brokers}`;
-  if (objectStorage !== undefined) return String(objectStorage.url ?? objectStorage.path ?? "-");
-  if (managedStream !== undefined) return `${managedStream.streamName} in ${managedStream.region}`;
-  if (relationalDb !== undefined) return `${relationalDb.database} at ${relationalDb.host}`;
-  return "-";
+  const key = kindKeyOf(source);
+  if (key === undefined) return "-";
+  const config = source[key] as Readonly<Record<string, unknown>>;
+  const texts = sourceDescriptions[key].summaries.map((form) =>
+    form.replaceAll(/\{(\w+)\}/g, (_, member: string) => String(config[member] ?? "-")),
+  );
+  return texts.find((text) => text !== "-") ?? "-";
 }
 
 export function destinationText({ source, destination }: Viewed): string {
   const database = destination.database ?? "default";
   if (destination.table != null) return `${database}.${destination.table}`;
-  const mappings = (source.relationalDb?.tableMappings ?? []) as readonly { targetTable: string }[];
+  const key = kindKeyOf(source);
+  if (key === undefined) return database;
+  const config = source[key] as Readonly<Record<string, unknown>>;
+  const mappings = (config[sourceDescriptions[key].listing.member] ?? []) as readonly { targetTable: string }[];
   const [first] = mappings;
   if (first === undefined) return database;
   return `${database}.${first.targetTable}${mappings.length > 1 ? ` and ${mappings.length - 1} more` : ""}`;

@@ -1,5 +1,6 @@
 /** `millrace pipe`. */
 import type { Command } from "commander";
+import { kindKeyOf } from "../../sources/descriptions.ts";
 import { findPipe, listSummaries, type PipeObject, type PipeSummary, resolveService } from "../client/resolve.ts";
 import { choiceFlag, present, repeated } from "../flags.ts";
 import { byteSize, count, stateStyle } from "../output/text.ts";
@@ -10,7 +11,7 @@ import { addPipeChanges } from "./pipe-changes.ts";
 import { pipeColumns } from "./pipe-columns.ts";
 import { addPipeCreate } from "./pipe-create.ts";
 import { addPipeErrors } from "./pipe-errors.ts";
-import { destinationText, type KindWord, kindOfPipe, kindWords, sourceText } from "./pipe-view.ts";
+import { destinationText, kindWords, sourceText, wordOf } from "./pipe-view.ts";
 
 type PipeTable = NonNullable<PipeObject["tables"]>[number];
 
@@ -29,7 +30,7 @@ export function addPipe(command: Command, shell: Shell): void {
     .description("Lists pipes with state, rows and last error")
     .option("--service <service>", "Only pipes of this service")
     .option("--state <state>", "Only pipes in this state; may be repeated", repeated)
-    .option("--kind <kind>", "Only objects, kafka, kinesis or postgres")
+    .option("--kind <kind>", `Only one of ${Object.keys(kindWords).join(", ")}`)
     .option("--sort <key>", "name (default), createdAt, service, state, stateChangedAt, lag or rowsPerSecond")
     .option("-w, --watch", "Repeats every 2 seconds until Ctrl-C")
     .action(async (flags: ListFlags) => await list(shell, flags));
@@ -62,7 +63,7 @@ const descending = ["lag", "rowsPerSecond", "stateChangedAt"];
 async function listed(shell: Shell, flags: ListFlags): Promise<PipeSummary[]> {
   const client = await shell.client();
   const service = flags.service === undefined ? undefined : await resolveService(client, flags.service);
-  const word = choiceFlag("--kind", flags.kind, Object.keys(kindWords) as KindWord[]);
+  const word = choiceFlag("--kind", flags.kind, Object.keys(kindWords));
   const kind = word === undefined ? undefined : kindWords[word];
   const sort = flags.sort ?? "name";
   const order = descending.includes(sort) ? "desc" : "asc";
@@ -82,7 +83,7 @@ export async function printPipe(shell: Shell, pipe: PipeObject): Promise<void> {
     ["service", serviceName],
     ["state", pipe.state, stateStyle(pipe.state)],
     ["last error", pipe.lastError],
-    ["source", `${kindOfPipe(pipe)} ${sourceText(pipe)}`],
+    ["source", `${wordOf(kindKeyOf(pipe.source))} ${sourceText(pipe)}`],
     ["source warning", pipe.sourceWarning],
     ["table", destinationText(pipe)],
     ["rows", count(pipe.progress.sentRows ?? 0)],

@@ -1,7 +1,7 @@
 /** One pipe in `millrace top`. */
 import type { PipeSummary } from "../client/resolve.ts";
 import { lagText } from "../commands/pipe-columns.ts";
-import { kindWords } from "../commands/pipe-view.ts";
+import { wordOf } from "../commands/pipe-view.ts";
 import { fieldLines } from "../output/table.ts";
 import { age, byteSize, count, cutTo, decimal, span, stateStyle } from "../output/text.ts";
 import { processesOf, type TopLook, type TopView, type WorkerProcess } from "./view.ts";
@@ -15,7 +15,7 @@ export function detailLines(view: TopView, pipe: PipeSummary, { color, width }: 
       ["id", pipe.id],
       ["state", `${pipe.state}, since ${age(pipe.stateChangedAt)}`, stateStyle(pipe.state)],
       ["reason", pipe.stateMessage],
-      ["source", Object.entries(kindWords).find(([, key]) => key === pipe.kind)?.[0]],
+      ["source", wordOf(pipe.kind)],
       ["table", destination.table && `${destination.database ?? "default"}.${destination.table}`],
       ["last success", pipe.lastSuccessAt && `${age(pipe.lastSuccessAt)} ago`],
       ["last error", lastError && `${lastError.message} (${age(lastError.at)} ago)`],

@@ -1,10 +1,13 @@
 /** The size of the workers of a service's Postgres pipes. */
 import type { cdcScalingOperations } from "../../api/cdc-scaling.ts";
 import type { Handlers } from "../../api/operations.ts";
+import { sourceDescriptions, sourceKindKeys } from "../../sources/descriptions.ts";
 import type { CdcScalingStore } from "../../store/cdc-scaling.ts";
 import type { ServiceStore } from "../../store/services.ts";
 import type { Context } from "../context.ts";
 import { findService } from "./service-users.ts";
+
+const scaledKinds = sourceKindKeys.filter((key) => sourceDescriptions[key].hasCdcScaling);
 
 export function cdcScalingHandlers(deps: {
   readonly services: ServiceStore;
@@ -19,7 +22,7 @@ export function cdcScalingHandlers(deps: {
     },
     updateCdcScaling: async ({ params, body }) => {
       const { id } = await findService(deps.services, params);
-      await deps.cdcScaling.set(id, "relationalDb", body);
+      await deps.cdcScaling.set(id, scaledKinds, body);
       deps.poke();
       return body;
     },

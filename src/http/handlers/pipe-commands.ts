@@ -4,7 +4,7 @@ import type { pipeOperations } from "../../api/pipes.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { ObjectSelection } from "../../sources/partial-resync.ts";
-import { kindOf } from "../../sources/registry.ts";
+import { kindOf, kindsWith } from "../../sources/registry.ts";
 import type { Pipe, PipeChange, PipeStore } from "../../store/pipes.ts";
 
 type Command = z.output<typeof pipeOperations.updatePipeState.body>;
@@ -26,7 +26,8 @@ export async function commandedChange(pipe: Pipe, body: Command, pipes: PipeStor
 /** A database is copied into new tables; every other source is read again into the table that is there. */
 async function resync(pipe: Pipe, { rows, tables, objects }: Command, pipes: PipeStore): Promise<PipeChange> {
   const kind = kindOf(pipe.sourceKind);
-  if (objects != null && kind.objectResync === undefined) throw memberError("objects", "is only for objectStorage");
+  if (objects != null && kind.objectResync === undefined)
+    throw memberError("objects", `is only for ${kindsWith("objectResync")}`);
   const wanted = { desiredState: "running", resyncRequested: true } as const;
   if (kind.resync !== undefined) {
     if (rows != null) throw memberError("rows", "must be absent: a database is copied into new tables");
@@ -34,7 +35,7 @@ async function resync(pipe: Pipe, { rows, tables, objects }: Command, pipes: Pip
     const resyncTables = [...new Set([...pipe.resyncTables, ...targetsOf(pipe, tables)])];
     return { desiredState: "running", resyncTables };
   }
-  if (tables != null) throw memberError("tables", "is only for relationalDb: this pipe has one table");
+  if (tables != null) throw memberError("tables", `is only for ${kindsWith("resync")}: this pipe has one table`);
   if (rows == null) {
     throw memberError("rows", "is required: keep (rows that are read again are there twice) or truncate");
   }

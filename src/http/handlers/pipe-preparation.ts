@@ -36,7 +36,7 @@ export function pipePreparationHandlers(deps: PreparationDeps): PreparationHandl
     listSource: async ({ params, body }, { signal }) => {
       await findService(deps.services, params);
       const { kind, config, issues } = checkSource(withoutNulls(body.source));
-      const isListed = ({ path }: Issue) => kind.listed.some((name) => path === `source.${kind.key}.${name}`);
+      const isListed = ({ path }: Issue) => path === `source.${kind.key}.${kind.listing.member}`;
       refuse(issues.filter((issue) => !isListed(issue)));
       const page = {
         within: body.within ?? undefined,

@@ -2,7 +2,7 @@
 import type { z } from "zod";
 import type { pipeSummary } from "../../api/pipe-lists.ts";
 import type { PipeVitals } from "../../pipes/control/vitals.ts";
-import type { SourceKindKey } from "../../sources/registry.ts";
+import type { SourceKindKey } from "../../sources/descriptions.ts";
 import type { PipeOverview } from "../../store/pipe-overviews.ts";
 
 export type ListedPipe = { readonly pipe: PipeOverview; readonly vitals: PipeVitals };

@@ -20,7 +20,7 @@ export function refuseTakenTables(pipe: Neighbour, others: readonly Neighbour[],
     const table = wanted.find((name) => taken.has(name));
     if (table === undefined) continue;
     const isOne = pipe.destination.table !== undefined;
-    const path = isOne ? "destination.table" : `source.${pipe.sourceKind}.tableMappings`;
+    const path = isOne ? "destination.table" : `source.${pipe.sourceKind}.${kindOf(pipe.sourceKind).listing.member}`;
     const remedy = isOne ? ", or set managedTable to false to load into the same table" : "";
     const message = `${table} is the table of pipe "${other.name}"; choose another one${remedy}`;
     throw new AppError("DESTINATION_INVALID", `${path}: ${message}`, { issues: [{ path, message }] });
@@ -29,31 +29,21 @@ export function refuseTakenTables(pipe: Neighbour, others: readonly Neighbour[],
 
 /** What the user should know of a pipe beside the others, and of members that have no effect on it. */
 export function neighbourWarnings(pipe: NewPipe, others: readonly Neighbour[]): Issue[] {
-  const group = configOf(pipe).consumerGroup;
-  const sharing = others.filter((other) => group !== undefined && configOf(other).consumerGroup === group);
-  return [
-    ...withoutEffect(pipe),
-    ...sharing.slice(0, 1).map((other) => ({
-      path: `source.${pipe.sourceKind}.consumerGroup`,
-      message: `pipe "${other.name}" commits its offsets to the same group`,
-    })),
-  ];
+  const shared = kindOf(pipe.sourceKind).sharedMember;
+  const sharedOf = (one: Neighbour) => (shared === undefined ? undefined : configOf(one)[shared.member]);
+  const wanted = sharedOf(pipe);
+  const sharing = others.find((other) => wanted !== undefined && sharedOf(other) === wanted);
+  if (shared === undefined || sharing === undefined) return withoutEffect(pipe);
+  const path = `source.${pipe.sourceKind}.${shared.member}`;
+  return [...withoutEffect(pipe), { path, message: `pipe "${sharing.name}" ${shared.effect}` }];
 }
-
-/** Settings by the beginning of their names; `object_storage_concurrency` limits the inserts of every pipe. */
-const effective: Readonly<Record<string, RegExp>> = {
-  objectStorage: /^(object_storage|database)_/,
-  messageBroker: /^(streaming_|database_|object_storage_concurrency$)/,
-  managedStream: /^(streaming_|database_|object_storage_concurrency$)/,
-  relationalDb: /^(database_|object_storage_concurrency$)/,
-};
 
 function withoutEffect({ sourceKind, settings, scaling }: NewPipe): Issue[] {
   const message = `has no effect on ${sourceKind} pipes`;
-  const names = Object.keys(settings).filter((name) => effective[sourceKind]?.test(name) === false);
+  const { settings: effective, targets } = kindOf(sourceKind);
+  const names = Object.keys(settings).filter((name) => !effective.some((beginning) => name.startsWith(beginning)));
   const issues = names.map((name) => ({ path: `settings.${name}`, message }));
-  const hasOneWorker = kindOf(sourceKind).targets !== undefined;
-  if (hasOneWorker && (scaling.replicas ?? 1) > 1) issues.push({ path: "scaling.replicas", message });
+  if (targets !== undefined && (scaling.replicas ?? 1) > 1) issues.push({ path: "scaling.replicas", message });
   return issues;
 }
 

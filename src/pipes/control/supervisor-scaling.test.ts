@@ -43,7 +43,7 @@ test("a new size replaces the workers of all Postgres pipes, and of no others", 
   await until({ replicaMemoryGb: 0.5 });
   const others = s.live().filter(({ job }) => job.pipeId === s.id);
   const size = { replicaCpuMillicores: 2_000, replicaMemoryGb: 8 };
-  await s.cdcScaling.set(s.serviceId, "relationalDb", size);
+  await s.cdcScaling.set(s.serviceId, ["relationalDb"], size);
   await until(size);
   expect(s.live().filter(({ job }) => job.pipeId === s.id)).toEqual(others);
   expect(others.map(({ job }) => job.scaling)).toEqual([{ replicas: 2 }, { replicas: 2 }]);

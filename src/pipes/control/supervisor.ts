@@ -231,7 +231,7 @@ export class PipesSupervisor {
     await this.#record(pipe, config);
     const scaling = {
       ...pipe.scaling,
-      ...(pipe.sourceKind === "relationalDb" ? await this.#options.cdcScaling.find(pipe.serviceId) : {}),
+      ...(kindOf(pipe.sourceKind).hasCdcScaling ? await this.#options.cdcScaling.find(pipe.serviceId) : {}),
     };
     const run: Run = { generation: pipe.generation, workers: [] };
     this.#runs.set(pipe.id, run);
@@ -299,7 +299,7 @@ export class PipesSupervisor {
     return outcomeOf({
       counters: await this.#options.pipes.counters(pipe.id),
       errorTable: table === undefined ? undefined : errorTableNameOf(table),
-      readsObjects: pipe.sourceKind === "objectStorage",
+      readsObjects: kindOf(pipe.sourceKind).listing.of === "objects",
     });
   }
 

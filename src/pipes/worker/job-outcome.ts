@@ -1,6 +1,7 @@
 /** What all jobs of a worker have in common: the way to the destination, and the outcome. */
 import { AppError } from "../../lib/errors.ts";
 import type { OutgoingPolicy } from "../../outgoing/policy.ts";
+import { type SourceKindKey, sourceDescriptions } from "../../sources/descriptions.ts";
 import type { Query } from "../../sources/source.ts";
 import type { Calls, Job, WorkerStatus } from "../protocol.ts";
 import { DestinationWriter } from "./destination.ts";
@@ -43,10 +44,11 @@ export async function outcomeOfJob(
 /** The destination of a worker's pipe. */
 function destinationWriterOf(job: Job, link: ServiceLink, health: Health): DestinationWriter {
   const { pipeId, table: target, destination: definition, settings, sourceKind } = job;
+  const { spreadsWith } = sourceDescriptions[sourceKind as SourceKindKey];
   return new DestinationWriter({
     ...{ link, pipeId, target, definition },
     waitsForReplicas: settings.database_insert_quorum as boolean | undefined,
-    spreads: sourceKind === "objectStorage" && sourceSettings(settings).object_storage_use_cluster_function === true,
+    spreads: spreadsWith !== undefined && sourceSettings(settings)[spreadsWith] === true,
     warn: (key, message) => health.warn(key, message),
   });
 }

@@ -7,6 +7,7 @@ import { distributedProblem, spreadOf } from "../../clickhouse/distributed.ts";
 import { tokenize } from "../../clickhouse/lexer.ts";
 import { identifier, literal, tableName } from "../../clickhouse/sql.ts";
 import { onCluster, type TableForm } from "../../clickhouse/table-form.ts";
+import { kindOf } from "../../sources/registry.ts";
 import type { Pipe } from "../../store/pipes.ts";
 import type { MovedTable } from "../../store/service-move-contents.ts";
 import type { CatalogueObject, MoveProblem } from "./catalogue.ts";
@@ -60,7 +61,7 @@ function shardProblem(object: CatalogueObject, names: ReadonlySet<string>): stri
 export function shardObstacles(form: TableForm, pipes: readonly Pick<Pipe, "name" | "sourceKind">[]): MoveProblem[] {
   if (form.shards === 1) return [];
   const obstacles = pipes
-    .filter(({ sourceKind }) => sourceKind === "relationalDb")
+    .filter(({ sourceKind }) => kindOf(sourceKind).changesRows === true)
     .map(({ name }) => ({
       message: `the pipe "${name}" changes and deletes rows of its tables, which must be on one shard, and the cluster ${form.cluster} has ${form.shards}; name a cluster of one shard, or delete the pipe`,
     }));

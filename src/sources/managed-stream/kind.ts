@@ -4,6 +4,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import { ownName } from "../own-objects.ts";
 import { schemaRegistry } from "../schema-registry.ts";
 import type { SourceKind } from "../source.ts";
+import { managedStreamDescription } from "./description.ts";
 import { kinesisShapes } from "./durable.ts";
 
 const request = z.strictObject({
@@ -35,12 +36,10 @@ const request = z.strictObject({
 export type ManagedStreamConfig = z.output<typeof request>;
 
 export const managedStream = {
+  ...managedStreamDescription,
   key: "managedStream",
   durable: kinesisShapes,
   request,
-  mutable: ["authentication", "iamRole", "accessKey"],
-  listed: ["streamName"],
-  secrets: ["accessKey", "schemaRegistry.credentials"],
   rules,
   made: (config, pipeId) => (config.useEnhancedFanOut === true ? [{ kind: "consumer", name: ownName(pipeId) }] : []),
 } satisfies SourceKind;

@@ -4,6 +4,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import { ownName } from "../own-objects.ts";
 import { schemaRegistry } from "../schema-registry.ts";
 import type { SourceKind } from "../source.ts";
+import { messageBrokerDescription } from "./description.ts";
 import { kafkaShapes } from "./durable.ts";
 
 const credentials = z.union([
@@ -54,21 +55,10 @@ const request = z.strictObject({
 export type MessageBrokerConfig = z.output<typeof request>;
 
 export const messageBroker = {
+  ...messageBrokerDescription,
   key: "messageBroker",
   durable: kafkaShapes,
   request,
-  mutable: [
-    "brokers",
-    "topics",
-    "offset",
-    "authentication",
-    "iamRole",
-    "caCertificate",
-    "reversePrivateEndpointIds",
-    "credentials",
-  ],
-  listed: ["topics"],
-  secrets: ["credentials", "schemaRegistry.credentials"],
   sentTo: { credentials: ["brokers"] },
   rules,
   made: (config, pipeId) =>

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { JsonObject } from "../../lib/json.ts";
 import type { SourceKind } from "../source.ts";
+import { objectStorageDescription } from "./description.ts";
 import { objectShapes } from "./durable.ts";
 import { objectFormats } from "./object-formats.ts";
 
@@ -36,24 +37,17 @@ const request = z.strictObject({
 export type ObjectStorageConfig = z.output<typeof request>;
 
 export const objectStorage = {
+  ...objectStorageDescription,
   key: "objectStorage",
   durable: objectShapes,
   request,
-  mutable: [
-    "authentication",
-    "iamRole",
-    "accessKey",
-    "connectionString",
-    "path",
-    "azureContainerName",
-    "skipInitialLoad",
-    "startAfter",
-  ],
-  listed: ["path"],
-  secrets: ["accessKey", "connectionString"],
   objectResync: { prefix: "o:", patch: { result: "again" }, counter: "again", list: "again" },
   shown,
   rules,
+  lostSinceBackup: ({ queueUrl }) =>
+    queueUrl === undefined
+      ? undefined
+      : "Messages consumed after the backup are gone from the queue: resync, or load the files since then another way.",
 } satisfies SourceKind;
 
 /** A connection string without the account's key and signatures. */

@@ -5,6 +5,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import type { SourceObject } from "../own-objects.ts";
 import { ownSqlName } from "../own-objects.ts";
 import type { NetworkContext, SourceKind } from "../source.ts";
+import { relationalDbDescription } from "./description.ts";
 import { postgresShapes } from "./durable.ts";
 import { mappingChanges } from "./mapping-changes.ts";
 import { sourceName, tableMapping } from "./table-mapping.ts";
@@ -88,33 +89,17 @@ export type SourceServer = {
 };
 
 export const relationalDb = {
+  ...relationalDbDescription,
   key: "relationalDb",
   durable: postgresShapes,
   request,
-  mutable: [
-    "host",
-    "port",
-    "database",
-    "tlsHost",
-    "caCertificate",
-    "disableTls",
-    "skipCertVerification",
-    "credentials",
-    "tableMappings",
-    "settings.syncIntervalSeconds",
-    "settings.pullBatchSize",
-    "settings.initialLoadParallelism",
-    "settings.snapshotNumberOfParallelTables",
-    "settings.slotBudgetBytes",
-    "settings.slotBudgetAction",
-  ],
   listChange: mappingChanges,
-  listed: ["tableMappings"],
-  secrets: ["credentials"],
   sentTo: { credentials: ["host", "port"] },
   rules,
   made,
   given,
+  lostSinceBackup: () =>
+    "The database's replication slot has moved on since the backup: resync to load the tables again.",
   targets: (config) => (config.tableMappings as JsonObject[]).map((mapping) => String(mapping.targetTable)),
   tables: tablesOf,
   resync: {

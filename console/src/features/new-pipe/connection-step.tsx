@@ -17,7 +17,7 @@ export function ConnectionStep({ form, change, onNext }: StepProps) {
   const { kind = "objectStorage" } = form;
   const listing = useListing(form);
   const missing = connectionFields[kind].find(
-    ({ required, path, when }) => required && when?.(form.values) !== false && !form.values[path]?.trim(),
+    ({ required, path, when }) => required && when(form.values) && !form.values[path]?.trim(),
   );
   const refusal = missing === undefined ? noService(form.serviceId) : `Fill in ${missing.label}.`;
   const next = (event: FormEvent) => {

@@ -1,4 +1,5 @@
 /** The pipe that is being made: what the inputs hold, and the body that is sent. */
+import { sourceDescriptions, sourceKindKeys } from "../../../../src/sources/descriptions.ts";
 import { connectionFields, dataFields, type FieldDefinition, isSecret, type Values } from "./fields.ts";
 import type { SourceKind } from "./presets.ts";
 
@@ -43,12 +44,12 @@ export const emptyForm: Form = {
 };
 
 /** Values with which a source of the kind begins. */
-export const firstValues: Readonly<Record<SourceKind, Values>> = {
-  messageBroker: { format: "JSONEachRow", "offset.strategy": "from_beginning" },
-  objectStorage: { format: "JSONEachRow", isContinuous: "true" },
-  managedStream: { format: "JSONEachRow", iteratorType: "TRIM_HORIZON", authentication: "IAM_USER" },
-  relationalDb: { "settings.replicationMode": "cdc" },
-};
+export const firstValues = Object.fromEntries(
+  sourceKindKeys.map((kind) => {
+    const fields = sourceDescriptions[kind].fields.filter(({ first }) => first !== undefined);
+    return [kind, Object.fromEntries(fields.map(({ path, first }) => [path, first]))];
+  }),
+) as Readonly<Record<SourceKind, Values>>;
 
 /** The source in the words of the API. Inputs that are hidden or empty are left out. */
 export function sourceOf(form: Form): Record<string, unknown> {
@@ -56,11 +57,12 @@ export function sourceOf(form: Form): Record<string, unknown> {
   const source: Record<string, unknown> = values.type ? { type: values.type } : {};
   for (const field of [...connectionFields[kind], ...dataFields[kind]]) {
     const text = (values[field.path] ?? "").trim();
-    if (text !== "" && field.when?.(values) !== false) setMember(source, field.path, memberOf(field, text));
+    if (text !== "" && field.when(values)) setMember(source, field.path, memberOf(field, text));
   }
-  if (kind === "messageBroker" && topics.length > 0) source.topics = topics.join(",");
-  if (kind === "managedStream" && topics[0] !== undefined) source.streamName = topics[0];
-  if (kind === "relationalDb" && tables.length > 0) source.tableMappings = tables.map(mappingOf);
+  const { of, member } = sourceDescriptions[kind].listing;
+  if (of === "topics" && topics.length > 0) source[member] = topics.join(",");
+  if (of === "streams" && topics[0] !== undefined) source[member] = topics[0];
+  if (of === "tables" && tables.length > 0) source[member] = tables.map(mappingOf);
   return { [kind]: source };
 }
 
@@ -68,7 +70,8 @@ export function sourceOf(form: Form): Record<string, unknown> {
 export function bodyOf(form: Form): Record<string, unknown> {
   const source = sourceOf(form);
   const { name, kind, database, table, isNewTable, columns, sortingKey } = form;
-  if (kind === "relationalDb") return { name, source, destination: { database } };
+  if (kind !== undefined && sourceDescriptions[kind].listing.of === "tables")
+    return { name, source, destination: { database } };
   const kept = columns.filter(({ skip }) => skip !== true);
   const own = {
     columns: kept.map((column) => ({ name: column.name, type: column.type })),

@@ -1,5 +1,5 @@
 /** An edited configuration: what the form holds, and what a request must send for it. */
-import { sourceMembers } from "../../../../src/cli/client/operations.ts";
+import { sourceDescriptions } from "../../../../src/sources/descriptions.ts";
 import { type SettingName, settingFields, settingsOf } from "./setting-fields.ts";
 import { kindOf, type PipeDetails } from "./use-pipe.ts";
 
@@ -17,14 +17,14 @@ export const scalingFields = {
 
 /** Members of the source that can change, without those that hold secrets. */
 export function mutableMembers(pipe: PipeDetails): readonly string[] {
-  const { mutable, secrets } = sourceMembers[kindOf(pipe)];
-  return mutable.filter((member) => !(secrets as readonly string[]).includes(member));
+  const { mutable, secrets } = sourceDescriptions[kindOf(pipe)];
+  return mutable.filter((member) => !secrets.includes(member));
 }
 
 /** Members of the source with secrets; they are shown as set or not. */
 export function secretMembers(pipe: PipeDetails): readonly string[] {
-  const { mutable, secrets } = sourceMembers[kindOf(pipe)];
-  return secrets.filter((member) => (mutable as readonly string[]).includes(member));
+  const { mutable, secrets } = sourceDescriptions[kindOf(pipe)];
+  return secrets.filter((member) => mutable.includes(member));
 }
 
 export function draftOf(pipe: PipeDetails): Draft {

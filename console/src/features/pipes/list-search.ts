@@ -1,4 +1,5 @@
 /** What the list of pipes shows, as it is in the address. */
+import { sourceDescriptions, sourceKindKeys } from "../../../../src/sources/descriptions.ts";
 import type { OperationResult } from "../../api/client.ts";
 
 export type PipeSummary = OperationResult<"listAllPipes">["pipes"][number];
@@ -18,12 +19,9 @@ export const stateGroups = {
 } as const satisfies Record<string, readonly PipeState[]>;
 export type StateGroup = keyof typeof stateGroups;
 
-export const kindWords: Readonly<Record<PipeKind, string>> = {
-  messageBroker: "Kafka",
-  objectStorage: "Object storage",
-  managedStream: "Kinesis",
-  relationalDb: "Postgres",
-};
+export const kindWords = Object.fromEntries(
+  sourceKindKeys.map((kind) => [kind, sourceDescriptions[kind].label]),
+) as Readonly<Record<PipeKind, string>>;
 
 export type ListSearch = {
   readonly name?: string;

@@ -1,47 +1,41 @@
 import { useState } from "react";
+import { sourceDescriptions } from "../../../../src/sources/descriptions.ts";
+import { holds, memberAt, type SourceField } from "../../../../src/sources/fields.ts";
 import { asApiError } from "../../api/error.ts";
 import { useChange } from "../../api/queries.ts";
 import { Button } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
-import { TextField } from "../../parts/field.tsx";
+import { TextArea, TextField } from "../../parts/field.tsx";
 import { Note } from "../../parts/note.tsx";
 import { toast } from "../../parts/toast.tsx";
-import type { PipeKind } from "./list-search.ts";
 import { pipeReads } from "./pipe-commands.ts";
 import { kindOf, type PipeDetails } from "./use-pipe.ts";
 
-/** Inputs of the usual credentials of a kind: path below the source's kind, and label. */
-const inputs: Readonly<Record<PipeKind, readonly (readonly [path: string, label: string])[]>> = {
-  messageBroker: [
-    ["credentials.username", "User"],
-    ["credentials.password", "Password"],
-  ],
-  objectStorage: [
-    ["accessKey.accessKeyId", "Access key id"],
-    ["accessKey.secretKey", "Secret key"],
-  ],
-  managedStream: [
-    ["accessKey.accessKeyId", "Access key id"],
-    ["accessKey.secretKey", "Secret key"],
-  ],
-  relationalDb: [
-    ["credentials.username", "User"],
-    ["credentials.password", "Password"],
-  ],
-};
+/** The members of the login that the pipe has, or of the usual one of its kind, as far as they can be changed. */
+function loginFields(pipe: PipeDetails): readonly SourceField[] {
+  const kind = kindOf(pipe);
+  const { logins, fields, mutable } = sourceDescriptions[kind];
+  const own = logins.find(({ when }) => holds(when, (path) => memberAt(pipe.source[kind] ?? {}, path))) ?? logins[0];
+  return (own?.members ?? []).flatMap((member) => {
+    const field = fields.find(({ path }) => path === member);
+    return field !== undefined && mutable.includes(member.split(".")[0] ?? "") ? [field] : [];
+  });
+}
 
 /** Replaces what the pipe logs in with. What is there is never shown. */
 export function SecretsDialog({ pipe, onClose }: { readonly pipe: PipeDetails; readonly onClose: () => void }) {
   const kind = kindOf(pipe);
   const [values, setValues] = useState<Readonly<Record<string, string>>>({});
   const change = useChange("updatePipe", { changes: pipeReads });
-  const isEmpty = inputs[kind].some(([path]) => (values[path] ?? "") === "");
+  const fields = loginFields(pipe);
+  const isEmpty = fields.some(({ path }) => (values[path] ?? "") === "");
   const save = () => {
     if (isEmpty) return;
-    const members: Record<string, Record<string, string>> = {};
-    for (const [path] of inputs[kind]) {
-      const [outer = "", inner = ""] = path.split(".");
-      members[outer] = { ...members[outer], [inner]: values[path] ?? "" };
+    const members: Record<string, unknown> = {};
+    for (const { path } of fields) {
+      const [outer = "", inner] = path.split(".");
+      members[outer] =
+        inner === undefined ? values[path] : { ...(members[outer] as object | undefined), [inner]: values[path] };
     }
     const params = { serviceId: pipe.serviceId, pipeId: pipe.id };
     change.mutateAsync({ params, body: { source: { [kind]: members } }, ifMatch: pipe.version } as never).then(
@@ -70,16 +64,19 @@ export function SecretsDialog({ pipe, onClose }: { readonly pipe: PipeDetails; r
   return (
     <Dialog open onClose={onClose} title="Replace credentials" actions={actions} onSubmit={save}>
       <p>The server tries them before it takes them.</p>
-      {inputs[kind].map(([path, label]) => (
-        <TextField
-          key={path}
-          label={label}
-          type={/password|secret/i.test(path) ? "password" : "text"}
-          value={values[path] ?? ""}
-          onChange={(text) => setValues({ ...values, [path]: text })}
-          error={error?.issueAt(`source.${kind}.${path}`)}
-        />
-      ))}
+      {fields.map(({ path, label, input, isLong }) => {
+        const shared = {
+          label,
+          value: values[path] ?? "",
+          onChange: (text: string) => setValues({ ...values, [path]: text }),
+          error: error?.issueAt(`source.${kind}.${path}`),
+        };
+        return input === "area" || isLong ? (
+          <TextArea key={path} {...shared} mono />
+        ) : (
+          <TextField key={path} {...shared} type={input === "secret" ? "password" : "text"} />
+        );
+      })}
       {error !== undefined && <Note tone="bad">{error.message}</Note>}
     </Dialog>
   );

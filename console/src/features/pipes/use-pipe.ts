@@ -1,5 +1,6 @@
 /** The pipe of the address: its definition, and the numbers that the list of pipes has of it. */
 import { useParams } from "@tanstack/react-router";
+import { kindKeyOf, sourceDescriptions } from "../../../../src/sources/descriptions.ts";
 import type { OperationResult } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
 import type { PipeKind, PipeState, PipeSummary } from "./list-search.ts";
@@ -32,20 +33,15 @@ export function usePipeSummary(pipe: PipeDetails | undefined): PipeSummary | und
 
 /** The kind of the pipe's source. */
 export function kindOf({ source }: PipeDetails): PipeKind {
-  const kinds = ["messageBroker", "objectStorage", "managedStream", "relationalDb"] as const;
-  return kinds.find((kind) => source[kind] !== undefined) ?? "objectStorage";
+  return kindKeyOf(source) ?? "objectStorage";
 }
 
 /** The topic, bucket, stream or database in a few words. */
 export function sourceText(pipe: PipeDetails): string {
   const kind = kindOf(pipe);
   const members = (pipe.source[kind] ?? {}) as Record<string, unknown>;
-  const names: Readonly<Record<PipeKind, readonly string[]>> = {
-    messageBroker: ["topics"],
-    objectStorage: ["url", "azureContainerName"],
-    managedStream: ["streamName"],
-    relationalDb: ["database"],
-  };
-  const found = names[kind].map((name) => members[name]).find((value) => value !== undefined && value !== null);
+  const found = sourceDescriptions[kind].named
+    .map((name) => members[name])
+    .find((value) => value !== undefined && value !== null);
   return found === undefined ? "" : String(found);
 }

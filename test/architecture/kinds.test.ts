@@ -1,0 +1,46 @@
+/** What a kind of source is stands in its folder: no other file asks for a kind by its name. */
+import { expect, test } from "vitest";
+import { programFiles, read } from "../../scripts/house.ts";
+import { sourceDescriptions, sourceKindKeys } from "../../src/sources/descriptions.ts";
+
+/** Files that name a kind, each with the reason why it cannot be otherwise. */
+const allowed: Readonly<Record<string, string>> = {
+  "src/sources/descriptions.ts": "the registry",
+  "src/sources/registry.ts": "the registry",
+  "src/sources/connectors.ts": "the registry",
+  "src/cloud-api/dialect.ts": "members of another API, which differ by kind",
+  "src/cloud-api/pipes.ts": "a setting of another API that one kind has",
+  "src/cloud-api/records.ts": "members of another API, which differ by kind",
+  "src/demo/main.ts": "the demo is a client: it makes pipes of one kind",
+  "src/engine/sql/lists/lists.ts": "ClickHouse's table functions for object storage, not the kind",
+  "src/engine/sql/rules/definitions.ts": "ClickHouse's engines for object storage, not the kind",
+  "src/engine/sql/rules/table-function.ts": "ClickHouse's table functions for object storage, not the kind",
+};
+
+const words = Object.values(sourceDescriptions).map(({ word }) => word);
+/** `objects` is a word of many things, as a text too. */
+const quoted = words.filter((word) => word !== "objects").join("|");
+const name = new RegExp(`\\b(?:${sourceKindKeys.join("|")})\\b|["'\`](?:${quoted})["'\`]`);
+
+function withoutComments(text: string): string {
+  return text.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "");
+}
+
+function namesKind(file: string): boolean {
+  return name.test(withoutComments(read(file)));
+}
+
+test("a kind of source is named in its folder and in the registry alone", () => {
+  const outside = programFiles().filter((file) => !/^src\/sources\/[^/]+\//.test(file));
+  expect(outside.filter((file) => !Object.hasOwn(allowed, file) && namesKind(file))).toEqual([]);
+});
+
+test("every exception is one", () => {
+  expect(Object.keys(allowed).filter((file) => !namesKind(file))).toEqual([]);
+});
+
+test("a name is found in code and in texts, and not in comments", () => {
+  expect(name.test(withoutComments('if (kind === "relationalDb") return;'))).toBe(true);
+  expect(name.test(withoutComments('if (word === "kafka") return;'))).toBe(true);
+  expect(name.test(withoutComments("/** As `source.relationalDb.host`. */"))).toBe(false);
+});
