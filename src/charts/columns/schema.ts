@@ -25,6 +25,8 @@ export type TableSchema = {
   readonly indexedCalls: ReadonlyMap<IndexedFunction, ReadonlySet<string>>;
   /** Columns that occur in the sorting key or in a skip index: a condition on one of them may prune. */
   readonly indexed: readonly string[];
+  /** What the table is sorted by, in order. */
+  readonly sortedBy: readonly string[];
   /** Columns whose values may change although no row does. */
   readonly volatile: readonly string[];
 };
@@ -43,8 +45,23 @@ export function tableSchema(
     columns: new Map(columns.map(({ name, type, madeOf }) => [name, { name, type: parseType(type), madeOf }])),
     indexedCalls: new Map(indexedFunctions.map((name) => [name, argumentsOf(name, indexExpressions)])),
     indexed: columns.map(({ name }) => name).filter((name) => words.has(name)),
+    sortedBy: itemsOf(sortingKey),
     volatile: volatileColumns(columns),
   };
+}
+
+/** The items of a list of expressions. */
+function itemsOf(list: string): string[] {
+  let [depth, begin] = [0, 0];
+  const items: string[] = [];
+  for (const token of tokenize(list)) {
+    if (isPunctuation(token, "(") || isPunctuation(token, "[")) depth += 1;
+    if (isPunctuation(token, ")") || isPunctuation(token, "]")) depth -= 1;
+    if (depth > 0 || !isPunctuation(token, ",")) continue;
+    items.push(list.slice(begin, token.start));
+    begin = token.end;
+  }
+  return [...items, list.slice(begin)].map((item) => item.trim()).filter((item) => item !== "");
 }
 
 /** Whether a skip index holds this function of the expression. */

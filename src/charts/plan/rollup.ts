@@ -15,7 +15,7 @@ import { alias } from "./events.ts";
 import { ExpressionTypes, type TypedExpression } from "./expression-types.ts";
 import { sizeMsOf } from "./granularity.ts";
 import type { PlanInput, QueryPlan, Series } from "./plan.ts";
-import { instant, rowTime } from "./row-time.ts";
+import { instant, nearRange, rowTime } from "./row-time.ts";
 
 export type RollupTable = { readonly rollup: Rollup; readonly schema: TableSchema };
 
@@ -66,7 +66,8 @@ async function planWith(input: PlanInput, table: RollupTable, span: Span): Promi
   const column = identifier(rollup.timestampColumn);
   const columnType = (table.schema.columns.get(rollup.timestampColumn) as { type: ColumnType }).type;
   const { sql: raw, type } = time.finest;
-  const bounds = `${raw} >= ${at(input.range.startMs)} AND ${raw} < ${at(input.range.endMs + 1)}`;
+  const near = nearRange(time, input.range.startMs, input.range.endMs + 1, params).map((bound) => ` AND ${bound}`);
+  const bounds = `${raw} >= ${at(input.range.startMs)} AND ${raw} < ${at(input.range.endMs + 1)}${near.join("")}`;
   const fromTable = part(input, {
     from: input.schema,
     bucket: input.buckets.sql(raw, type),

@@ -1,15 +1,17 @@
 /**
  * When a row happened, by the source's list of time expressions. The finest one decides which rows belong to a range;
- * the coarser ones only prune, with as much room as they may be away from it, so that they never change which rows
- * count.
+ * the coarser ones, and those that the table is sorted by, only prune, with as much room as they may be away from it:
+ * they never change which rows count.
  */
 import type { ColumnType } from "../../clickhouse/types.ts";
+import { memoize } from "../../lib/memoize.ts";
 import type { Params } from "../columns/params.ts";
-import type { TableSchema } from "../columns/schema.ts";
+import { type TableSchema, tableSchema } from "../columns/schema.ts";
 import { at, badRequest } from "../errors.ts";
 import { emitParsed } from "../expression/emit.ts";
-import { parseExpressions } from "../expression/parser.ts";
+import { parseExpression, parseExpressions } from "../expression/parser.ts";
 import type { Expression as Parsed } from "../expression/syntax.ts";
+import { FilterError } from "../filter/syntax.ts";
 import { dayAt } from "../timezone.ts";
 import type { ExpressionTypes, Typed, TypedExpression } from "./expression-types.ts";
 import type { PlanInput } from "./plan.ts";
@@ -18,8 +20,12 @@ import { sizeOf, truncationOf } from "./truncation.ts";
 export type RowTime = {
   /** The finest of the source's time expressions: buckets, "last" and the range are by it. */
   readonly finest: TypedExpression;
-  readonly coarser: readonly (TypedExpression & { readonly room: Room })[];
+  readonly coarser: readonly NearTime[];
+  /** What the table is sorted by and made of the finest time, as in `toStartOfHour(ts)`: the source need not say it. */
+  readonly sorted: readonly NearTime[];
 };
+
+type NearTime = TypedExpression & { readonly room: Room };
 
 /** How far a coarser time may be before and after the row's own time. */
 type Room = { readonly beforeMs: number; readonly afterMs: number };
@@ -48,10 +54,51 @@ export function rowTime(
   const parsed = at(timePath, () => parseExpressions(text));
   const emitted = at(timePath, () => parsed.map((one) => emitParsed(one, input.schema, params)));
   const typed = types.expect(emitted);
-  return () => finestOf(typed(), parsed, input.schema);
+  const sorted = sortedTimes(parsed, input.schema);
+  const typedSorted = types.expect(sorted.map((node) => emitParsed(node, input.schema, params)));
+  return () => {
+    const { node, ...time } = finestOf(typed(), parsed, input.schema);
+    const made = typedSorted().flatMap((one, i): NearTime[] => {
+      const key = sorted[i] as Parsed;
+      if (node.kind !== "column" || truncationOf(key, asWritten)?.of !== node.text) return [];
+      if (one.type.family !== "date" && one.type.family !== "dateTime") return [];
+      const room = roomOf({ ...one, node: key }, node.text, asWritten);
+      return room === undefined ? [] : [{ ...one, room }];
+    });
+    return { ...time, sorted: made };
+  };
 }
 
-function finestOf(typed: readonly TypedExpression[], parsed: readonly Parsed[], schema: TableSchema): RowTime {
+/** Columns are what rows have in them, and not what a DEFAULT would make of others: rows may have another value. */
+const asWritten = tableSchema("", "", []);
+
+/** The expressions of the sorting key that are made of one of these columns. */
+function sortedTimes(parsed: readonly Parsed[], schema: TableSchema): Parsed[] {
+  const columns = new Set(parsed.flatMap((node) => (node.kind === "column" ? [node.text] : [])));
+  return sortedTimesOf(schema).flatMap(({ node, of }) => (columns.has(of) ? [node] : []));
+}
+
+const sortedTimesOf = memoize((schema: TableSchema) =>
+  schema.sortedBy.flatMap((text) => {
+    const node = parsedKey(text);
+    const of = node && node.kind !== "column" ? truncationOf(node, asWritten)?.of : undefined;
+    return node === undefined || of === undefined ? [] : [{ node, of }];
+  }),
+);
+
+/** Undefined for what is not an expression of charts: its distance from the time is not known. */
+function parsedKey(text: string): Parsed | undefined {
+  try {
+    return parseExpression(text);
+  } catch (error) {
+    if (error instanceof FilterError) return undefined;
+    throw error;
+  }
+}
+
+type Finest = Omit<RowTime, "sorted"> & { readonly node: Parsed };
+
+function finestOf(typed: readonly TypedExpression[], parsed: readonly Parsed[], schema: TableSchema): Finest {
   for (const { type } of typed) {
     if (type.family === "date" || type.family === "dateTime") continue;
     throw badRequest(
@@ -70,7 +117,7 @@ function finestOf(typed: readonly TypedExpression[], parsed: readonly Parsed[], 
     const room = roomOf({ ...one, node }, row, schema);
     return room === undefined ? [] : [{ ...one, room }];
   });
-  return { finest, coarser: rooms };
+  return { finest, coarser: rooms, node: finest.node };
 }
 
 type Sized = { readonly sizeMs: number; readonly node: Parsed };
@@ -100,9 +147,15 @@ function roomOf(
 
 /** The condition that a row's time is from `fromMs` up to, but not including, `untilMs`. */
 export function inRange(time: RowTime, fromMs: number, untilMs: number, zone: string, params: Params): string {
-  const { finest } = time;
-  const bounds = [exactly(finest, fromMs, untilMs, zone, params)];
-  for (const { sql, type, room } of time.coarser) {
+  return [exactly(time.finest, fromMs, untilMs, zone, params), ...nearRange(time, fromMs, untilMs, params)].join(
+    " AND ",
+  );
+}
+
+/** Conditions that every row of the range meets, by which the engine finds the parts of the table to read. */
+export function nearRange(time: RowTime, fromMs: number, untilMs: number, params: Params): string[] {
+  const bounds: string[] = [];
+  for (const { sql, type, room } of [...time.coarser, ...time.sorted]) {
     const end = endsOfTypes[type.name] ?? Number.POSITIVE_INFINITY;
     if (untilMs + room.afterMs >= end) continue;
     const from = Math.max(0, fromMs - room.beforeMs);
@@ -114,7 +167,7 @@ export function inRange(time: RowTime, fromMs: number, untilMs: number, zone: st
     // A row without the coarser time is still in the range.
     bounds.push(type.nullable ? `(isNull(${sql}) OR (${near}))` : near);
   }
-  return bounds.join(" AND ");
+  return bounds;
 }
 
 /** A Date has no time of day: it is in the range when any part of the day is, in the zone of the request. */
