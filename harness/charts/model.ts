@@ -49,7 +49,16 @@ const types = [
   { type: "DateTime64(6, 'Asia/Kolkata')", digits: 6 },
   { type: "DateTime64(9, 'UTC')", digits: 9 },
 ] as const;
-const orders = ["ts", "tuple()", "(toStartOfHour(ts), ts)", "(d, b, ts)", "(sec, ts)", "(b, h)"];
+const orders = [
+  "ts",
+  "tuple()",
+  "(toStartOfHour(ts), ts)",
+  "(d, b, ts)",
+  "(sec, ts)",
+  "(b, h)",
+  "(timeSlot(ts), b)",
+  "(b, toDate(ts))",
+];
 
 /** A table whose rows lie within a few days of `centerMs`. */
 export function randomTable(dice: Dice, name: string, centerMs: number, count: number): ModelTable {

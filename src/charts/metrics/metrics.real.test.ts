@@ -14,7 +14,8 @@ let room: ChartRoom;
 
 const scalarColumns = `
   ServiceName LowCardinality(String), MetricName String, Attributes Map(LowCardinality(String), String),
-  ResourceAttributes Map(LowCardinality(String), String), StartTimeUnix DateTime64(9), TimeUnix DateTime64(9)`;
+  ResourceAttributes Map(LowCardinality(String), String), StartTimeUnix DateTime64(9), TimeUnix DateTime64(9),
+  Flags UInt32`;
 
 beforeAll(async () => {
   engine = await startEngine();
@@ -74,6 +75,31 @@ async function values(type: "gauge" | "sum" | "histogram", name: string, { range
 }
 
 const only = async (...args: Parameters<typeof values>) => (await values(...args)).map(({ value }) => value);
+
+test("a point without a recorded value is not a point, in all three shapes", async () => {
+  // A target that is gone leaves one, with the value 0.
+  const gone = { ms: t0 + 2 * minute, value: 0 };
+  const counter = { AggregationTemporality: 2, IsMonotonic: true };
+  const level = [1, 3].map((step) => ({ name: "stale", ms: t0 + step * minute, value: 1_000_000 + step * 10 }));
+  for (const [table, extra] of [
+    ["gauge", {}],
+    ["sum", counter],
+  ] as const) {
+    await insert(table, level, extra);
+    await insert(table, [{ name: "stale", ...gone }], { ...extra, Flags: 1 });
+    await insert(table, [{ name: "stale", ms: t0 + 4 * minute, value: 0 }], { ...extra, Flags: 3 });
+  }
+  expect(await only("gauge", "stale", { aggFn: "min", range: { granularity: "1m" } })).toEqual([1_000_010, 1_000_030]);
+  expect(await only("sum", "stale", { aggFn: "increase" })).toEqual([20]);
+  const point = (ms: number, count: number, more: object) =>
+    JSON.stringify({
+      ...{ MetricName: "stale", Attributes: { pod: "a" }, StartTimeUnix: at(t0), TimeUnix: at(ms), Count: count },
+      ...{ Sum: count, BucketCounts: [count, 0], ExplicitBounds: [1], AggregationTemporality: 2, ...more },
+    });
+  const lines = [point(t0 + minute, 7, {}), point(gone.ms, 0, { Flags: 1 }), point(t0 + 3 * minute, 9, {})];
+  await engine.client.command("INSERT INTO m.histogram FORMAT JSONEachRow", { body: Buffer.from(lines.join("\n")) });
+  expect(await only("histogram", "stale", { aggFn: "count" })).toEqual([9]);
+});
 
 describe("gauges", () => {
   test("a series counts once per bucket, with its last value by time", async () => {

@@ -26,6 +26,9 @@ const identityColumns = [
 /** A counter's value is compared with the point before it, which may be this much older than the range. */
 const leastLookBackMs = 15 * 60_000;
 
+/** The bit of a point that says that there is no value at its time. */
+const noRecordedValue = 1;
+
 export type Points = {
   readonly params: Params;
   /** Prefix of our own column names. */
@@ -69,6 +72,9 @@ export async function readPoints(input: PlanInput): Promise<Points> {
     const named = `MetricName = ${params.bind(name, "String")}`;
     return conditions[i]?.sql === undefined ? `(${named})` : `(${named} AND ${conditions[i]?.sql})`;
   });
+  // Their value is 0, and means nothing.
+  const isFlagged = schema.columns.get("Flags")?.type.family === "integer" && has("Flags");
+  const recorded = isFlagged ? ` AND bitAnd(Flags, ${noRecordedValue}) = 0` : "";
   const types = new ExpressionTypes();
   const written: Typed<string>[] = [];
   for (const { item, index } of series) written.push(await pointValue({ item, index }, input, params, types));
@@ -89,7 +95,8 @@ export async function readPoints(input: PlanInput): Promise<Points> {
     flags,
     values,
     where: (ms) => {
-      return `${inRange(time, ms, untilMs, buckets.zone, params)} AND (${[...new Set(wheres)].join(" OR ")})`;
+      const range = inRange(time, ms, untilMs, buckets.zone, params);
+      return `${range}${recorded} AND (${[...new Set(wheres)].join(" OR ")})`;
     },
     fromMs,
     lookBackMs: Math.max(buckets.sizeMs, leastLookBackMs),
