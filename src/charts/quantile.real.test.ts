@@ -85,3 +85,27 @@ test.each([
     expect(Math.abs((first[i] as number) / wanted - 1)).toBeLessThanOrEqual(tolerance);
   }
 });
+
+test("decimals that differ in a digit that doubles do not have are groups of their own", async () => {
+  const { data } = await room().guardQuery({
+    ...{ startTime: t0, endTime: t0 + 60_000, granularity: "1h" },
+    series: [
+      {
+        sourceId: "t",
+        aggFn: "count",
+        groupBy: [
+          "CAST(n % 2, 'Decimal(38, 20)') + CAST('123456789012345678.00000000000000000001', 'Decimal(38, 20)')",
+        ],
+      },
+    ],
+  });
+  expect(data.map((row) => row.group)).toEqual([
+    ["123456789012345678.00000000000000000001"],
+    ["123456789012345679.00000000000000000001"],
+  ]);
+  const narrow = await room().guardQuery({
+    ...{ startTime: t0, endTime: t0 + 60_000, granularity: "1h" },
+    series: [{ sourceId: "t", aggFn: "count", groupBy: ["dec"], where: "n:[2 TO 3]" }],
+  });
+  expect(narrow.data.map((row) => row.group)).toEqual([[0.5], [0.75]]);
+});

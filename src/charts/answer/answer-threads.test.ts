@@ -27,7 +27,7 @@ function task(groups: number, minutes: number, over: object = {}): AnswerTask {
     plans: [
       {
         series: [{ index: 0, item }],
-        decoding: { kind: "rows", wrapped: undefined, integers: [false], values: ["number"], dropEmpty: false },
+        decoding: { kind: "rows", wrapped: undefined, numbers: [false], values: ["number"], dropEmpty: false },
         // Cut within a character, and of memory that is shared with others.
         bytes: [bytes.subarray(0, half), bytes.subarray(half)],
       },

@@ -10,8 +10,8 @@ export type RowDecoding =
       readonly kind: "rows";
       /** Of a bucket's index only the remainder by `modulus` was sent; the index is not below `base`. */
       readonly wrapped: { readonly base: number; readonly modulus: number } | undefined;
-      /** Which of the groups are integers. */
-      readonly integers: readonly boolean[];
+      /** Which of the groups are numbers in text. */
+      readonly numbers: readonly boolean[];
       readonly values: readonly CellKind[];
       /** Rows in which every value is 0 belong to buckets that met no condition. */
       readonly dropEmpty: boolean;
@@ -28,7 +28,7 @@ export type RowDecoding =
     }
   | {
       readonly kind: "histogram";
-      readonly integers: readonly boolean[];
+      readonly numbers: readonly boolean[];
       readonly series: readonly HistogramSeries[];
     };
 
@@ -43,20 +43,20 @@ export function decodeRows(decoding: RowDecoding, rows: Rows): PlanRow[] {
     case "bitmask":
       return decodeBitmaskCounts(decoding, rows);
     case "histogram":
-      return readHistograms(rows, decoding.integers, decoding.series);
+      return readHistograms(rows, decoding.numbers, decoding.series);
   }
 }
 
 function readEach(
-  { wrapped, integers, values, dropEmpty }: Extract<RowDecoding, { kind: "rows" }>,
+  { wrapped, numbers, values, dropEmpty }: Extract<RowDecoding, { kind: "rows" }>,
   rows: Rows,
 ): PlanRow[] {
   const read = rows.map((row) => {
     const index = Number(row[0]);
     return {
       bucket: wrapped === undefined ? index : unwrap(index, wrapped.base, wrapped.modulus),
-      group: integers.map((integer, i) => readGroup(row[i + 1] ?? null, integer)),
-      values: values.map((kind, i) => readCell(row[1 + integers.length + i] ?? null, kind)),
+      group: numbers.map((isNumber, i) => readGroup(row[i + 1] ?? null, isNumber)),
+      values: values.map((kind, i) => readCell(row[1 + numbers.length + i] ?? null, kind)),
     };
   });
   return dropEmpty ? read.filter((row) => row.values.some((value) => value !== 0)) : read;

@@ -5,7 +5,7 @@ import type { Cell, PlanRow } from "../plan/cells.ts";
 import { decodeRows, type RowDecoding } from "./row-decoding.ts";
 import { batchesOf } from "./streaming.ts";
 
-const decoding: RowDecoding = { kind: "rows", wrapped: undefined, integers: [false], values: [], dropEmpty: false };
+const decoding: RowDecoding = { kind: "rows", wrapped: undefined, numbers: [false], values: [], dropEmpty: false };
 const read = (some: readonly (readonly Cell[])[]): PlanRow[] => decodeRows(decoding, some);
 const rows: Cell[][] = [
   [1, 'a"\n,]'],

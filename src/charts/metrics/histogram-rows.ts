@@ -9,17 +9,17 @@ export type HistogramSeries = { readonly aggFn: SeriesItem["aggFn"]; readonly le
 type Merged = { readonly bucket: number; readonly group: readonly Cell[]; readonly series: Part[] };
 type Part = { readonly histograms: Histogram[]; sum: number };
 
-/** Adds the rows of one bucket and group, which differ in their bounds. `integers` says which groups are integers. */
+/** Adds the rows of one bucket and group, which differ in their bounds. `areNumbers` says which groups are numbers in text. */
 export function readHistograms(
   rows: readonly (readonly Cell[])[],
-  integers: readonly boolean[],
+  areNumbers: readonly boolean[],
   series: readonly HistogramSeries[],
 ): PlanRow[] {
   const merged = new Map<string, Merged>();
-  const width = integers.length;
+  const width = areNumbers.length;
   for (const row of rows) {
     const bucket = Number(row[0]);
-    const group = integers.map((integer, i) => readGroup(row[i + 1] ?? null, integer));
+    const group = areNumbers.map((isNumber, i) => readGroup(row[i + 1] ?? null, isNumber));
     const key = `${bucket}${JSON.stringify(group)}`;
     let one = merged.get(key);
     if (one === undefined) {

@@ -5,7 +5,7 @@
  */
 import { tableName } from "../../clickhouse/sql.ts";
 import { badRequest } from "../errors.ts";
-import { integersOf } from "../plan/conditions.ts";
+import { numbersOf } from "../plan/conditions.ts";
 import type { PlanInput, QueryPlan } from "../plan/plan.ts";
 import { keysOf, type Points, readPoints } from "./points.ts";
 
@@ -40,7 +40,7 @@ export async function planHistogram(input: PlanInput): Promise<QueryPlan> {
     params: points.params,
     decoding: {
       kind: "histogram",
-      integers: integersOf(points.groups),
+      numbers: numbersOf(points.groups),
       series: input.series.map(({ item }) => ({ aggFn: item.aggFn, level: item.level })),
     },
     volatile: points.volatile,

@@ -4,7 +4,7 @@
  */
 import { tableName } from "../../clickhouse/sql.ts";
 import { badRequest } from "../errors.ts";
-import { integersOf } from "../plan/conditions.ts";
+import { numbersOf } from "../plan/conditions.ts";
 import type { PlanInput, QueryPlan, Series } from "../plan/plan.ts";
 import { quantileSql } from "../plan/quantile.ts";
 import { keysOf, type Points, readPoints } from "./points.ts";
@@ -97,7 +97,7 @@ function finish(input: PlanInput, points: Points, inner: string): QueryPlan {
     decoding: {
       kind: "rows",
       wrapped: undefined,
-      integers: integersOf(points.groups),
+      numbers: numbersOf(points.groups),
       values: aggregates.map(() => "number" as const),
       dropEmpty: false,
     },

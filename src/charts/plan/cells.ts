@@ -19,9 +19,12 @@ export function readCell(cell: Cell, kind: CellKind): Cell {
   return Number.isFinite(value) ? value : null;
 }
 
-/** Reads a cell of a group. */
-export function readGroup(cell: Cell, integer: boolean): Cell {
-  return integer ? readInteger(cell) : cell;
+/** Reads a cell of a group; `isNumber`: one that the engine wrote as text. */
+export function readGroup(cell: Cell, isNumber: boolean): Cell {
+  if (!isNumber) return cell;
+  // Every decimal of 15 digits is a double of its own.
+  if (typeof cell === "string" && cell.length <= 17 && /^-?\d+\.\d+$/.test(cell)) return Number(cell);
+  return readInteger(cell);
 }
 
 /** A 64-bit integer that the engine quoted: a number when a JSON number holds it exactly, else its digits. */

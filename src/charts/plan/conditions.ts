@@ -111,6 +111,8 @@ function groupable(expression: TypedExpression): TypedExpression {
     return { ...expression, sql: `CAST(${sql} AS Nullable(String))`, type: parseType("Nullable(String)") };
   }
   if (type.family === "enum") return { ...expression, sql: `toString(${sql})`, type: text };
+  // As numbers of JSON, values that differ in their last digits would be one group.
+  if (isWideDecimal(type)) return { ...expression, sql: `toString(${sql})` };
   // Only what fills it up to its length is left out.
   if (type.name === "FixedString") {
     return { ...expression, sql: `replaceRegexpOne(toString(${sql}), '\\\\x00+$', '')`, type: text };
@@ -135,7 +137,12 @@ export function expressionOrPath(text: string, schema: TableSchema, params: Para
   }
 }
 
-/** Which of the groups are integers, for `RowDecoding`. */
-export function integersOf(groups: readonly TypedExpression[]): boolean[] {
-  return groups.map(({ type }) => type.family === "integer");
+/** Which of the groups are numbers that the engine writes as text, for `RowDecoding`. */
+export function numbersOf(groups: readonly TypedExpression[]): boolean[] {
+  return groups.map(({ type }) => type.family === "integer" || isWideDecimal(type));
+}
+
+/** Of more digits than a double holds. */
+function isWideDecimal({ family, text }: ColumnType): boolean {
+  return family === "decimal" && Number(/Decimal\((\d+)/.exec(text)?.[1] ?? 76) > 15;
 }

@@ -11,7 +11,7 @@ import { type Emitted, emitExpression } from "../expression/emit.ts";
 import { aggregate, weightOf } from "./aggregate.ts";
 import { bitmaskCountsOf } from "./bitmask-counts.ts";
 import type { CellKind } from "./cells.ts";
-import { type ConditionOf, conditionsOf, groupExpressions, integersOf } from "./conditions.ts";
+import { type ConditionOf, conditionsOf, groupExpressions, numbersOf } from "./conditions.ts";
 import { ExpressionTypes, type Typed, type TypedExpression } from "./expression-types.ts";
 import type { PlanInput, QueryPlan, Series } from "./plan.ts";
 import { ranked } from "./ranked.ts";
@@ -74,7 +74,7 @@ export async function planEvents(input: PlanInput): Promise<QueryPlan> {
     decoding: {
       kind: "rows",
       wrapped: { base: bucket.base, modulus: 2 ** bits },
-      integers: integersOf(groups),
+      numbers: numbersOf(groups),
       values: kinds,
       dropEmpty,
     },

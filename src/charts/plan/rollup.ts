@@ -10,7 +10,7 @@ import { AppError } from "../../lib/errors.ts";
 import { isTooLong } from "../columns/budget.ts";
 import { Params } from "../columns/params.ts";
 import type { TableSchema } from "../columns/schema.ts";
-import { type ConditionOf, conditionsOf, groupExpressions, integersOf } from "./conditions.ts";
+import { type ConditionOf, conditionsOf, groupExpressions, numbersOf } from "./conditions.ts";
 import { alias } from "./events.ts";
 import { ExpressionTypes, type TypedExpression } from "./expression-types.ts";
 import { sizeMsOf } from "./granularity.ts";
@@ -150,7 +150,7 @@ function combined(
     decoding: {
       kind: "rows",
       wrapped: undefined,
-      integers: integersOf(groups),
+      numbers: numbersOf(groups),
       values: values.map(() => "number" as const),
       dropEmpty: false,
     },
