@@ -47,6 +47,7 @@ export async function recorded<T>(
   // Before: a deleted object has no name afterwards.
   const name = await log.nameOf(named.type, named.id);
   const result = await answer();
+  if (isOfDraft(named.type, name, body)) return result;
   const object = createdBy(operationId, operation, result, body) ?? { ...named, name };
   const isChange = operation.method === "PATCH" || operation.method === "PUT";
   const type = activityTypeOf(operationId, body);
@@ -58,6 +59,12 @@ export async function recorded<T>(
     logger.error({ err: error, type, object, requestId: actor.requestId }, "activity not recorded");
   }
   return result;
+}
+
+/** A draft is saved with every pause of typing: that is no change of the organization. */
+function isOfDraft(type: string, name: string | undefined, body: unknown): boolean {
+  if (type === "savedObject") return name === undefined;
+  return (body as { kind?: unknown } | undefined)?.kind === "draft";
 }
 
 /** The object that the path names last. */

@@ -100,6 +100,8 @@ const nameQueries: Readonly<Record<string, string>> = {
   accessToken: "SELECT name FROM access_tokens WHERE id = ?",
   leftover: "SELECT name FROM leftovers WHERE id = ?",
   source: "SELECT name FROM chart_sources WHERE id = ?",
+  // A draft is a matter of its key alone, and has no name here.
+  savedObject: "SELECT name FROM saved_objects WHERE id = ? AND private_to IS NULL",
   savedSearch: "SELECT name FROM saved_objects WHERE id = ?",
   dashboard: "SELECT name FROM saved_objects WHERE id = ?",
   webhook: "SELECT name FROM webhooks WHERE id = ?",

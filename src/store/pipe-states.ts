@@ -31,12 +31,17 @@ export async function writePipeState(tx: Queries, id: string, written: WrittenSt
        last_error = ?, observed_generation = ? WHERE id = ?`,
     ...[state, now, state, lastError, observedGeneration, id],
   );
-  if (before === undefined || (before.state === state && before.reason === lastError)) return;
+  if (before === undefined || (before.state === state && isSameReason(before.reason, lastError))) return;
   if (lastError !== null && state !== "Stopped") await noteError(tx, id, lastError, now);
   const { organizationId, serviceId, name } = before;
   const object = { type: "pipe", id, name };
   const type = `pipe_${state.replaceAll(/(?<=[a-z])(?=[A-Z])/g, "_").toLowerCase()}`;
   await addActivity(tx, { organizationId, type, serviceId, object, reason: lastError });
+}
+
+/** A reason that counts seconds or attempts is the same one. */
+function isSameReason(before: string | null, now: string | null): boolean {
+  return before?.replaceAll(/\d+/g, "#") === now?.replaceAll(/\d+/g, "#");
 }
 
 /** A stopped pipe's reason is no error: it waits for its service. */

@@ -190,6 +190,31 @@ describe("a state", () => {
     expect((await list(`?object=${serviceId}`)).some(({ objectId }) => objectId === id)).toBe(true);
   });
 
+  test("of a pipe is not recorded again for a reason that counts, nor is a draft", async () => {
+    const id = await newPipe();
+    for (const seconds of [5, 10, 15]) {
+      await api.pipes.setState(id, "Degraded", `No answer for ${seconds} s.`, 1);
+    }
+    await api.pipes.setState(id, "Degraded", "The password is wrong.", 1);
+    const kinds = (await list(`?object=${id}`)).map(({ type, reason }) => [type, reason]);
+    expect(kinds.slice(0, 2)).toEqual([
+      ["pipe_degraded", "The password is wrong."],
+      ["pipe_degraded", "No answer for 5 s."],
+    ]);
+    expect(kinds.filter(([type]) => type === "pipe_degraded")).toHaveLength(2);
+    const saved = "/v1/organizations/{o}/savedObjects";
+    const body = (kind: string) => ({ body: { kind, name: "N", content: {} } });
+    const before = (await list()).length;
+    const draft = (await api.call("POST", saved, body("draft"))).body.result;
+    await api.call("PATCH", `${saved}/${draft.id}`, { body: { version: 1, name: "M" } });
+    await api.call("DELETE", `${saved}/${draft.id}`);
+    expect(await list()).toHaveLength(before);
+    const query = (await api.call("POST", saved, body("query"))).body.result;
+    await api.call("PATCH", `${saved}/${query.id}`, { body: { version: 1, name: "M" } });
+    await api.call("DELETE", `${saved}/${query.id}`);
+    expect(await list()).toHaveLength(before + 3);
+  });
+
   test("of a backup is recorded when it is done, has failed, was read back or goes", async () => {
     const begun = {
       location: { kind: "local", root: "" } as const,
