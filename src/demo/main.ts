@@ -87,7 +87,10 @@ async function demo({ once, open }: DemoOptions): Promise<void> {
   await offerConsole(api, organizationId);
   while (!stopping.signal.aborted) {
     await delay(10_000, undefined, { signal: stopping.signal });
-    await drawArrivals(credentials, sources.arrivals);
+    // What is suggested above stops the service, and a visitor may delete what is drawn.
+    await drawArrivals(credentials, sources.arrivals).catch((error: Error) =>
+      stopping.signal.aborted ? undefined : say(`  There are no numbers now: ${error.message}`),
+    );
   }
 }
 
