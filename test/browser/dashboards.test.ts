@@ -61,12 +61,34 @@ describe.skipIf(chromiumMissing !== undefined)("dashboards", () => {
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { level: 1, name: "Health of logs" }).waitFor();
     await page.getByLabel("Refresh", { exact: true }).selectOption("10s");
-    await page.getByText("The service sleeps, and this range was not asked for before.").first().waitFor();
+    await page.getByText("logs sleeps.").first().waitFor();
     expect(await state()).toBe("idle");
     expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
     await page.getByRole("button", { name: "Wake and ask" }).first().press("Enter");
     await page.getByText("600", { exact: true }).waitFor();
     expect(problems).toContain(asleep);
+  });
+
+  test("a stopped service is called stopped, keeps its last answers with their age, and is started where it is missed", async () => {
+    const { page } = await console_.open("/dashboards");
+    await page.getByRole("link", { name: "Health of logs" }).press("Enter");
+    await page.getByRole("figure").first().waitFor();
+    const { api } = console_.served;
+    await api.updateServiceState({ params: service.params, body: { command: "stop" } });
+    await until("the service is stopped", async () => (await state()) === "stopped");
+    await page.getByRole("button", { name: "Time range: Last hour" }).press("Enter");
+    await page.getByRole("menuitem", { name: "Last 6 hours" }).press("Enter");
+    await page.getByText("logs is stopped.").first().waitFor();
+    await page.getByText("This is from").first().waitFor();
+    expect(await page.getByRole("figure").count()).toBeGreaterThan(0);
+    expect(await page.getByText("sleeps").count()).toBe(0);
+    expect(await page.getByRole("button", { name: "Wake and ask" }).count()).toBe(0);
+    await page.getByRole("link", { name: "Explore", exact: true }).click();
+    await page.getByText("logs is stopped.").first().waitFor();
+    await page.getByRole("link", { name: "SQL", exact: true }).click();
+    await page.getByRole("button", { name: "Start" }).press("Enter");
+    await until("the service runs", async () => (await state()) === "running");
+    await page.getByText("logs is stopped.").waitFor({ state: "detached" });
   });
 
   test("charts move and grow by keys, a range stays in the address, and a file brings all of it back", async () => {

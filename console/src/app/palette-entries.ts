@@ -83,7 +83,7 @@ export function usePaletteEntries(): readonly PaletteEntry[] {
 function commandsOf({ id, name, state }: Named): PaletteEntry[] {
   const send = (command: "start" | "stop" | "awake") => () => {
     call("updateServiceState", { params: { serviceId: id }, body: { command } }).then(
-      () => toast(`${name}: ${command === "awake" ? "wake" : command} requested`),
+      () => toast(`${name}: ${command === "awake" ? "wake" : command} requested`, "info"),
       toastError,
     );
     void refetch("listServices", "getService");

@@ -62,15 +62,15 @@ function ZoneChoice() {
   const zone = useStore(zoneStore);
   const zones = useMemo(knownZones, []);
   return (
-    <label className={css.zone}>
-      Times in
-      <select value={zone} onChange={(event) => chooseZone(event.target.value)}>
+    <div className={css.zone}>
+      <span aria-hidden>Times in</span>
+      <select aria-label="Times in" value={zone} onChange={(event) => chooseZone(event.target.value)}>
         {zones.map((name) => (
           <option key={name} value={name}>
             {name === browserZone ? `${name} (browser)` : name}
           </option>
         ))}
       </select>
-    </label>
+    </div>
   );
 }

@@ -1,6 +1,5 @@
 /** The answer to a chart. Nothing here wakes a service, unless a wake was asked for. */
 import { keepPreviousData, type UseQueryResult, useQuery } from "@tanstack/react-query";
-import { useRef } from "react";
 import { call, type OperationResult } from "../api/client.ts";
 import type { ApiError } from "../api/error.ts";
 import { zoneStore } from "../lib/zone.ts";
@@ -45,15 +44,31 @@ async function answerOf(body: ReturnType<typeof requestOf>, signal: AbortSignal)
   }
 }
 
+type Kept = { readonly answer: ChartAnswer; readonly bounds: Bounds };
+
+/** By definition: the last answer of each chart since the page was opened. */
+const lastAnswers = new Map<string, Kept>();
+const mostKept = 200;
+
 /**
- * The newest answer with its range, also while the service sleeps: then it is that of an earlier range, and `isKept`.
- * The server has kept answers too, but only for the same range.
+ * The newest answer with its range, also while the service does not run: then it is that of an earlier range, and
+ * `isKept`. The server has kept answers too, but only for the same range.
  */
-export function useKeptAnswer(query: UseQueryResult<ChartAnswer, ApiError>, bounds: Bounds) {
-  const last = useRef<{ readonly answer: ChartAnswer; readonly bounds: Bounds }>(undefined);
-  if (query.data !== undefined && !query.isPlaceholderData) last.current = { answer: query.data, bounds };
-  if (query.data !== undefined) return { answer: query.data, bounds, isKept: false };
-  return query.error?.code === "SERVICE_ASLEEP" && last.current !== undefined
-    ? { ...last.current, isKept: true }
-    : undefined;
+export function useKeptAnswer(
+  definition: ChartDefinition,
+  query: UseQueryResult<ChartAnswer, ApiError>,
+  bounds: Bounds | undefined,
+): (Kept & { readonly isKept: boolean }) | undefined {
+  const key = JSON.stringify(definition);
+  const { data, error, isPlaceholderData } = query;
+  if (data !== undefined && bounds !== undefined) {
+    if (!isPlaceholderData) {
+      lastAnswers.delete(key);
+      lastAnswers.set(key, { answer: data, bounds });
+      if (lastAnswers.size > mostKept) lastAnswers.delete(lastAnswers.keys().next().value as string);
+    }
+    return { answer: data, bounds, isKept: false };
+  }
+  const kept = error?.code === "SERVICE_ASLEEP" ? lastAnswers.get(key) : undefined;
+  return kept === undefined ? undefined : { ...kept, isKept: true };
 }

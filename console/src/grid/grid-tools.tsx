@@ -23,7 +23,8 @@ export function GridTools({ text, onText, shown, total, columns, rowsToCopy }: G
   const copy = async (format: CopyFormat) => {
     const rows = rowsToCopy();
     const isDone = await copyToClipboard(copyText(format, columns, rows));
-    toast(isDone ? `${countText(rows.length)} rows are copied as ${format}.` : "The browser refuses to copy.");
+    if (isDone) toast(`${countText(rows.length)} rows are copied as ${format}.`);
+    else toast("The browser refuses to copy.", "warn");
   };
   return (
     <div className={css.tools}>

@@ -22,3 +22,8 @@ export function newAlertAddress<Chart>(title: string | undefined, chart: Chart) 
 export function pipeAddress(serviceId: string, pipeId: string) {
   return { to: "/pipes/$serviceId/$pipeId", params: { serviceId, pipeId } } as const;
 }
+
+/** What a pipe refused. */
+export function pipeErrorsAddress(serviceId: string, pipeId: string) {
+  return { to: "/pipes/$serviceId/$pipeId/errors", params: { serviceId, pipeId } } as const;
+}

@@ -1,31 +1,32 @@
 /** Short messages about what has just been done. Never secrets: they stay on the screen. */
 import { X } from "lucide-react";
 import { asApiError } from "../api/error.ts";
-import { classes } from "../lib/classes.ts";
 import { Store, useStore } from "../lib/store.ts";
+import type { Tone } from "./badge.tsx";
 import { IconButton } from "./button.tsx";
+import { Note } from "./note.tsx";
 import css from "./toast.module.css";
 
-type Toast = { readonly id: number; readonly text: string; readonly bad: boolean };
+type Toast = { readonly id: number; readonly text: string; readonly tone: Tone };
 
 const toasts = new Store<readonly Toast[]>([]);
 const shownMs = 6_000;
 let lastId = 0;
 
-/** Says that something is done; disappears by itself. */
-export function toast(text: string): void {
-  const id = add(text, false);
+/** Says what has come of something: `ok` is done, `info` has begun, `warn` did not happen. Disappears by itself. */
+export function toast(text: string, tone: "ok" | "info" | "warn" = "ok"): void {
+  const id = add(text, tone);
   setTimeout(() => remove(id), shownMs);
 }
 
 /** Says why something failed; stays until it is closed. */
 export function toastError(error: unknown): void {
-  add(asApiError(error).message, true);
+  add(asApiError(error).message, "bad");
 }
 
-function add(text: string, bad: boolean): number {
+function add(text: string, tone: Tone): number {
   lastId += 1;
-  toasts.set([...toasts.get(), { id: lastId, text, bad }].slice(-4));
+  toasts.set([...toasts.get(), { id: lastId, text, tone }].slice(-4));
   return lastId;
 }
 
@@ -38,9 +39,9 @@ export function Toasts() {
   const shown = useStore(toasts);
   return (
     <div className={css.region} role="status" aria-label="Messages">
-      {shown.map(({ id, text, bad }) => (
-        <div key={id} className={classes(css.toast, bad && css.bad)}>
-          <span className={css.text}>{text}</span>
+      {shown.map(({ id, text, tone }) => (
+        <div key={id} className={css.toast}>
+          <Note tone={tone}>{text}</Note>
           <IconButton small label="Close" icon={<X aria-hidden />} onClick={() => remove(id)} />
         </div>
       ))}

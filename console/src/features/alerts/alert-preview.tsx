@@ -24,7 +24,7 @@ export function AlertPreview({ form, chart }: AlertPreviewProps) {
   const { data, error } = query;
   if (missingIn(definition) !== undefined) return null;
   if (error?.code === "SERVICE_ASLEEP") {
-    return <Note>The service sleeps, so there is no preview. An alert does not wake it either.</Note>;
+    return <Note>The service does not run, so there is no preview. An alert does not wake it either.</Note>;
   }
   if (error !== null) return <Note tone="warn">There is no preview. {error.message}</Note>;
   if (data === undefined) return <Skeleton lines={4} />;

@@ -19,7 +19,7 @@ export function BackUpButton({ service, isRunning, small, primary }: BackUpButto
   const [asks, setAsks] = useState(false);
   const change = useChange("createBackup", {
     changes: ["listBackups", "listAllBackups", "listServices"],
-    onDone: () => toast(`Backup of ${service.name} begun`),
+    onDone: () => toast(`Backup of ${service.name} begun`, "info"),
   });
   const input = { params: { serviceId: service.id } };
   const start = () => (wakesOf(service) === undefined ? change.mutate(input, { onError: toastError }) : setAsks(true));

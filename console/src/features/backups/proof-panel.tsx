@@ -45,7 +45,7 @@ export function ProofPanel({ backup }: Props) {
 function Checks({ backup }: Props) {
   const change = useChange("verifyBackup", {
     changes: ["getBackup", "listBackups", "listAllBackups"],
-    onDone: () => toast("Check requested"),
+    onDone: () => toast("Check requested", "info"),
   });
   const refusal =
     backup.status !== "done"

@@ -1,13 +1,11 @@
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
+import { ChartAway } from "../../charts/chart-away.tsx";
 import { ChartView } from "../../charts/chart-view.tsx";
 import type { ChartPanel } from "../../charts/dashboard.ts";
 import { type ChartDefinition, missingIn } from "../../charts/definition.ts";
 import type { Bounds, TimeRange } from "../../charts/time-range.ts";
 import { type ChartAnswer, useChart, useKeptAnswer } from "../../charts/use-chart.ts";
 import { classes } from "../../lib/classes.ts";
-import { Button } from "../../parts/button.tsx";
-import { RelativeTime } from "../../parts/relative-time.tsx";
 import { ErrorState, Skeleton } from "../../parts/states.tsx";
 import { ChartPanelMenu } from "./chart-panel-menu.tsx";
 import { cursorKey } from "./cursor-key.ts";
@@ -25,10 +23,9 @@ type ChartPanelContentProps = {
 /** A chart of a source with its title, which leads to Explore. */
 export function ChartPanelContent({ panel, filtered, range, bounds, onRange }: ChartPanelContentProps) {
   const { title } = panel;
-  const [wake, setWake] = useState<"auto" | "never">("never");
-  const query = useChart(filtered, bounds, { wake });
+  const query = useChart(filtered, bounds);
   const { error } = query;
-  const shown = useKeptAnswer(query, bounds);
+  const shown = useKeptAnswer(filtered, query, bounds);
   const missing = missingIn(filtered);
   const isAsleep = error?.code === "SERVICE_ASLEEP";
   return (
@@ -44,15 +41,12 @@ export function ChartPanelContent({ panel, filtered, range, bounds, onRange }: C
       {missing !== undefined && <p className={css.quiet}>{missing}</p>}
       {isAsleep && shown === undefined && (
         <div className={css.asleep}>
-          <p>The service sleeps, and this range was not asked for before.</p>
-          <Button small onClick={() => setWake("auto")}>
-            Wake and ask
-          </Button>
+          <ChartAway chart={filtered} bounds={bounds} />
         </div>
       )}
       {error !== null && !isAsleep && <ErrorState error={error} onRetry={() => void query.refetch()} />}
       {shown === undefined && error === null && missing === undefined && <Skeleton lines={6} />}
-      {shown !== undefined && <Shown panel={panel} {...shown} onRange={onRange} />}
+      {shown !== undefined && <Shown {...{ panel, filtered, onRange }} {...shown} />}
     </>
   );
 }
@@ -64,13 +58,14 @@ function isOverTime({ display }: ChartDefinition): boolean {
 
 type ShownProps = {
   readonly panel: ChartPanel;
+  readonly filtered: ChartDefinition;
   readonly answer: ChartAnswer;
   readonly bounds: Bounds;
   readonly isKept: boolean;
   readonly onRange: (fromMs: number, toMs: number) => void;
 };
 
-function Shown({ panel: { title, chart }, answer, bounds, isKept, onRange }: ShownProps) {
+function Shown({ panel: { title, chart }, filtered, answer, bounds, isKept, onRange }: ShownProps) {
   return (
     <>
       <ChartView
@@ -84,9 +79,7 @@ function Shown({ panel: { title, chart }, answer, bounds, isKept, onRange }: Sho
         {...(isOverTime(chart) ? { syncKey: cursorKey } : {})}
       />
       {(isKept || answer.meta.cache === "stale") && (
-        <p className={css.quiet}>
-          The service sleeps; this is from <RelativeTime at={answer.meta.asOf} />.
-        </p>
+        <ChartAway chart={filtered} bounds={bounds} keptAt={answer.meta.asOf} />
       )}
     </>
   );

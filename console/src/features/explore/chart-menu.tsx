@@ -23,8 +23,10 @@ type ChartMenuProps = {
 export function ChartMenu({ chart, bounds, range }: ChartMenuProps) {
   const [isSaving, setSaving] = useState(false);
   const navigate = useNavigate();
-  const copy = async (text: string, what: string) =>
-    toast((await copyText(text)) ? `${what} is copied.` : "The browser refuses to copy.");
+  const copy = async (text: string, what: string) => {
+    if (await copyText(text)) toast(`${what} is copied.`);
+    else toast("The browser refuses to copy.", "warn");
+  };
   const request = bounds === undefined ? undefined : requestOf(chart, bounds, zoneStore.get(), "auto");
   return (
     <>

@@ -1,21 +1,15 @@
 import type { UseQueryResult } from "@tanstack/react-query";
-import { Sunrise } from "lucide-react";
-import { useState } from "react";
-import { call } from "../../api/client.ts";
 import type { ApiError } from "../../api/error.ts";
-import { queryClient } from "../../api/queries.ts";
+import { ChartAway } from "../../charts/chart-away.tsx";
 import { ChartView } from "../../charts/chart-view.tsx";
-import { type ChartDefinition, missingIn, requestOf, seriesNames } from "../../charts/definition.ts";
+import { type ChartDefinition, missingIn, seriesNames } from "../../charts/definition.ts";
 import type { Bounds } from "../../charts/time-range.ts";
-import type { ChartAnswer } from "../../charts/use-chart.ts";
+import { type ChartAnswer, useKeptAnswer } from "../../charts/use-chart.ts";
 import { bytesText, countText, durationText } from "../../lib/format.ts";
-import { zoneStore } from "../../lib/zone.ts";
 import { Badge } from "../../parts/badge.tsx";
-import { Button } from "../../parts/button.tsx";
 import { Note } from "../../parts/note.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { EmptyState, ErrorState, Skeleton } from "../../parts/states.tsx";
-import { toastError } from "../../parts/toast.tsx";
 import css from "./explore.module.css";
 
 type ChartPanelProps = {
@@ -39,15 +33,19 @@ export function ChartPanel({ chart, query, bounds, onRange, onTime }: ChartPanel
 }
 
 function Content({ chart, query, bounds, onRange, onTime }: ChartPanelProps) {
-  const { data, error } = query;
+  const { error } = query;
+  const shown = useKeptAnswer(chart, query, bounds);
   if (bounds === undefined) return <EmptyState title="This is no range of time">Choose another one above.</EmptyState>;
   const missing = missingIn(chart);
   if (missing !== undefined) return <EmptyState title="Not complete yet">{missing}</EmptyState>;
-  if (error?.code === "SERVICE_ASLEEP") return <Asleep chart={chart} bounds={bounds} />;
-  if (error?.issues.every(({ path }) => !/^(series\.\d+\.(where|field|groupBy)|formula)/.test(path))) {
+  if (error?.code === "SERVICE_ASLEEP" && shown === undefined) return <ChartAway chart={chart} bounds={bounds} />;
+  if (
+    shown?.isKept !== true &&
+    error?.issues.every(({ path }) => !/^(series\.\d+\.(where|field|groupBy)|formula)/.test(path))
+  ) {
     return <ErrorState error={error} onRetry={() => void query.refetch()} />;
   }
-  if (data === undefined)
+  if (shown === undefined)
     return error === null ? (
       <Skeleton lines={7} />
     ) : (
@@ -58,44 +56,18 @@ function Content({ chart, query, bounds, onRange, onTime }: ChartPanelProps) {
       <ChartView
         name={seriesNames(chart.series).join(", ")}
         definition={chart}
-        answer={data}
-        {...{ bounds, onRange, onTime }}
+        answer={shown.answer}
+        bounds={shown.bounds}
+        {...{ onRange, onTime }}
       />
+      {shown.isKept && <ChartAway chart={chart} bounds={bounds} keptAt={shown.answer.meta.asOf} />}
     </div>
   );
 }
 
-function Asleep({ chart, bounds }: { readonly chart: ChartDefinition; readonly bounds: Bounds }) {
-  return (
-    <EmptyState title="The service sleeps" actions={<WakeButton chart={chart} bounds={bounds} />}>
-      Charts never wake a service by themselves. Waking takes about 0.2 s.
-    </EmptyState>
-  );
-}
-
-type WakeProps = { readonly chart: ChartDefinition; readonly bounds: Bounds };
-
-function WakeButton({ chart, bounds }: WakeProps) {
-  const [busy, setBusy] = useState(false);
-  const wake = async () => {
-    setBusy(true);
-    try {
-      await call("queryChart", { params: {}, body: requestOf(chart, bounds, zoneStore.get(), "auto") });
-      const reads = ["queryChart", "searchRows", "listFields", "listFieldValues", "listServices"];
-      await queryClient.invalidateQueries({ predicate: ({ queryKey }) => reads.includes(queryKey[0] as string) });
-    } catch (error) {
-      toastError(error);
-    }
-    setBusy(false);
-  };
-  return (
-    <Button small icon={<Sunrise aria-hidden />} busy={busy} onClick={() => void wake()}>
-      Wake and ask
-    </Button>
-  );
-}
-
-type FactsProps = WakeProps & {
+type FactsProps = {
+  readonly chart: ChartDefinition;
+  readonly bounds: Bounds;
   readonly meta: ChartAnswer["meta"];
   readonly query: UseQueryResult<ChartAnswer, ApiError>;
 };
@@ -116,7 +88,7 @@ function Facts({ chart, bounds, meta, query }: FactsProps) {
         as of <RelativeTime at={meta.asOf} />
       </span>
       {query.data?.truncated === true && <span>more groups exist</span>}
-      {isStale && <WakeButton chart={chart} bounds={bounds} />}
+      {isStale && <ChartAway chart={chart} bounds={bounds} />}
       {meta.warnings.map((warning) => (
         <Note key={warning} tone="warn">
           {warning}

@@ -106,8 +106,7 @@ type RowListProps = {
 function RowList({ source, pages, all, error, isLoading, onFilter }: RowListProps) {
   if (source.kind === "metric")
     return <EmptyState title="Metrics have no rows">Points of metrics are numbers: the chart shows them.</EmptyState>;
-  if (error?.code === "SERVICE_ASLEEP")
-    return <p className={css.quiet}>The service sleeps. Rows appear when it is awake.</p>;
+  if (error?.code === "SERVICE_ASLEEP") return <p className={css.quiet}>Rows appear when the service runs.</p>;
   if (error !== null && error.status !== 400) return <ErrorState error={error} />;
   if (error !== null) return <p className={css.quiet}>The filter has a mistake.</p>;
   if (isLoading) return <Skeleton lines={8} />;

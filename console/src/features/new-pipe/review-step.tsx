@@ -38,7 +38,7 @@ export function ReviewStep({ form, change, forget }: ReviewStepProps) {
     setBusy(true);
     call("createPipe", { params, body: bodyOf(form) } as never).then(
       async ({ id, name }) => {
-        toast(`${name} is created and starts.`);
+        toast(`${name} is created.`, "info");
         await Promise.all([forget(), refetch("listAllPipes", "listServices")]);
         void navigate({ to: "/pipes/$serviceId/$pipeId", params: { ...params, pipeId: id } });
       },

@@ -25,8 +25,16 @@ export function AttentionPanel({ services, pipes }: AttentionPanelProps) {
   const isAdmin = useMay("admin");
   const keys = useOperation("listKeys", {}, { pace: "slow", enabled: isAdmin });
   const system = useOperation("getSystem", {}, { pace: "slow", enabled: isAdmin });
+  const alerts = useOperation("listAlerts", { params: {} }, { pace: "slow" });
   const hidden = useStore(acknowledged);
-  const all = attentionOf({ services, pipes, keys: keys.data, system: system.data, now: serverNow() });
+  const all = attentionOf({
+    services,
+    pipes,
+    alerts: alerts.data?.data,
+    keys: keys.data,
+    system: system.data,
+    now: serverNow(),
+  });
   const shown = all.filter((one) => !hidden.has(keyOf(one)));
   const aside = all.length - shown.length;
   return (
@@ -46,7 +54,7 @@ export function AttentionPanel({ services, pipes }: AttentionPanelProps) {
           <CircleCheck aria-hidden />
           {aside > 0
             ? "Nothing else needs you."
-            : "Nothing needs you. Failures, growing lag, lost backups and full disks appear here."}
+            : "Nothing needs you. Failures, refused rows, alerts that fire, growing lag, lost backups and full disks appear here."}
         </div>
       ) : (
         <ul className={css.list}>

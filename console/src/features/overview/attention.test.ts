@@ -55,3 +55,15 @@ test("a backup without proof, a full disk, an expiring key and a failing loop ar
   };
   expect(attentionOf(facts).map(({ id }) => id)).toEqual(["s-backup", "loop-pipes", "s-disk", "k"]);
 });
+
+test("an alert that fires and refused rows of a pipe that runs are told, with their share", () => {
+  const alerts = [
+    { id: "a", name: "Too many", state: "ALERT" },
+    { id: "b", state: "OK" },
+  ] as unknown as Facts["alerts"];
+  const found = attentionOf({ ...nothing, alerts, pipes: [pipe({ errors: 100, rows: 200 }), pipe({ errors: 0 })] });
+  expect(found.map(({ tone, sentence }) => [tone, sentence])).toEqual([
+    ["bad", "The alert fires."],
+    ["warn", "100 refused since it was created, 33 % of what came."],
+  ]);
+});

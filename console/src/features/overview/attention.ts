@@ -2,13 +2,14 @@
 
 import type { LinkProps } from "@tanstack/react-router";
 import type { OperationResult } from "../../api/client.ts";
-import { pipeAddress, serviceAddress, serviceSettingsAddress } from "../../lib/addresses.ts";
-import { durationText } from "../../lib/format.ts";
+import { pipeAddress, pipeErrorsAddress, serviceAddress, serviceSettingsAddress } from "../../lib/addresses.ts";
+import { countText, durationText } from "../../lib/format.ts";
 
 type Service = OperationResult<"listServices">[number];
 type Pipe = OperationResult<"listAllPipes">["pipes"][number];
 type Key = OperationResult<"listKeys">[number];
 type System = OperationResult<"getSystem">;
+type Alert = OperationResult<"listAlerts">["data"][number];
 
 export type Attention = {
   readonly id: string;
@@ -25,6 +26,7 @@ export type Attention = {
 export type Facts = {
   readonly services: readonly Service[];
   readonly pipes: readonly Pipe[];
+  readonly alerts?: readonly Alert[] | undefined;
   /** Only an admin sees these two. */
   readonly keys: readonly Key[] | undefined;
   readonly system: System | undefined;
@@ -39,6 +41,7 @@ export function attentionOf(facts: Facts): Attention[] {
   const found = [
     ...facts.services.flatMap(ofService),
     ...facts.pipes.flatMap(ofPipe),
+    ...(facts.alerts ?? []).flatMap(ofAlert),
     ...(facts.keys ?? []).flatMap((key) => ofKey(key, facts.now)),
     ...(facts.system === undefined ? [] : ofSystem(facts.system)),
   ];
@@ -53,7 +56,7 @@ function ofService(service: Service): Attention[] {
   const { id, name, state, stateMessage, stateChangedAt, lastBackup } = service;
   const link = serviceAddress(id);
   const found: Attention[] = [];
-  if (state === "failed" || state === "degraded") {
+  if (state === "failed" || state === "degraded" || stateMessage !== undefined) {
     const tone = state === "failed" ? "bad" : "warn";
     found.push({
       id: `${id}-state`,
@@ -103,14 +106,34 @@ function ofService(service: Service): Attention[] {
 function ofPipe(pipe: Pipe): Attention[] {
   const { id, serviceId, name, state, stateMessage, lastError, lag } = pipe;
   const link = pipeAddress(serviceId, id);
-  if (state === "Failed" || state === "Degraded") {
+  const found: Attention[] = [];
+  if (["Failed", "Degraded", "InternalError", "Unknown"].includes(state)) {
     const sentence = stateMessage ?? lastError?.message ?? `The pipe is ${state.toLowerCase()}.`;
-    const tone = state === "Failed" ? "bad" : "warn";
-    return [{ id: `${id}-state`, tone, subject: name, sentence, at: pipe.stateChangedAt ?? lastError?.at, link }];
+    const tone = state === "Degraded" ? "warn" : "bad";
+    found.push({ id: `${id}-state`, tone, subject: name, sentence, at: pipe.stateChangedAt ?? lastError?.at, link });
+  } else if (lag?.trend === "growing" && (lag.seconds ?? 0) >= 60) {
+    const sentence = `${durationText(lag.seconds ?? 0)} behind its source, and the distance grows.`;
+    found.push({ id: `${id}-lag`, tone: "warn", subject: name, sentence, at: undefined, link });
   }
-  if (lag?.trend !== "growing" || (lag.seconds ?? 0) < 60) return [];
-  const sentence = `${durationText(lag.seconds ?? 0)} behind its source, and the distance grows.`;
-  return [{ id: `${id}-lag`, tone: "warn", subject: name, sentence, at: undefined, link }];
+  if ((pipe.errors ?? 0) > 0) {
+    const sentence = refusedText(pipe);
+    const address = pipeErrorsAddress(serviceId, id);
+    found.push({ id: `${id}-errors`, tone: "warn", subject: name, sentence, at: undefined, link: address });
+  }
+  return found;
+}
+
+function refusedText({ errors = 0, rows = 0 }: Pipe): string {
+  const share = (100 * errors) / (errors + rows);
+  const part = share < 1 ? "less than 1 %" : `${Math.round(share)} %`;
+  return `${countText(errors)} refused since it was created, ${part} of what came.`;
+}
+
+function ofAlert({ id, name, displayName, state }: Alert): Attention[] {
+  if (state !== "ALERT") return [];
+  const subject = name ?? displayName ?? `Alert ${id.slice(0, 8)}`;
+  const link: LinkProps = { to: "/alerts/$alertId", params: { alertId: id } };
+  return [{ id: `${id}-alert`, tone: "bad", subject, sentence: "The alert fires.", at: undefined, link }];
 }
 
 function ofKey(key: Key, now: number): Attention[] {

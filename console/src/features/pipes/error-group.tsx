@@ -53,7 +53,7 @@ function GroupActions({ group: { id, rows, replayableRows }, filters }: ErrorGro
   const params = usePipeParams();
   const [isAsked, setAsked] = useState(false);
   const selection = { group: id, ...(filters.origin === undefined ? {} : { origin: filters.origin }) };
-  const replay = useChange("replayPipeErrors", { changes, onDone: () => toast("The replay has begun.") });
+  const replay = useChange("replayPipeErrors", { changes, onDone: () => toast("The replay has begun.", "info") });
   const discard = useChange("discardPipeErrors", { changes, onDone: () => toast("The rows are discarded.") });
   const lost = replayableRows === 0 ? "The rows are not kept completely, so they cannot be loaded again." : undefined;
   return (

@@ -1,5 +1,7 @@
+import { CircleAlert } from "lucide-react";
 import type { OperationResult } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
+import { Badge } from "../../parts/badge.tsx";
 import { Count } from "../../parts/numbers.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
@@ -15,10 +17,16 @@ const columns: readonly Column<Request>[] = [
   {
     key: "state",
     header: "State",
-    cell: ({ state, reason }) => (
+    cell: ({ kind, state, reason, replayedRows, refusedRows }) => (
       <div className={css.name}>
         <span>
-          <StateBadge state={state} />
+          {state === "done" && kind === "replay" && (refusedRows ?? 0) > 0 ? (
+            <Badge tone={(replayedRows ?? 0) === 0 ? "bad" : "warn"} icon={<CircleAlert aria-hidden />}>
+              {(replayedRows ?? 0) === 0 ? "Nothing loaded" : "Partly loaded"}
+            </Badge>
+          ) : (
+            <StateBadge state={state} />
+          )}
         </span>
         {reason !== undefined && <span className={css.detail}>{reason}</span>}
       </div>

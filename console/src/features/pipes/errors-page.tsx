@@ -2,10 +2,10 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { CircleCheck } from "lucide-react";
 import { useState } from "react";
 import { useOperation } from "../../api/queries.ts";
-import { Button } from "../../parts/button.tsx";
 import { Filters, Panel } from "../../parts/page.tsx";
 import { SearchInput } from "../../parts/search-input.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
+import { ServiceAway } from "../../parts/service-away.tsx";
 import { Answer, EmptyState } from "../../parts/states.tsx";
 import { ErrorGroup } from "./error-group.tsx";
 import { ErrorRequests } from "./error-requests.tsx";
@@ -57,13 +57,11 @@ function Groups({ filters }: { readonly filters: ErrorFilters }) {
     { pace: wake === "never" ? "slow" : "never", keep: true },
   );
   if (groups.error?.code === "SERVICE_ASLEEP") {
+    const ask = async () => setWake("auto");
     return (
-      <EmptyState
-        title="The service is asleep"
-        actions={<Button onClick={() => setWake("auto")}>Wake it and show the rows</Button>}
-      >
-        Refused rows are in a table of the service. Waking takes a fraction of a second.
-      </EmptyState>
+      <Panel title="Refused rows are in a table of the service">
+        <ServiceAway serviceId={params.serviceId} reads={["listPipeErrors"]} onWake={ask} wakeLabel="Wake and show" />
+      </Panel>
     );
   }
   return (

@@ -27,6 +27,6 @@ export function useCommand({ id, serviceId, name }: PipeSubject) {
   const send = (command: "start" | "stop") =>
     change
       .mutateAsync({ params, body: { command } })
-      .then(() => toast(command === "start" ? `${name} starts.` : `${name} stops.`), toastError);
+      .then(() => toast(command === "start" ? `${name} starts.` : `${name} stops.`, "info"), toastError);
   return { send, busy: change.isPending };
 }

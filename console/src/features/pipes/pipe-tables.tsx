@@ -46,7 +46,7 @@ function ResyncButton({ table: { sourceTable, targetTable } }: { readonly table:
   const [isAsked, setAsked] = useState(false);
   const change = useChange("updatePipeState", {
     changes: pipeReads,
-    onDone: () => toast(`${targetTable} is copied again.`),
+    onDone: () => toast(`${targetTable} is copied again.`, "info"),
   });
   const resync = () => change.mutateAsync({ params, body: { command: "resync", tables: [sourceTable] } });
   return (

@@ -12,7 +12,7 @@ export function ResyncDialog({ pipe, onClose }: { readonly pipe: PipeSubject; re
   const [rows, setRows] = useState<Rows>("truncate");
   const change = useChange("updatePipeState", {
     changes: pipeReads,
-    onDone: () => toast(`${pipe.name} begins again.`),
+    onDone: () => toast(`${pipe.name} begins again.`, "info"),
   });
   const isDatabase = pipe.kind === "relationalDb";
   const params = { serviceId: pipe.serviceId, pipeId: pipe.id };

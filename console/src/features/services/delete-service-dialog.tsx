@@ -12,7 +12,7 @@ export function DeleteServiceDialog({ service, onClose }: DeleteServiceDialogPro
   const change = useChange("deleteService", { changes: ["listServices", "listAllPipes"] });
   const confirm = async () => {
     await change.mutateAsync({ params: { serviceId: service.id } });
-    toast(`Deleting ${service.name}`);
+    toast(`Deleting ${service.name}`, "info");
     void navigate({ to: "/services" });
   };
   const pipes = service.pipes.total;

@@ -62,7 +62,7 @@ function CancelDialog({ service, onClose }: { readonly service: Service; readonl
   const cancel = useChange("cancelServiceMove", { changes: ["getServiceMove"] });
   const confirm = async () => {
     await cancel.mutateAsync({ params: { serviceId: service.id } });
-    toast(`The move of ${service.name} is being cancelled`);
+    toast(`The move of ${service.name} is being cancelled`, "info");
   };
   return (
     <ConfirmDialog

@@ -69,7 +69,7 @@ function Begin({ service, planned: { body, plan } }: { readonly service: Service
   const [leaveBehind, setLeaveBehind] = useState(false);
   const begin = useChange("moveService", {
     changes: ["getServiceMove", "getService", "listServices"],
-    onDone: () => toast(`Moving ${service.name}`),
+    onDone: () => toast(`Moving ${service.name}`, "info"),
   });
   const refusal =
     plan.problems.length > 0

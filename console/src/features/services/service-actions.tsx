@@ -30,7 +30,7 @@ export function useServiceCommand(service: Service) {
   const send = (command: ServiceCommand) =>
     change.mutate(
       { params: { serviceId: service.id }, body: { command } },
-      { onSuccess: () => toast(`${words[command]} ${service.name}`), onError: toastError },
+      { onSuccess: () => toast(`${words[command]} ${service.name}`, "info"), onError: toastError },
     );
   return { send, busy: change.isPending };
 }

@@ -5,6 +5,7 @@ import type { OperationResult } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
 import { ButtonLink } from "../../parts/button.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
+import { ServiceAway } from "../../parts/service-away.tsx";
 import { StateBadge } from "../../parts/state-badge.tsx";
 import { Answer, EmptyState } from "../../parts/states.tsx";
 import { toastError } from "../../parts/toast.tsx";
@@ -15,6 +16,10 @@ import css from "./sql.module.css";
 import { Workbench } from "./workbench.tsx";
 
 type Service = OperationResult<"listServices">[number];
+
+/** States in which Run does not help. */
+const awayStates = ["stopped", "stopping", "failed", "starting", "provisioning"];
+const reads = ["listTables", "listQueries"] as const;
 
 const lastServiceKey = "millrace.sql.service";
 
@@ -66,6 +71,7 @@ function WithService({ services }: { readonly services: readonly Service[] }) {
         {service.state === "idle" && (
           <span className={css.quiet}>Run wakes it in about 0.2 s; reading tables does not.</span>
         )}
+        {awayStates.includes(service.state) && <ServiceAway serviceId={service.id} reads={reads} />}
       </header>
       <Workbench key={service.id} service={service} />
     </div>

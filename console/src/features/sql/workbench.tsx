@@ -76,7 +76,7 @@ function EditorPanel({ service, runs, editor }: EditorPanelProps) {
   const params = valuesOf(parameters, tab.params);
   const refusal = refusalOf(service, tab, parameters);
   const start = (parts: readonly Part[]) => {
-    if (refusal !== undefined) return toast(refusal);
+    if (refusal !== undefined) return toast(refusal, "warn");
     editor.current?.mark(undefined);
     editor.current?.closeList();
     void loadGrid().catch(() => undefined);
@@ -180,7 +180,7 @@ async function format(serviceId: string, text: string, editor: SqlEditorHandle |
     if (made.length > 0) editor?.replace(`${made.join(";\n\n")}${made.length > 1 ? ";" : ""}`);
   } catch (error) {
     const { code } = asApiError(error);
-    if (code === "SERVICE_ASLEEP") toast("The engine formats statements, and it is asleep.");
+    if (code === "SERVICE_ASLEEP") toast("The engine formats statements, and it does not run now.", "warn");
     else toastError(error);
   }
 }
@@ -197,5 +197,6 @@ async function share(serviceId: string, { text, params, saved }: QueryTab): Prom
     isCopied
       ? "The link is copied. It has the statement and its parameters, not the result."
       : "The browser refuses to copy.",
+    isCopied ? "ok" : "warn",
   );
 }
