@@ -72,6 +72,9 @@ describe.skipIf(chromiumMissing !== undefined)("dashboards", () => {
   test("a stopped service is called stopped, keeps its last answers with their age, and is started where it is missed", async () => {
     const { page } = await console_.open("/dashboards");
     await page.getByRole("link", { name: "Health of logs" }).press("Enter");
+    const wake = page.getByRole("button", { name: "Wake and ask" }).first();
+    await wake.or(page.getByRole("figure").first()).first().waitFor();
+    if (await wake.isVisible()) await wake.press("Enter");
     await page.getByRole("figure").first().waitFor();
     const { api } = console_.served;
     await api.updateServiceState({ params: service.params, body: { command: "stop" } });

@@ -299,6 +299,56 @@ describe.skipIf(chromiumMissing !== undefined)("the SQL screen", () => {
     await page.getByRole("gridcell", { name: "0" }).waitFor();
   });
 
+  test("own statements come first with their outcomes, in another browser, and after the service has slept", async () => {
+    const first = await console_.open(`/sql?service=${sleeper.id}`);
+    await editor(first.page).waitFor();
+    await run(first.page, "SELECT number AS history_limited FROM numbers(20000)");
+    await status(first.page, /stopped at the limit/);
+    await run(first.page, "SELECT history_failed");
+    await status(first.page, /Failed after/);
+    first.problems.length = 0;
+    await run(first.page, "SELECT 7 AS history_done");
+    await status(first.page, /^1 rows/);
+    await until("the service sleeps", async () => {
+      return (await console_.served.api.getService({ params: sleeper.params })).state === "idle";
+    });
+    const { page } = await console_.open(`/sql?service=${sleeper.id}`);
+    await page.getByRole("tab", { name: "History" }).press("Enter");
+    const own = page.getByRole("region", { name: "Your statements" });
+    await eventually(async () => (await own.getByRole("button").allTextContents()).slice(0, 3)).toEqual([
+      expect.stringMatching(/history_done *done · 1 rows/),
+      expect.stringMatching(/history_failed *failed · /),
+      expect.stringMatching(/history_limited FROM numbers\(20000\) *limited · 10,000 rows/),
+    ]);
+    expect(await page.getByRole("region", { name: "Other clients" }).getByText("history_").count()).toBe(0);
+    await page.getByRole("tab", { name: "Tables" }).press("Enter");
+    await page.getByRole("button", { name: "Definition of quiet" }).press("Enter");
+    await page.getByRole("dialog").getByText("CREATE TABLE default.quiet").waitFor();
+  });
+
+  test("the areas are resized by key and mouse and stay so, and g q leads into the editor", async () => {
+    const { page } = await console_.open("/");
+    await page.keyboard.press("g");
+    await page.keyboard.press("q");
+    await editor(page).waitFor();
+    await expect.poll(() => editor(page).evaluate((text) => text === document.activeElement)).toBe(true);
+    const side = page.getByRole("complementary", { name: "Tables and queries" });
+    const width = async () => (await side.boundingBox())?.width ?? 0;
+    const before = await width();
+    const bar = page.getByRole("separator", { name: "Width of tables" });
+    await bar.press("ArrowRight");
+    expect(await width()).toBe(before + 24);
+    const box = (await bar.boundingBox()) as { x: number; y: number };
+    await page.mouse.move(box.x + 2, box.y + 100);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 102, box.y + 100);
+    await page.mouse.up();
+    expect(await width()).toBe(before + 124);
+    await page.reload();
+    await editor(page).waitFor();
+    expect(await width()).toBe(before + 124);
+  });
+
   test("a narrow screen scrolls in one direction only", async () => {
     const { page } = await open();
     await page.setViewportSize({ width: 360, height: 800 });

@@ -93,6 +93,7 @@ function extensionsOf(latest: { readonly current: SqlEditorProps }, language: Co
     drawSelection(),
     bracketMatching(),
     highlightActiveLine(),
+    EditorView.lineWrapping,
     errorMarks,
     suggestions(completeSql(known)),
     hoverDocumentation(known),

@@ -1,7 +1,8 @@
 import { countText, durationText } from "../../lib/format.ts";
-import { Badge } from "../../parts/badge.tsx";
+import { Badge, type Tone } from "../../parts/badge.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { EmptyState } from "../../parts/states.tsx";
+import { type Outcome, outcomeOf } from "./history.ts";
 import type { QueryError } from "./query-error.ts";
 import result from "./result.module.css";
 import css from "./sql.module.css";
@@ -28,6 +29,8 @@ export function QueryProblem({ error }: { readonly error: QueryError }) {
   );
 }
 
+const tones: Readonly<Record<Outcome, Tone>> = { done: "ok", limited: "warn", cancelled: "neutral", failed: "bad" };
+
 /** Statements of this page that have ended. */
 export function Messages({ messages }: { readonly messages: readonly RunMessage[] }) {
   if (messages.length === 0)
@@ -37,9 +40,7 @@ export function Messages({ messages }: { readonly messages: readonly RunMessage[
       {messages.map(({ id, state }) => (
         <li key={id}>
           <span className={result.messageHead}>
-            <Badge tone={state.status === "done" ? "ok" : state.status === "failed" ? "bad" : "neutral"}>
-              {state.status}
-            </Badge>
+            <Badge tone={tones[outcomeOf(state)]}>{outcomeOf(state)}</Badge>
             <code className={css.cut}>{state.statement.replaceAll(/\s+/g, " ").slice(0, 300)}</code>
             <span className={css.quiet}>
               {state.columns.length > 0 && `${countText(state.rowCount)} rows · `}

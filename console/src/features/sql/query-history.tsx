@@ -1,46 +1,104 @@
+import type { OperationResult } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
 import { useRefusal } from "../../api/role.ts";
-import { durationText } from "../../lib/format.ts";
+import { sessionStore } from "../../api/session-state.ts";
+import { countText, durationText } from "../../lib/format.ts";
 import { RelativeTime } from "../../parts/relative-time.tsx";
-import { Answer } from "../../parts/states.tsx";
+import { Answer, Skeleton } from "../../parts/states.tsx";
+import { usePast } from "./history.ts";
 import css from "./sql.module.css";
 
 type QueryHistoryProps = { readonly serviceId: string; readonly onOpen: (text: string) => void };
 
-/** Statements of all clients of the service, newest first. Reading them wakes nothing. */
+/** Own statements, and those of other clients, newest first. Reading them wakes nothing. */
 export function QueryHistory({ serviceId, onOpen }: QueryHistoryProps) {
   const refusal = useRefusal("developer");
-  const query = useOperation(
-    "listQueries",
-    { params: { serviceId }, query: { limit: 60 } },
-    { pace: "slow", enabled: refusal === undefined },
-  );
   if (refusal !== undefined) return <p className={css.quiet}>{refusal}</p>;
   return (
-    <Answer query={query}>
-      {({ running, recent, live, asOf }) => (
-        <div>
-          {!live && asOf !== undefined && (
-            <p className={css.quiet}>
-              The service sleeps; this is from <RelativeTime at={asOf} />.
-            </p>
-          )}
-          {running.length + recent.length === 0 && <p className={css.quiet}>Statements that have run appear here.</p>}
-          <ul>
-            {[...running, ...recent].map((one) => (
-              <li key={one.queryId}>
-                <button type="button" className={css.entry} onClick={() => onOpen(one.query)} title="Open in a tab">
-                  <code className={css.entryText}>{one.query.trim().slice(0, 300)}</code>
-                  <span className={css.entryFacts} data-bad={one.state === "failed" || undefined}>
-                    {one.state === "finished" ? "" : `${one.state} · `}
-                    {durationText(one.durationMs / 1000)} · <RelativeTime at={one.startedAt} />
-                  </span>
-                </button>
-              </li>
-            ))}
-          </ul>
-        </div>
-      )}
-    </Answer>
+    <>
+      <OwnStatements {...{ serviceId, onOpen }} />
+      <OfOthers {...{ serviceId, onOpen }} />
+    </>
+  );
+}
+
+function OwnStatements({ serviceId, onOpen }: QueryHistoryProps) {
+  const past = usePast(serviceId);
+  return (
+    <section aria-label="Your statements">
+      <h3 className={css.database}>Your statements</h3>
+      {past === undefined && <Skeleton lines={3} />}
+      {past?.length === 0 && <p className={css.quiet}>What you run here is kept with its outcome.</p>}
+      <ul>
+        {past?.map(({ text, outcome, rows, ms, at, error }) => (
+          <Entry key={text} {...{ text, onOpen, at }} isBad={outcome === "failed"} title={error}>
+            {outcome} · {outcome !== "failed" && `${countText(rows)} rows · `}
+            {durationText(ms / 1000)}
+          </Entry>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+type Query = OperationResult<"listQueries">["recent"][number];
+
+function OfOthers({ serviceId, onOpen }: QueryHistoryProps) {
+  const query = useOperation("listQueries", { params: { serviceId }, query: { limit: 200 } }, { pace: "slow" });
+  const own = `millrace-api/${sessionStore.get().identity?.key.id}`;
+  const isOther = ({ userAgent }: Query) => userAgent !== own;
+  return (
+    <section aria-label="Other clients">
+      <h3 className={css.database}>Other clients</h3>
+      <Answer query={query}>
+        {({ running, recent, live, asOf }) => (
+          <>
+            {!live && (
+              <p className={css.quiet}>
+                {asOf === undefined ? "Nothing is known yet." : "The service does not run; this is from "}
+                {asOf !== undefined && <RelativeTime at={asOf} />}
+              </p>
+            )}
+            {live && ![...running, ...recent].some(isOther) && <p className={css.quiet}>No statement of others.</p>}
+            <ul>
+              {[...running, ...recent].filter(isOther).map((one) => (
+                <Entry
+                  key={one.queryId}
+                  text={one.query}
+                  at={one.startedAt}
+                  isBad={one.state === "failed"}
+                  title={one.error?.message}
+                  onOpen={onOpen}
+                >
+                  {one.state === "finished" ? "done" : one.state} · {durationText(one.durationMs / 1000)}
+                </Entry>
+              ))}
+            </ul>
+          </>
+        )}
+      </Answer>
+    </section>
+  );
+}
+
+type EntryProps = {
+  readonly text: string;
+  readonly at: number | string;
+  readonly isBad: boolean;
+  readonly title?: string | undefined;
+  readonly onOpen: (text: string) => void;
+  readonly children: React.ReactNode;
+};
+
+function Entry({ text, at, isBad, title, onOpen, children }: EntryProps) {
+  return (
+    <li>
+      <button type="button" className={css.entry} onClick={() => onOpen(text)} title={title ?? "Open in a tab"}>
+        <code className={css.entryText}>{text.trim().slice(0, 300)}</code>
+        <span className={css.entryFacts} data-bad={isBad || undefined}>
+          {children} · <RelativeTime at={at} />
+        </span>
+      </button>
+    </li>
   );
 }

@@ -20,12 +20,15 @@ export function ResultChart({ state }: { readonly state: RunState }) {
   const [display, setDisplay] = useState<ChartDisplay>("line");
   const [time, setTime] = useState<string>();
   const [group, setGroup] = useState("");
+  const [value, setValue] = useState("");
   const timeAt = found.times.find((at) => columns[at]?.name === time) ?? found.times[0];
+  const chosen = found.numbers.filter((at) => columns[at]?.name === value);
+  const numbers = chosen.length > 0 ? chosen : found.numbers;
   const groupAt = found.groups.find((at) => columns[at]?.name === group);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the rows grow in place.
   const data = useMemo(
-    () => (timeAt === undefined ? undefined : resultSeries(columns, rows, timeAt, found.numbers, groupAt)),
-    [columns, rows, rowCount, timeAt, groupAt, found],
+    () => (timeAt === undefined ? undefined : resultSeries(columns, rows, timeAt, numbers, groupAt)),
+    [columns, rows, rowCount, timeAt, groupAt, found, value],
   );
   if (data === undefined || found.numbers.length === 0) {
     return (
@@ -46,6 +49,14 @@ export function ResultChart({ state }: { readonly state: RunState }) {
             value={columns[timeAt as number]?.name as string}
             options={found.times.map(named)}
             onChange={setTime}
+          />
+        )}
+        {found.numbers.length > 1 && (
+          <InlineSelect
+            label="Values"
+            value={chosen.length > 0 ? value : ""}
+            options={[{ value: "", label: "All numbers" }, ...found.numbers.map(named)]}
+            onChange={setValue}
           />
         )}
         {found.groups.length > 0 && (

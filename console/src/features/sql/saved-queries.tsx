@@ -7,6 +7,7 @@ import { ConfirmDialog } from "../../parts/dialog.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { Answer } from "../../parts/states.tsx";
 import { toastError } from "../../parts/toast.tsx";
+import { isHistory } from "./history.ts";
 import { openSaved } from "./open-saved.ts";
 import css from "./sql.module.css";
 
@@ -29,7 +30,9 @@ export function SavedQueries() {
           <List
             title="Your drafts"
             none="What you type is kept here."
-            items={newest(all.filter(({ kind }) => kind === "draft"))}
+            items={newest(
+              all.filter((one) => one.kind === "draft" && !isHistory(one) && !/^New pipe from /.test(one.name)),
+            )}
             onDelete={setDoomed}
           />
           {doomed !== undefined && (

@@ -1,4 +1,4 @@
-import { ChevronRight, CornerDownLeft, Table2, TextSearch } from "lucide-react";
+import { ChevronRight, CornerDownLeft, FileText, Table2, TextSearch } from "lucide-react";
 import { useState } from "react";
 import type { OperationResult } from "../../api/client.ts";
 import { tableName } from "../../editor/words.ts";
@@ -8,11 +8,13 @@ import { Bytes, Count } from "../../parts/numbers.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { SearchInput } from "../../parts/search-input.tsx";
 import css from "./sql.module.css";
+import { TableDialog } from "./table-dialog.tsx";
 
 type Tables = OperationResult<"listTables">;
 type Table = Tables["tables"][number];
 
 type SchemaTreeProps = {
+  readonly serviceId: string;
   readonly tables: Tables;
   /** Puts a name at the cursor of the editor. */
   readonly onInsert: (text: string) => void;
@@ -21,8 +23,9 @@ type SchemaTreeProps = {
 };
 
 /** Databases, tables and columns. A click opens, a double click inserts the name. Reading them wakes nothing. */
-export function SchemaTree({ tables, onInsert, onPreview }: SchemaTreeProps) {
+export function SchemaTree({ serviceId, tables, onInsert, onPreview }: SchemaTreeProps) {
   const [text, setText] = useState("");
+  const [defined, setShown] = useState<Table>();
   const wanted = text.trim().toLowerCase();
   const shown = tables.tables.filter((table) => matches(table, wanted));
   return (
@@ -35,19 +38,22 @@ export function SchemaTree({ tables, onInsert, onPreview }: SchemaTreeProps) {
             {shown
               .filter(({ database }) => database === name)
               .map((table) => (
-                <TableNode key={table.name} {...{ table, wanted, onInsert, onPreview }} />
+                <TableNode key={table.name} {...{ table, wanted, onInsert, onPreview }} onShow={setShown} />
               ))}
           </ul>
         </section>
       ))}
       {shown.length === 0 && <p className={css.quiet}>{wanted === "" ? "No tables yet." : "Nothing matches."}</p>}
+      {defined !== undefined && (
+        <TableDialog serviceId={serviceId} table={defined} onClose={() => setShown(undefined)} />
+      )}
       {tables.truncated && <p className={css.quiet}>There are more tables than are listed.</p>}
       <p className={css.quiet}>
         {tables.asOf === undefined
           ? "Nothing is known yet."
           : tables.live
             ? "Read from the running engine, "
-            : "Kept from before it fell asleep, "}
+            : "Kept from when the service ran, "}
         {tables.asOf !== undefined && <RelativeTime at={tables.asOf} />}
       </p>
     </div>
@@ -62,9 +68,13 @@ function matches({ name, columns = [] }: Table, wanted: string): boolean {
   );
 }
 
-type NodeProps = Pick<SchemaTreeProps, "onInsert" | "onPreview"> & { readonly table: Table; readonly wanted: string };
+type NodeProps = Pick<SchemaTreeProps, "onInsert" | "onPreview"> & {
+  readonly table: Table;
+  readonly wanted: string;
+  readonly onShow: (table: Table) => void;
+};
 
-function TableNode({ table, wanted, onInsert, onPreview }: NodeProps) {
+function TableNode({ table, wanted, onInsert, onPreview, onShow }: NodeProps) {
   const [isOpen, setOpen] = useState(false);
   const { name, engine, rows, bytes, columns = [] } = table;
   const byColumn = wanted !== "" && !name.toLowerCase().includes(wanted);
@@ -93,6 +103,12 @@ function TableNode({ table, wanted, onInsert, onPreview }: NodeProps) {
             label={`Rows of ${name}`}
             icon={<TextSearch aria-hidden />}
             onClick={() => onPreview(table)}
+          />
+          <IconButton
+            small
+            label={`Definition of ${name}`}
+            icon={<FileText aria-hidden />}
+            onClick={() => onShow(table)}
           />
           <IconButton
             small

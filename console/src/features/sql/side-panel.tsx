@@ -26,7 +26,9 @@ export function SidePanel({ serviceId, onInsert }: SidePanelProps) {
       value: "tables" as const,
       label: "Tables",
       content: (
-        <Answer query={tables}>{(data) => <SchemaTree tables={data} onInsert={onInsert} onPreview={preview} />}</Answer>
+        <Answer query={tables}>
+          {(data) => <SchemaTree tables={data} {...{ serviceId, onInsert }} onPreview={preview} />}
+        </Answer>
       ),
     },
     { value: "saved" as const, label: "Saved", content: <SavedQueries /> },

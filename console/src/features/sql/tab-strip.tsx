@@ -1,9 +1,19 @@
 import { Plus, X } from "lucide-react";
 import { useStore } from "../../lib/store.ts";
 import { IconButton } from "../../parts/button.tsx";
+import { toast } from "../../parts/toast.tsx";
 import { titleOf } from "./drafts.ts";
-import { activeTab, closeTab, openTab, selectTab, tabsStore } from "./query-tabs.ts";
+import { activeTab, closeTab, openTab, type QueryTab, selectTab, tabsStore } from "./query-tabs.ts";
 import css from "./sql.module.css";
+
+/** What was typed stays as a draft; where there is none, the browser asks. */
+function close(tab: QueryTab): void {
+  const hasText = tab.text.trim() !== "";
+  if (hasText && tab.draft === undefined && tab.saved === undefined) {
+    if (!confirm(`Close ${titleOf(tab)}? Its text is kept nowhere.`)) return;
+  } else if (hasText) toast(`${titleOf(tab)} is closed. Its text stays in Saved.`, "info");
+  closeTab(tab.id);
+}
 
 /** The open statements. They belong to this tab of the browser. */
 export function TabStrip() {
@@ -22,12 +32,7 @@ export function TabStrip() {
             >
               <span className={css.cut}>{titleOf(tab)}</span>
             </button>
-            <IconButton
-              small
-              label={`Close ${titleOf(tab)}`}
-              icon={<X aria-hidden />}
-              onClick={() => closeTab(tab.id)}
-            />
+            <IconButton small label={`Close ${titleOf(tab)}`} icon={<X aria-hidden />} onClick={() => close(tab)} />
           </li>
         ))}
       </ul>

@@ -1,6 +1,7 @@
 /** Running the statements of the page: one at a time. */
 import { useRef, useState } from "react";
 import { refetch } from "../../api/queries.ts";
+import { keepPast } from "./history.ts";
 import { QueryRun, type RunState } from "./query-run.ts";
 
 export type RunMessage = { readonly id: number; readonly state: RunState };
@@ -22,7 +23,8 @@ export type Runs = {
 
 const keptMessages = 200;
 
-export function useRuns(onEnd: (state: RunState, from: number) => void): Runs {
+/** With `mayKeep`, the server keeps what has run. */
+export function useRuns(mayKeep: boolean, onEnd: (state: RunState, from: number) => void): Runs {
   const [run, setRun] = useState<QueryRun>();
   const [messages, setMessages] = useState<readonly RunMessage[]>([]);
   const current = useRef<QueryRun>(undefined);
@@ -39,6 +41,7 @@ export function useRuns(onEnd: (state: RunState, from: number) => void): Runs {
       const message = { id: count.current, state };
       setMessages((before) => [message, ...before].slice(0, keptMessages));
       onEnd(state, from);
+      if (mayKeep) void keepPast(serviceId, state);
       void refetch("listQueries", "listServices");
       if (/^\s*(create|drop|alter|rename|insert|truncate|exchange|attach|detach)\b/i.test(text))
         void refetch("listTables");

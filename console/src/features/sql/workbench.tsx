@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { PanelLeft } from "lucide-react";
-import { lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
+import { type CSSProperties, lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
 import { call, type OperationResult, open } from "../../api/client.ts";
 import { asApiError } from "../../api/error.ts";
 import { useMay } from "../../api/role.ts";
@@ -10,6 +10,7 @@ import { noWords } from "../../editor/words.ts";
 import { useStore } from "../../lib/store.ts";
 import { Button } from "../../parts/button.tsx";
 import { copyText } from "../../parts/copy-button.tsx";
+import { Splitter, useKeptSize } from "../../parts/splitter.tsx";
 import { toast, toastError } from "../../parts/toast.tsx";
 import { keepDrafts } from "./drafts.ts";
 import { ParameterBar } from "./parameter-bar.tsx";
@@ -30,12 +31,23 @@ type Service = OperationResult<"listServices">[number];
 export function Workbench({ service }: { readonly service: Service }) {
   const editor = useRef<SqlEditorHandle>(null);
   const [isSideOpen, setSideOpen] = useState(false);
+  const [side, setSide] = useKeptSize("millrace.sql.side", 288);
+  const [height, setHeight] = useKeptSize("millrace.sql.editor", 260);
   const mayKeep = useMay("developer");
   const { id: serviceId } = service;
   useEffect(() => (mayKeep ? keepDrafts(() => serviceId) : undefined), [mayKeep, serviceId]);
-  const runs = useRuns((state, from) => markResult(editor.current, state, from));
+  useEffect(() => {
+    // Whoever comes by the keyboard writes next; a telephone would cover the page with its keys.
+    const isFree = document.activeElement === document.body || document.activeElement?.id === "main";
+    if (isFree && matchMedia("(pointer: fine)").matches) editor.current?.focus();
+  }, []);
+  const runs = useRuns(mayKeep, (state, from) => markResult(editor.current, state, from));
   return (
-    <div className={css.bench} data-side={isSideOpen}>
+    <div
+      className={css.bench}
+      data-side={isSideOpen}
+      style={{ "--side": `${side}px`, "--editor": `${height}px` } as CSSProperties}
+    >
       <div className={css.sideToggle}>
         <Button
           small
@@ -47,9 +59,11 @@ export function Workbench({ service }: { readonly service: Service }) {
         </Button>
       </div>
       <SidePanel serviceId={serviceId} onInsert={(text) => editor.current?.insert(text)} />
+      <Splitter label="Width of tables" between="columns" size={side} least={180} most={720} onSize={setSide} />
       <div className={css.main}>
         <TabStrip />
         <EditorPanel {...{ service, runs, editor }} />
+        <Splitter label="Height of the editor" between="rows" size={height} least={120} most={900} onSize={setHeight} />
         <ResultPanel runs={runs} />
       </div>
     </div>
