@@ -85,6 +85,33 @@ describe.skipIf(chromiumMissing !== undefined)("pipes in the console", () => {
     await page.getByLabel("URL").waitFor();
     expect(await page.getByLabel("URL").inputValue()).toBe("https://bucket.example/in/*.json");
     expect(await page.getByLabel("Secret key").inputValue()).toBe("");
+    await page.goto(`${page.url()}&step=3`);
+    await page.getByText("Secrets are not kept in a draft. Type them again to go on.").waitFor();
+    await page.getByLabel("Secret key").waitFor();
+  });
+
+  test("each step says what was found, proposes names and the format, and tells a problem once", async () => {
+    await store.put("wizard/trips/a.csv", "id,city\n1,Rom\n");
+    const { page, problems } = await console_.open("/new-pipe");
+    await page.getByRole("button", { name: "Amazon S3, MinIO" }).click();
+    await page.getByText("Fill in").or(page.getByText("Choose a service.")).first().waitFor({ state: "detached" });
+    await page.getByLabel("URL").fill("not a url");
+    await page.getByRole("button", { name: "Test connection" }).click();
+    const input = page.getByLabel("URL");
+    await expect.poll(() => input.getAttribute("aria-invalid")).toBe("true");
+    expect(await page.getByRole("alert").filter({ hasText: "source.objectStorage" }).count()).toBe(0);
+    problems.length = 0;
+    await input.fill(`${store.endpoint}/wizard/trips/*.csv`);
+    await page.getByLabel("Authentication").selectOption({ label: "Access key" });
+    await page.getByLabel("Access key id").fill(store.accessKey.accessKeyId);
+    await page.getByLabel("Secret key").fill(store.accessKey.secretKey);
+    await page.getByRole("button", { name: "Test connection" }).click();
+    await page.getByText(/^1 object, 14 B, CSVWithNames match\./).waitFor();
+    await page.getByRole("button", { name: "Next" }).click();
+    await expect.poll(() => page.getByLabel("Format").inputValue()).toBe("CSVWithNames");
+    await page.getByRole("button", { name: "Next" }).click();
+    await expect.poll(() => page.getByLabel("Table", { exact: true }).inputValue()).toBe("trips");
+    await page.getByLabel("Column of id").or(page.getByLabel("Field of id")).first().waitFor();
   });
 
   test("refused rows are grouped, stay text, and are counted once after a replay", async () => {
@@ -107,7 +134,7 @@ describe.skipIf(chromiumMissing !== undefined)("pipes in the console", () => {
 
     await page.getByRole("button", { name: "Replay" }).click();
     const requests = page.getByRole("region", { name: "Replays and discards" });
-    await requests.getByText("Done").waitFor({ timeout: 60_000 });
+    await requests.getByText("Nothing loaded").waitFor({ timeout: 60_000 });
     expect(await requests.getByRole("row").nth(1).getByRole("cell").nth(4).textContent()).toBe("1");
   });
 

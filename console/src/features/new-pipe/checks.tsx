@@ -3,6 +3,13 @@ import type { OperationResult } from "../../api/client.ts";
 import { Note } from "../../parts/note.tsx";
 import css from "./new-pipe.module.css";
 
+/** Checks that are not called like what they look at. */
+const titles: Readonly<Record<string, string>> = {
+  ...{ definition: "what was entered", service: "the service runs", limits: "limits of the organization" },
+  ...{ neighbours: "no other pipe writes to the table", tableDefinition: "definition of the table" },
+  ...{ mapping: "fields fit the columns", targetTables: "tables of the service", samples: "samples can be read" },
+};
+
 type Validation = OperationResult<"validatePipe">;
 
 /** Each check in its order, with what is wrong and what helps. */
@@ -17,7 +24,7 @@ export function Checks({ checks, warnings = [] }: Validation) {
             ) : (
               <CircleX className={css.bad} role="img" aria-label="failed" />
             )}
-            <span>{name}</span>
+            <span>{titles[name] ?? name}</span>
             <span className={css.muted}>{Math.round(ms)} ms</span>
             {issues.map(({ path, message }) => (
               <span key={`${path} ${message}`} className={css.issue}>

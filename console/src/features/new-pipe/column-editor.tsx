@@ -11,6 +11,11 @@ type ColumnEditorProps = {
   readonly reason: string | undefined;
 };
 
+const commonTypes = [
+  ...["String", "LowCardinality(String)", "Int32", "Int64", "UInt64", "Float64", "Bool", "UUID", "Date", "DateTime"],
+  ...["DateTime64(3)", "Decimal(18, 4)", "Array(String)", "Map(String, String)", "JSON", "Nullable(String)"],
+];
+
 /** Which field becomes which column, of which type. */
 export function ColumnEditor({ form, change, reason }: ColumnEditorProps) {
   const { columns, sortingKey, isNewTable } = form;
@@ -20,7 +25,18 @@ export function ColumnEditor({ form, change, reason }: ColumnEditorProps) {
   return (
     <fieldset className={css.choices}>
       <legend>Columns</legend>
+      <datalist id="column-types">
+        {commonTypes.map((type) => (
+          <option key={type} value={type} />
+        ))}
+      </datalist>
       <div className={css.columns}>
+        <div className={css.columnRow} aria-hidden="true">
+          <span />
+          <span className={css.muted}>Field of the source</span>
+          <span className={css.muted}>Column</span>
+          {isNewTable && <span className={css.muted}>Type</span>}
+        </div>
         {columns.map((column, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a column is its place; its names are edited here
           <ColumnRow key={index} column={column} hasType={isNewTable} set={(next) => set(index, next)} />
@@ -62,6 +78,7 @@ function ColumnRow({ column: { field, name, type, skip = false }, hasType, set }
       placeholder={label}
       spellCheck={false}
       disabled={skip}
+      list={key === "type" ? "column-types" : undefined}
       value={value}
       onChange={(event) => set({ [key]: event.target.value })}
     />

@@ -1,3 +1,4 @@
+import { Link } from "@tanstack/react-router";
 import { type FormEvent, useEffect } from "react";
 import { useOperation } from "../../api/queries.ts";
 import { durationText } from "../../lib/format.ts";
@@ -6,6 +7,7 @@ import { Note } from "../../parts/note.tsx";
 import { Select } from "../../parts/select.tsx";
 import { Answer } from "../../parts/states.tsx";
 import { connectionFields } from "./fields.ts";
+import { foundIn } from "./found.ts";
 import css from "./new-pipe.module.css";
 import { Refusal } from "./refusal.tsx";
 import { SourceInputs } from "./source-inputs.tsx";
@@ -20,6 +22,7 @@ export function ConnectionStep({ form, change, onNext }: StepProps) {
     ({ required, path, when }) => required && when(form.values) && !form.values[path]?.trim(),
   );
   const refusal = missing === undefined ? noService(form.serviceId) : `Fill in ${missing.label}.`;
+  const found = listing.listing && foundIn(form, listing.listing);
   const next = (event: FormEvent) => {
     event.preventDefault();
     if (refusal === undefined) void listing.read().then((isReached) => isReached && onNext());
@@ -28,9 +31,11 @@ export function ConnectionStep({ form, change, onNext }: StepProps) {
     <form className={css.column} onSubmit={next} noValidate>
       <ServiceChoice form={form} change={change} />
       <SourceInputs fields={connectionFields[kind]} form={form} change={change} error={listing.error} />
-      {listing.error !== undefined && <Refusal error={listing.error} />}
-      {listing.listing !== undefined && (
-        <Note tone="ok">The source answers, in {durationText((listing.took ?? 0) / 1000)}.</Note>
+      {listing.error !== undefined && <Refusal error={listing.error} form={form} isAtInputs />}
+      {found !== undefined && (
+        <Note tone={found.isEmpty ? "warn" : "ok"}>
+          {found.text} Answered in {durationText((listing.took ?? 0) / 1000)}.
+        </Note>
       )}
       <div className={css.actions}>
         <Button refusal={refusal} busy={listing.isBusy} onClick={() => void listing.read()}>
@@ -39,6 +44,7 @@ export function ConnectionStep({ form, change, onNext }: StepProps) {
         <Button type="submit" look="primary" refusal={refusal} busy={listing.isBusy}>
           Next
         </Button>
+        {refusal !== undefined && <span className={css.muted}>{refusal}</span>}
       </div>
     </form>
   );
@@ -57,20 +63,27 @@ function ServiceChoice({ form, change }: Pick<StepProps, "form" | "change">) {
   }, [only, form.serviceId, change]);
   return (
     <Answer query={services}>
-      {(list) => (
-        <div className={css.form}>
-          <Select
-            label="Service"
-            hint="Its tables get the rows"
-            value={form.serviceId}
-            onChange={(serviceId) => change({ serviceId })}
-            options={[
-              { value: "", label: "Choose a service" },
-              ...list.map(({ id, name }) => ({ value: id, label: name })),
-            ]}
-          />
-        </div>
-      )}
+      {(list) =>
+        list.length === 0 ? (
+          <Note>
+            There is no service yet, whose tables could get the rows. <Link to="/services/new">Create a service</Link>,
+            then come back: what is typed here is kept.
+          </Note>
+        ) : (
+          <div className={css.form}>
+            <Select
+              label="Service"
+              hint="Its tables get the rows"
+              value={form.serviceId}
+              onChange={(serviceId) => change({ serviceId })}
+              options={[
+                { value: "", label: "Choose a service" },
+                ...list.map(({ id, name }) => ({ value: id, label: name })),
+              ]}
+            />
+          </div>
+        )
+      }
     </Answer>
   );
 }

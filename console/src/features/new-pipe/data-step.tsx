@@ -30,7 +30,7 @@ export function DataStep({ form, change, onNext }: StepProps) {
   };
   return (
     <form className={css.column} onSubmit={next} noValidate>
-      {error !== undefined && <Refusal error={error} />}
+      {error !== undefined && <Refusal error={error} form={form} isAtInputs />}
       {listing === undefined && isBusy && <Skeleton lines={4} />}
       {listing !== undefined && <Choice form={form} change={change} listing={listing} read={read} />}
       <SourceInputs fields={dataFields[kind]} form={form} change={change} error={error} />
@@ -41,6 +41,7 @@ export function DataStep({ form, change, onNext }: StepProps) {
         <Button type="submit" look="primary" refusal={refusal}>
           Next
         </Button>
+        {refusal !== undefined && <span className={css.muted}>{refusal}</span>}
       </div>
     </form>
   );

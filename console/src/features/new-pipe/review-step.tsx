@@ -61,10 +61,10 @@ export function ReviewStep({ form, change, forget }: ReviewStepProps) {
       </div>
       {isChecking && <Skeleton lines={4} />}
       {validation !== undefined && <Checks {...validation} />}
-      {error !== undefined && refused === undefined && <Refusal error={error} />}
+      {error !== undefined && refused === undefined && <Refusal error={error} form={form} />}
       <Note>{guaranteeOf(form)}</Note>
       <SameAs form={form} />
-      {refused !== undefined && <Refusal error={refused} />}
+      {refused !== undefined && <Refusal error={refused} form={form} />}
       <div className={css.actions}>
         <Button busy={isChecking} refusal={refusal} onClick={() => void check()}>
           Check again
@@ -72,6 +72,7 @@ export function ReviewStep({ form, change, forget }: ReviewStepProps) {
         <Button type="submit" look="primary" needs="developer" busy={isBusy} refusal={refusal}>
           Create pipe
         </Button>
+        {refusal !== undefined && <span className={css.muted}>{refusal}</span>}
       </div>
     </form>
   );

@@ -3,12 +3,16 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 import { call } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
+import { isSecret } from "./fields.ts";
 import { type Form, withoutSecrets } from "./form.ts";
 
 const pauseMs = 1_000;
 
+/** A form without its secrets, and which it had. */
+export type KeptForm = Form & { readonly secrets?: readonly string[] };
+
 /** The draft with which the page was opened. `isReady` is false until it is read. */
-export function useStoredDraft(): { readonly isReady: boolean; readonly form: Form | undefined } {
+export function useStoredDraft(): { readonly isReady: boolean; readonly form: KeptForm | undefined } {
   const search = useSearch({ from: "/new-pipe" });
   // The first save puts a draft into the address, which the page has already.
   const [draft] = useState(search.draft);
@@ -18,7 +22,7 @@ export function useStoredDraft(): { readonly isReady: boolean; readonly form: Fo
     { enabled: draft !== undefined, pace: "never" },
   );
   const isReady = draft === undefined || stored.data !== undefined || stored.error !== null;
-  return { isReady, form: stored.data?.content as Form | undefined };
+  return { isReady, form: stored.data?.content as KeptForm | undefined };
 }
 
 type Known = {
@@ -37,7 +41,8 @@ export function useSaving(form: Form, isEnabled: boolean): { readonly forget: ()
   const { draft } = useSearch({ from: "/new-pipe" });
   const navigate = useNavigate({ from: "/new-pipe" });
   const known = useRef<Known>({ id: draft, version: undefined, saving: Promise.resolve(), isForgotten: false });
-  const text = JSON.stringify(withoutSecrets(form));
+  const secrets = Object.entries(form.values).flatMap(([path, value]) => (isSecret(path) && value !== "" ? path : []));
+  const text = JSON.stringify({ ...withoutSecrets(form), secrets } satisfies KeptForm);
   useEffect(() => {
     if (!isEnabled || form.kind === undefined) return;
     const timer = setTimeout(() => {

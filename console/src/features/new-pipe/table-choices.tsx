@@ -13,7 +13,7 @@ export function TableChoices({ form, change, listing }: ChoiceProps) {
   const [part, setPart] = useState("");
   const all = listing.tables ?? [];
   const shown = all.filter(({ schema, name }) => `${schema}.${name}`.includes(part));
-  const set = (tables: readonly TableChoice[]) => change({ tables, name: form.name || (form.values.database ?? "") });
+  const set = (tables: readonly TableChoice[]) => change({ tables });
   return (
     <fieldset className={css.choices}>
       <legend>Tables</legend>

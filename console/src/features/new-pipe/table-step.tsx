@@ -57,7 +57,7 @@ function SampledTable({ form, change, onNext }: StepProps) {
   return (
     <form className={css.column} onSubmit={next} noValidate>
       {isBusy && samples === undefined && <Skeleton lines={5} />}
-      {error !== undefined && <Refusal error={error} />}
+      {error !== undefined && <Refusal error={error} form={form} />}
       {samples !== undefined && <Samples samples={samples.samples} />}
       <div className={css.form}>
         <TextField label="Database" value={form.database} onChange={(database) => change({ database })} />
@@ -78,6 +78,7 @@ function SampledTable({ form, change, onNext }: StepProps) {
         <Button type="submit" look="primary" refusal={refusal}>
           Next
         </Button>
+        {refusal !== undefined && <span className={css.muted}>{refusal}</span>}
       </div>
     </form>
   );

@@ -20,11 +20,7 @@ export function TopicChoice({ form, change, listing }: ChoiceProps) {
   const shown = all.filter(({ name }) => name.includes(part));
   const choose = (name: string, isChosen: boolean) => {
     const others = isStream ? [] : form.topics.filter((topic) => topic !== name);
-    change({
-      topics: isChosen ? [...others, name] : others,
-      table: form.table || tableName(name),
-      name: form.name || name,
-    });
+    change({ topics: isChosen ? [...others, name] : others });
   };
   return (
     <fieldset className={css.choices}>
@@ -44,14 +40,6 @@ export function TopicChoice({ form, change, listing }: ChoiceProps) {
       </div>
     </fieldset>
   );
-}
-
-/** A name that needs no quotes in SQL. */
-export function tableName(name: string): string {
-  return name
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9_]+/g, "_")
-    .replaceAll(/^_+|_+$/g, "");
 }
 
 function topicText(partitions: number, messages: number | undefined): string {

@@ -2,13 +2,15 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Check } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { Button } from "../../parts/button.tsx";
+import { Note } from "../../parts/note.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { ConnectionStep } from "./connection-step.tsx";
 import { DataStep } from "./data-step.tsx";
+import { followed } from "./following.ts";
 import type { Form } from "./form.ts";
 import css from "./new-pipe.module.css";
 import { ReviewStep } from "./review-step.tsx";
-import { useSaving } from "./saved-draft.ts";
+import { type KeptForm, useSaving } from "./saved-draft.ts";
 import { SourceStep } from "./source-step.tsx";
 import type { StepProps } from "./step-props.ts";
 import { TableStep } from "./table-step.tsx";
@@ -16,15 +18,18 @@ import { TableStep } from "./table-step.tsx";
 const titles = ["Source", "Connection", "Data", "Table", "Review"] as const;
 
 /** Five steps; each can be returned to, and nothing is created before the last one ends. */
-export function Wizard({ begin }: { readonly begin: Form }) {
+export function Wizard({ begin }: { readonly begin: KeptForm }) {
   const [form, setForm] = useState(begin);
   const search = useSearch({ from: "/new-pipe" });
   const navigate = useNavigate({ from: "/new-pipe" });
   const { forget } = useSaving(form, true);
-  const step = form.kind === undefined ? 1 : (search.step ?? 1);
+  const asked = form.kind === undefined ? 1 : (search.step ?? 1);
+  // A draft has no secrets: after a reload they are asked for before they are used.
+  const isLost = asked > 2 && (begin.secrets ?? []).some((path) => !form.values[path]);
+  const step = isLost ? 2 : asked;
   const show = (next: number) =>
     void navigate({ search: (before) => ({ ...before, step: next === 1 ? undefined : next }) });
-  const change = (next: Partial<Form>) => setForm((before) => ({ ...before, ...next }));
+  const change = (next: Partial<Form>) => setForm((before) => followed(before, next));
   const props: StepProps = { form, change, onNext: () => show(step + 1) };
   const steps: readonly ReactNode[] = [
     <SourceStep key={1} {...props} />,
@@ -37,6 +42,7 @@ export function Wizard({ begin }: { readonly begin: Form }) {
     <>
       <Steps step={step} onStep={show} />
       <Panel title={form.label === "" ? titles[step - 1] : `${titles[step - 1]}: ${form.label}`}>
+        {isLost && <Note>Secrets are not kept in a draft. Type them again to go on.</Note>}
         {steps[step - 1]}
       </Panel>
       {step > 1 && (

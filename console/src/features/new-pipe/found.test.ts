@@ -1,0 +1,20 @@
+import { expect, test } from "vitest";
+import { emptyForm } from "./form.ts";
+import { foundIn } from "./found.ts";
+
+test("what a source has is told in numbers, and that nothing matches is no success", () => {
+  const form = { ...emptyForm, values: { url: "https://b.example/raw/part-?{1,2}*.parquet" } };
+  const objects = ["part-01.parquet", "part-12.parquet", "notes.txt"].map((key) => ({
+    key: `raw/${key}`,
+    bytes: 1024,
+  }));
+  expect(foundIn(form, { objects })).toEqual({ isEmpty: false, text: "2 objects, 2.0 KiB, Parquet match." });
+  expect(foundIn(form, { objects: objects.slice(2) }).isEmpty).toBe(true);
+  expect(foundIn(form, { prefixes: [{ prefix: "a/", objects: 30 }] }).text).toBe(
+    "1 folder with 30 objects were found.",
+  );
+  expect(foundIn(form, { topics: [{ name: "t", partitions: 1, messages: 5 }] }).text).toBe(
+    "1 topic, 5 messages were found.",
+  );
+  expect(foundIn(form, { topics: [] }).isEmpty).toBe(true);
+});
