@@ -1,6 +1,8 @@
 /** How the servers of external services are reached, and what does not apply to such services. */
+
 import { z } from "zod";
 import { plainText } from "./operation.ts";
+import { defaultRuntime, type RuntimeKind, runtimeTraits } from "./runtimes.ts";
 
 const maxCertificate = 65_536;
 
@@ -58,21 +60,22 @@ function serverUrlProblem(text: string): string | undefined {
 
 const memoryMembers = ["minReplicaMemoryGb", "maxReplicaMemoryGb", "numReplicas", "idleTimeoutMinutes"] as const;
 
-type RuntimeBody = { readonly runtime?: string | undefined; readonly connection?: unknown } & Readonly<
+type RuntimeBody = { readonly runtime?: RuntimeKind | undefined; readonly connection?: unknown } & Readonly<
   Record<string, unknown>
 >;
 
 /** Members of a request that do not fit the runtime. */
 export function runtimeIssues(body: RuntimeBody): { path: string; message: string }[] {
-  if (body.runtime !== "external") {
-    const issues = body.connection === undefined ? [] : [{ path: "connection", message: "requires runtime external" }];
-    if (body.runtime === "kubernetes" && body.backupId !== undefined) {
-      issues.push({ path: "backupId", message: "a service in Kubernetes cannot be filled from a backup" });
-    }
-    return issues;
+  const { label, hasConnection, hasSizes, canBeFilled } = runtimeTraits[body.runtime ?? defaultRuntime];
+  const issues: { path: string; message: string }[] = [];
+  if (!canBeFilled && body.backupId !== undefined) {
+    issues.push({ path: "backupId", message: `${label} cannot be filled from a backup` });
   }
-  const issues =
-    body.connection === undefined ? [{ path: "connection", message: "is required with runtime external" }] : [];
+  if (hasConnection !== (body.connection !== undefined)) {
+    const message = hasConnection ? `is required with runtime ${body.runtime}` : "requires runtime external";
+    issues.push({ path: "connection", message });
+  }
+  if (hasSizes) return issues;
   for (const path of memoryMembers) {
     if (body[path] !== undefined)
       issues.push({ path, message: "does not apply to an external server, which has its own size" });
@@ -80,8 +83,6 @@ export function runtimeIssues(body: RuntimeBody): { path: string; message: strin
   if (body.idleScaling === true) issues.push({ path: "idleScaling", message: noIdling });
   if (body.diskGb != null)
     issues.push({ path: "diskGb", message: "does not apply to an external server, which has its own disk" });
-  if (body.backupId !== undefined)
-    issues.push({ path: "backupId", message: "an external service cannot be filled from a backup" });
   return issues;
 }
 

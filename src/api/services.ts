@@ -1,8 +1,10 @@
 /** Database services: the record of the contract (A1) and extensions. */
+
 import { z } from "zod";
 import { ipAccess } from "./ip-access.ts";
 import { deleted } from "./leftovers.ts";
 import { commaSeparated, linkedQuery, operation, plainText, timestamp, uuid, version } from "./operation.ts";
+import { type RuntimeKind, runtimeTraits } from "./runtimes.ts";
 import { connectionChange, connectionMembers, runtimeIssues, serverConnection } from "./service-connections.ts";
 
 /**
@@ -22,7 +24,7 @@ export const serviceStates = [
 ] as const;
 export type ServiceState = (typeof serviceStates)[number];
 
-const runtimes = ["embedded", "external", "kubernetes"] as const;
+const runtimes = Object.keys(runtimeTraits) as [RuntimeKind, ...RuntimeKind[]];
 
 const endpoint = z.object({
   protocol: z.enum(["http", "https"]),

@@ -1,6 +1,7 @@
 /** The jobs of the backups room, one method per kind. A job that throws has recorded its reason. */
 
 import { join } from "node:path";
+import { traitsOf } from "../api/runtimes.ts";
 import type { ClickHouseAddress } from "../clickhouse/client.ts";
 import { ClickHouseError } from "../clickhouse/client.ts";
 import type { EngineLease } from "../clickhouse/lease.ts";
@@ -70,7 +71,7 @@ export class BackupJobs {
   async backup(row: Backup, service: Service, signal: AbortSignal): Promise<void> {
     const { backups, backupLocation, logger } = this.#deps;
     await backupLocation.clearStaging(service.id);
-    const isByServer = service.runtime !== "embedded";
+    const isByServer = traitsOf(service).makesOwnBackups;
     const base = isByServer ? undefined : await this.#base(service.id, signal);
     const type = base === undefined ? "full" : "incremental";
     const startedAt = new Date().toISOString();
@@ -264,7 +265,7 @@ export class BackupJobs {
       engine: (aborted: AbortSignal) => engine(service.id, aborted),
       onStored,
     };
-    if (service.runtime !== "embedded") {
+    if (traitsOf(service).makesOwnBackups) {
       return await makeServerBackup({ ...deps, to: this.#serverLocation() }, row, service, signal);
     }
     return await makeBackup(deps, row, service, base, signal);

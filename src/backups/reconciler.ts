@@ -2,8 +2,10 @@
  * Runs what is requested and what is due: backups, checks, restores, removals. One job per service at a time, and a few
  * in total; jobs run beside the loop and poke it when they end. Only this room writes states of backups.
  */
+
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
+import { traitsOf } from "../api/runtimes.ts";
 import type { Logger } from "../lib/logger.ts";
 import { TaskTable } from "../lib/task-table.ts";
 import type { Backup, BackupConfiguration, BackupStore } from "../store/backups.ts";
@@ -146,11 +148,11 @@ export class BackupsReconciler {
   async #isDue(service: Service, rows: readonly Backup[]): Promise<boolean> {
     if (service.databaseVersion === "") return false;
     // Its pods would have to be started for it.
-    if (service.runtime === "kubernetes" && service.desiredState === "stopped") return false;
+    if (!traitsOf(service).canBeReadStopped && service.desiredState === "stopped") return false;
     const configuration = await this.#options.backups.configuration(service.id);
     // The load is on a server that is not ours: it is backed up on request, or on a schedule that was set.
     const isSet = configuration.periodHours !== null || configuration.startTime !== null;
-    if (service.runtime !== "embedded" && !isSet) return false;
+    if (!traitsOf(service).isOwnProcess && !isSet) return false;
     return nextDueAt(rows, configuration, service.createdAt, this.#clock()) <= Date.now();
   }
 
@@ -184,7 +186,7 @@ export class BackupsReconciler {
     const done = rows.filter((row) => row.status === "done" && row.verification !== "failed");
     const newest = done.at(-1);
     // Once per period and service, for whichever backup: otherwise each new backup would start its own trial restore.
-    const isDistant = service !== undefined && service.runtime !== "embedded";
+    const isDistant = service !== undefined && traitsOf(service).makesOwnBackups;
     if (newest !== undefined && !isDistant && done.every((row) => stale(row.deepVerifiedAt))) {
       return () => jobs.check(newest, "deep", signal);
     }

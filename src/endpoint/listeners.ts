@@ -1,4 +1,5 @@
 /** The endpoints that the services in the store need: listeners on ports, and host names at the gateway. */
+import { traitsOf } from "../api/runtimes.ts";
 import type { Leases } from "../store/leases.ts";
 import type { Service, ServiceStore } from "../store/services.ts";
 import type { EndpointAccess } from "./auth/gatekeeper.ts";
@@ -34,18 +35,22 @@ export async function openListeners(
   const failures = await gateway.sync(known);
   const rows = new Map(wanted.map((row) => [row.id, row]));
   // Another server on this machine may have the listener of a service without a node.
-  const isOpenElsewhere = (id: string, error: Error) =>
-    leases.isShared && rows.get(id)?.runtime !== "embedded" && (error as NodeJS.ErrnoException).code === "EADDRINUSE";
+  const isOpenElsewhere = (id: string, error: Error) => {
+    const row = rows.get(id);
+    const isReachedByOthers = leases.isShared && (row === undefined || !traitsOf(row).isOwnProcess);
+    return isReachedByOthers && (error as NodeJS.ErrnoException).code === "EADDRINUSE";
+  };
   const problems = [...failures].filter(([id, error]) => !isOpenElsewhere(id, error));
   return new Map(problems.map(([id, error]) => [id, `Port ${rows.get(id)?.port} ${listenProblem(error)}.`]));
 }
 
 /** True of the services that can be reached from here. */
-function hasListener({ desiredState, runtime, nodeId, port }: Service, leases: Wanted["leases"]): boolean {
-  if (servicePortOf({ port }) === undefined) return false;
+function hasListener(service: Service, leases: Wanted["leases"]): boolean {
+  const { desiredState, nodeId } = service;
+  if (servicePortOf(service) === undefined) return false;
   if (leases.isElsewhere(nodeId)) return false;
   // A stopped engine is ours, and its listener says so. With a server that goes on, the closed door is the stop.
-  return desiredState === "running" || (desiredState === "stopped" && runtime !== "external");
+  return desiredState === "running" || (desiredState === "stopped" && !traitsOf(service).outlivesStop);
 }
 
 function elsewhereOf({ nodeId }: Service, leases: Wanted["leases"]): string | undefined {

@@ -1,7 +1,9 @@
 /** Opens the HTTP server: both APIs with their handlers, and the other pages. */
+
 import type { FastifyInstance } from "fastify";
 import { openApiDocument } from "../api/openapi.ts";
 import { managementOperations, observabilityOperations } from "../api/operations.ts";
+import { traitsOf } from "../api/runtimes.ts";
 import { rescan } from "../backups/catalogue.ts";
 import { backupSamples } from "../backups/metrics.ts";
 import type { Backups } from "../backups/open.ts";
@@ -261,8 +263,9 @@ function serviceDeps(options: HttpOptions, shared: Shared): ServiceDeps {
       diskUsedBytes: disks.usedBytes(row),
       diskProblem: disks.problem(row),
       endpointProblem: endpoint.problemOf(row.id),
-      memoryNote:
-        row.runtime === "embedded" ? memoryNote(row, access.engines().get(row.id)?.process?.memoryGb) : undefined,
+      memoryNote: traitsOf(row).isOwnProcess
+        ? memoryNote(row, access.engines().get(row.id)?.process?.memoryGb)
+        : undefined,
     }),
     connectionPasswords: stores.connectionPasswords,
     serviceMoves: stores.serviceMoves,

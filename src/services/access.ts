@@ -4,6 +4,7 @@
  */
 
 import { setTimeout as delay } from "node:timers/promises";
+import { traitsOf } from "../api/runtimes.ts";
 import { clickHouseException } from "../clickhouse/exception.ts";
 import type { EngineLease } from "../clickhouse/lease.ts";
 import type { AccessEvents } from "../endpoint/auth/events.ts";
@@ -232,7 +233,7 @@ export class ServiceAccess {
         const row = await this.#services.find(serviceId);
         const engine = this.#engines.get(serviceId);
         if (engine !== undefined) return engine;
-        if (row?.runtime === "kubernetes") deadline = began + podsWakeTimeoutMs;
+        if (row !== undefined && traitsOf(row).isInCluster) deadline = began + podsWakeTimeoutMs;
         if (row === undefined || row.desiredState === "deleted") {
           throw new AppError("SERVICE_UNAVAILABLE", "The service no longer exists.");
         }

@@ -1,5 +1,6 @@
 /** Engines for work on a service other than its clients' queries. */
 
+import { traitsOf } from "../api/runtimes.ts";
 import type { AcquireEngine } from "../clickhouse/lease.ts";
 import type { ServiceStore } from "../store/services.ts";
 import type { ServiceAccess } from "./access.ts";
@@ -19,7 +20,7 @@ export function engineLeases(
   return async (serviceId, signal) => {
     const row = await services.find(serviceId);
     if (row !== undefined) await requireHere(row, nodes);
-    if (row?.desiredState === "stopped" && row.state === "stopped" && row.runtime !== "kubernetes") {
+    if (row?.desiredState === "stopped" && row.state === "stopped" && traitsOf(row).canBeReadStopped) {
       const lent = await runtime.lease(row);
       if (lent !== undefined) return lent;
     }

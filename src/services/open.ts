@@ -1,5 +1,6 @@
 /** Opens the room of services: the runtime, the access to engines, and the reconciler with its loop. */
 
+import { runtimeTraits, traitsOf } from "../api/runtimes.ts";
 import type { ClickHouseAddress } from "../clickhouse/client.ts";
 import type { AcquireEngine } from "../clickhouse/lease.ts";
 import { type Config, organizationLimits } from "../config.ts";
@@ -148,7 +149,7 @@ export function openServices(options: ServicesOptions): Services {
     inspectConnection: (connection, password, signal) =>
       inspectConnection(connection, password, options.policy, signal),
     serverAddress: async (service) => {
-      if (service.runtime !== "external") return access.engines().get(service.id)?.address;
+      if (!traitsOf(service).hasConnection) return access.engines().get(service.id)?.address;
       return (await addressOfServer(service, externalOptions(options))).address;
     },
     close: async () => {
@@ -223,7 +224,7 @@ function openMetricsLoop({ stores, logger }: ServicesOptions, metrics: EngineMet
       for (const { id, tableRows, runtime } of known) {
         if (!stores.leases.holds("service", id)) continue;
         // Engines of our own report their use of the disk themselves.
-        const bytes = runtime !== "embedded" ? metrics.bytes(id) : undefined;
+        const bytes = runtimeTraits[runtime].isOwnProcess ? undefined : metrics.bytes(id);
         if (bytes !== undefined) await disks.report(id, bytes);
         const rows = metrics.rows(id);
         if (rows !== undefined && isWorthWriting(tableRows, rows)) await services.setTableRows(id, rows);

@@ -2,6 +2,7 @@
  * Brings every service to its desired state. The body takes no input and never waits for an engine: longer work runs
  * beside it, one action per service, and pokes the loop when it ends. Only this file writes service states.
  */
+import { traitsOf } from "../api/runtimes.ts";
 import type { ServiceState } from "../api/services.ts";
 import { AppError, describeError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
@@ -84,7 +85,7 @@ export class ServicesReconciler {
   /** Another process writes the state. Its server can be reached from here, too; an engine cannot. */
   async #follow(row: Service): Promise<void> {
     const { id } = row;
-    if (row.runtime === "embedded" || !this.#tasks.isFree(id)) return;
+    if (traitsOf(row).isOwnProcess || !this.#tasks.isFree(id)) return;
     const engine = this.#engines.get(id);
     if (row.desiredState !== "running" || !reachable.has(row.state)) {
       if (engine !== undefined) this.#tasks.run(id, () => this.#part(id, engine));
@@ -178,7 +179,7 @@ export class ServicesReconciler {
       this.#tasks.run(row.id, () => this.#idle(row, engine));
     } else if (await this.#options.access.mustReload(row.id, engine)) {
       this.#tasks.run(row.id, () => this.#reload(row, engine));
-    } else if (row.runtime !== "embedded") {
+    } else if (!traitsOf(row).isOwnProcess) {
       if (!(await engine.isCurrent(row))) this.#tasks.run(row.id, () => this.#reconnect(row, engine));
     } else if (this.#unusedFor(row, quietMs) && !(await engine.isCurrent(row))) {
       this.#tasks.run(row.id, () => this.#renew(row, engine));
@@ -221,7 +222,7 @@ export class ServicesReconciler {
       if (error instanceof AppError && error.code === "LEASE_LOST") await this.#undoStart(row.id);
       else if (transition.signal.aborted) throw error;
       else if (isFinal(error)) await this.#failed(row, describeError(error));
-      else if (row.runtime !== "embedded") await this.#died(row, reasonOf(error));
+      else if (!traitsOf(row).isOwnProcess) await this.#died(row, reasonOf(error));
       else await this.#died(row, `the engine did not start: ${describeError(error)}`);
     }
   }
@@ -337,7 +338,7 @@ export class ServicesReconciler {
     if (this.#engines.get(row.id) !== engine) return;
     this.#engines.delete(row.id);
     this.#options.access.withdraw(row.id);
-    const reason = row.runtime !== "embedded" ? how : `the engine ended unexpectedly: ${how}`;
+    const reason = traitsOf(row).isOwnProcess ? `the engine ended unexpectedly: ${how}` : how;
     // A statement can end an engine that works: whoever sends it again and again must not end the service.
     this.#tasks.run(row.id, () => this.#died(row, reason, { endless: true }));
   }
@@ -347,7 +348,7 @@ export class ServicesReconciler {
     return this.#engines.get(serviceId) !== engine;
   }
 
-  async #died(row: Service, reason: string, { endless = row.runtime !== "embedded" } = {}): Promise<void> {
+  async #died(row: Service, reason: string, { endless = !traitsOf(row).isOwnProcess } = {}): Promise<void> {
     const death = this.#tasks.died(row.id, reason, { endless });
     this.#options.logger.warn({ serviceId: row.id, service: row.name, deaths: death.count, reason }, "engine died");
     if (!this.#leases.holds("service", row.id)) return;
@@ -372,8 +373,8 @@ export class ServicesReconciler {
 }
 
 /** Pods are there when the process that starts them says so; an external server has nothing to do with its state. */
-function hasServer({ runtime, state }: Service): boolean {
-  return runtime === "external" || state === "running" || state === "degraded";
+function hasServer(service: Service): boolean {
+  return traitsOf(service).outlivesStop || service.state === "running" || service.state === "degraded";
 }
 
 /** Another attempt would read the same damaged backup. */
@@ -386,7 +387,7 @@ function reasonOf(error: unknown): string {
   return error instanceof AppError ? error.message : describeError(error);
 }
 
-function stoppedNote({ runtime }: Service): string | null {
-  if (runtime !== "external") return null;
+function stoppedNote(service: Service): string | null {
+  if (!traitsOf(service).outlivesStop) return null;
   return "Pipes wait and the endpoint of Millrace is closed; the ClickHouse server itself is not ours and goes on.";
 }

@@ -2,8 +2,10 @@
  * Services. `desired_state` and `wake_requested` are requests, written by handlers and the gateway; `state` and the
  * columns beside it are facts, written by the services reconciler alone.
  */
+
 import { randomUUID } from "node:crypto";
 import type { AccessListEntry } from "../api/ip-access.ts";
+import type { RuntimeKind } from "../api/runtimes.ts";
 import type { ServiceState } from "../api/services.ts";
 import { withVersion } from "./column-shapes.ts";
 import { columnsOf } from "./columns.ts";
@@ -31,9 +33,6 @@ import { updateVersioned } from "./versioned-rows.ts";
 import type { ExpectedVersions } from "./versions.ts";
 
 export type DesiredServiceState = "running" | "stopped" | "deleted";
-
-/** An engine of this program, a server that exists without it, or pods that an operator runs for it. */
-export type RuntimeKind = "embedded" | "external" | "kubernetes";
 
 type ServiceRow = {
   readonly id: string;

@@ -1,6 +1,7 @@
-/** What a kind of source is stands in its folder: no other file asks for a kind by its name. */
+/** What a kind of source is, and what a runtime can do, has one place each: no other file asks by the name of one. */
 import { expect, test } from "vitest";
 import { programFiles, read } from "../../scripts/house.ts";
+import { runtimeTraits } from "../../src/api/runtimes.ts";
 import { sourceDescriptions, sourceKindKeys } from "../../src/sources/descriptions.ts";
 
 /** Files that name a kind, each with the reason why it cannot be otherwise. */
@@ -43,4 +44,25 @@ test("a name is found in code and in texts, and not in comments", () => {
   expect(name.test(withoutComments('if (kind === "relationalDb") return;'))).toBe(true);
   expect(name.test(withoutComments('if (word === "kafka") return;'))).toBe(true);
   expect(name.test(withoutComments("/** As `source.relationalDb.host`. */"))).toBe(false);
+});
+
+/** Files that name a runtime, each with the reason why it cannot be otherwise. */
+const namesRuntimes: Readonly<Record<string, string>> = {
+  "src/api/runtimes.ts": "the table of traits",
+  "src/api/examples.ts": "an example of a request",
+  "src/store/node-id.ts": "a query of the column",
+  "src/store/service-moves.ts": "writes the column when a service has moved",
+  "src/store/service-connections.ts": "writes the column by what a new service has",
+  "src/http/handlers/kubernetes-services.ts": "makes the services of one runtime",
+  "src/cli/commands/service-create.ts": "the flag --kubernetes",
+  "src/cli/commands/service-external.ts": "the flag --external",
+  "src/cli/commands/service-move.ts": "the value of the flag --to",
+};
+
+const runtime = new RegExp(`["'](?:${Object.keys(runtimeTraits).join("|")})["']`);
+
+test("a runtime is named in its files and in the table of traits alone", () => {
+  const naming = programFiles().filter((file) => runtime.test(withoutComments(read(file))));
+  const outside = naming.filter((file) => !file.startsWith("src/services/runtimes/"));
+  expect(outside.toSorted()).toEqual(Object.keys(namesRuntimes).toSorted());
 });

@@ -3,9 +3,11 @@
  * in one step, so a folder without one was left by an interrupted run. With encryption on, the manifest is encrypted as
  * well, and only its head can be read without the key.
  */
+
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 import { buffer } from "node:stream/consumers";
 import { z } from "zod";
+import { traitsOf } from "../../api/runtimes.ts";
 import type { Backup } from "../../store/backups.ts";
 import type { Service } from "../../store/services.ts";
 import type { BackupStorage } from "../storage/storage.ts";
@@ -74,7 +76,7 @@ export function manifestOf(
     startedAt: row.startedAt,
     finishedAt: new Date().toISOString(),
     engineVersion: service.databaseVersion,
-    ...(service.runtime !== "embedded" ? { isExternal: true as const } : {}),
+    ...(traitsOf(service).makesOwnBackups ? { isExternal: true as const } : {}),
     service: {
       id: service.id,
       name: service.name,

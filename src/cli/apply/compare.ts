@@ -1,4 +1,5 @@
 /** Differences between a wanted object and the one that exists, field by field. */
+import { defaultRuntime } from "../../api/runtimes.ts";
 import { isSecretPath } from "./files.ts";
 
 export type Change = { readonly path: string; readonly from: unknown; readonly to: unknown };
@@ -10,7 +11,7 @@ const defaults: Readonly<Record<string, unknown>> = {
   "destination.database": "default",
   "destination.managedTable": true,
   fieldMappings: [],
-  runtime: "embedded",
+  runtime: defaultRuntime,
   tags: [],
   kind: "table",
 };

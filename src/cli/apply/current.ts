@@ -1,4 +1,5 @@
 /** The objects of a server in the form of `apply`'s documents. */
+import { defaultRuntime, traitsOf } from "../../api/runtimes.ts";
 import type { CliClient, OperationResult } from "../client/client.ts";
 import { listPipesOf, type PipeObject, type ServiceObject } from "../client/resolve.ts";
 import type { ObjectDocument, ObjectKind } from "./files.ts";
@@ -44,9 +45,9 @@ async function sourcesOf(client: CliClient): Promise<Source[]> {
 
 async function schedulesOf(client: CliClient, services: readonly ServiceObject[]): Promise<CurrentObject[]> {
   return await Promise.all(
-    // External services have no backups of ours.
+    // Backups that a server makes itself have no schedule by default.
     services
-      .filter(({ runtime }) => runtime === "embedded")
+      .filter((service) => !traitsOf(service).makesOwnBackups)
       .map(async ({ id: serviceId, name }) => {
         const spec = await client.call("getBackupConfiguration", { params: { serviceId } });
         return { kind: "BackupSchedule" as const, name, service: name, id: serviceId, serviceId, spec };
@@ -65,8 +66,9 @@ export function serviceSpec(service: ServiceObject): CurrentObject["spec"] {
   const { ipAccessList, diskGb, releaseChannel, port, runtime, connection } = service;
   const size = { minReplicaMemoryGb, maxReplicaMemoryGb, numReplicas, idleScaling, idleTimeoutMinutes };
   return {
-    ...(runtime === "external" ? { runtime, connection } : size),
-    ...(runtime === "kubernetes" ? { runtime } : {}),
+    ...(runtime === defaultRuntime ? {} : { runtime }),
+    ...(traitsOf(service).hasConnection ? { connection } : {}),
+    ...(traitsOf(service).hasSizes ? size : {}),
     ...{ ipAccessList, diskGb, releaseChannel, port },
     tags: service.tags.filter(({ key }) => !key.startsWith(labelPrefix)),
   };

@@ -1,4 +1,5 @@
 /** Services in tables and words. */
+import { traitsOf } from "../../api/runtimes.ts";
 import type { ServiceObject } from "../client/resolve.ts";
 import type { TableColumn } from "../output/table.ts";
 import { age, byteSize, stateStyle } from "../output/text.ts";
@@ -26,8 +27,9 @@ export function endpointOf({ endpoints: [endpoint] }: Pick<ServiceObject, "endpo
 }
 
 /** The size of an external server is its own. */
-function memoryOf({ runtime, numReplicas, maxReplicaMemoryGb }: ServiceObject): string {
-  if (runtime === "external") return "external";
+function memoryOf(service: ServiceObject): string {
+  const { runtime, numReplicas, maxReplicaMemoryGb } = service;
+  if (!traitsOf(service).hasSizes) return runtime;
   return numReplicas === 1 ? `${maxReplicaMemoryGb} GiB` : `${numReplicas} x ${maxReplicaMemoryGb} GiB`;
 }
 

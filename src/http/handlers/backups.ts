@@ -1,5 +1,7 @@
 /** Backups: handlers read rows and write requests; the backups room carries them out. */
+
 import type { Handlers, ManagementOperations } from "../../api/operations.ts";
+import { traitsOf } from "../../api/runtimes.ts";
 import type { Rescan, RescanScope } from "../../backups/catalogue.ts";
 import type { planRestore, RestorePlan } from "../../backups/plan.ts";
 import { newBackupOf } from "../../backups/reconciler.ts";
@@ -175,18 +177,18 @@ async function targetOf(
 ): Promise<Service> {
   const target = await liveService(deps, { ...params, serviceId: body.targetServiceId ?? params.serviceId });
   refuseStopped(target);
-  if (target.runtime !== "embedded") await deps.requireServerRestore(target, backup, body.targetDatabase, signal);
+  if (traitsOf(target).makesOwnBackups) await deps.requireServerRestore(target, backup, body.targetDatabase, signal);
   return target;
 }
 
 /** Throws for a service whose server cannot make the backup, with the reason. */
 async function requireBackup(deps: BackupDeps, service: Service, signal: AbortSignal): Promise<void> {
-  if (service.runtime !== "embedded") await deps.requireServerBackup(service, signal);
+  if (traitsOf(service).makesOwnBackups) await deps.requireServerBackup(service, signal);
 }
 
 /** Pods are not started for a backup or a restore of a service that somebody has stopped. */
-function refuseStopped({ runtime, desiredState }: Service): void {
-  if (runtime !== "kubernetes" || desiredState !== "stopped") return;
+function refuseStopped(service: Service): void {
+  if (traitsOf(service).canBeReadStopped || service.desiredState !== "stopped") return;
   throw new AppError("CONFLICT", "The service is stopped, and its pods make and restore backups: start it first.");
 }
 

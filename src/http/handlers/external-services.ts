@@ -1,5 +1,7 @@
 /** The connections of external services: they are tried before they are stored. */
+
 import type { z } from "zod";
+import { traitsOf } from "../../api/runtimes.ts";
 import { type connectionChange, noIdling, type serverConnection } from "../../api/service-connections.ts";
 import { AppError, type Issue } from "../../lib/errors.ts";
 import {
@@ -62,8 +64,8 @@ function refuseRedirect(before: ServiceConnection, after: ServiceConnection): vo
 type Scaling = { readonly idleScaling?: boolean | undefined } & Readonly<Record<string, unknown>>;
 
 /** Throws BAD_REQUEST for sizes of an external server, which are its own. */
-export function refuseScaling({ runtime }: Service, body: Scaling): void {
-  if (runtime !== "external") return;
+export function refuseScaling(service: Service, body: Scaling): void {
+  if (traitsOf(service).hasSizes) return;
   const issues = Object.entries(body).flatMap(([path, value]) => {
     if (value === undefined || (path === "idleScaling" && value === false)) return [];
     const message = path === "idleScaling" ? noIdling : "does not apply to an external server, which has its own size";
@@ -73,8 +75,8 @@ export function refuseScaling({ runtime }: Service, body: Scaling): void {
 }
 
 /** Throws BAD_REQUEST for a quota of a disk that is not ours. */
-export function refuseQuota({ runtime }: Service, diskGb: number | null | undefined): void {
-  if (runtime !== "external" || diskGb == null) return;
+export function refuseQuota(service: Service, diskGb: number | null | undefined): void {
+  if (traitsOf(service).hasSizes || diskGb == null) return;
   throw refusal([{ path: "diskGb", message: "does not apply to an external server, which has its own disk" }]);
 }
 

@@ -1,5 +1,7 @@
 /** Services in Kubernetes: the API server judges them before they are stored. */
+
 import { randomUUID } from "node:crypto";
+import { traitsOf } from "../../api/runtimes.ts";
 import { AppError, type Issue } from "../../lib/errors.ts";
 import { newSecret } from "../../store/secrets.ts";
 import type { ConnectionPasswords, NewManaged } from "../../store/service-connections.ts";
@@ -35,7 +37,7 @@ export async function newManagedOf(deps: KubernetesDeps, service: NewService): P
 
 /** Throws BAD_REQUEST and KUBERNETES_* for a change that the cluster would refuse; other services may change. */
 export async function judgeChange(deps: KubernetesDeps, service: Service, change: ServiceChange): Promise<void> {
-  if (service.runtime !== "kubernetes") return;
+  if (!traitsOf(service).isInCluster) return;
   const { diskGb } = change;
   if (diskGb !== undefined && (diskGb === null || diskGb < (service.diskGb ?? 0))) {
     throw refusal("diskGb", `must be at least ${service.diskGb}: the volumes of a service in Kubernetes only grow`);
@@ -45,16 +47,16 @@ export async function judgeChange(deps: KubernetesDeps, service: Service, change
 }
 
 /** Throws CONFLICT for a service whose pods cannot be stopped. */
-export function refuseStop({ kubernetes }: KubernetesDeps, { runtime }: Service): void {
-  if (runtime !== "kubernetes" || kubernetes?.canStop !== false) return;
+export function refuseStop({ kubernetes }: KubernetesDeps, service: Service): void {
+  if (!traitsOf(service).isInCluster || kubernetes?.canStop !== false) return;
   const message =
     "The service cannot be stopped: the operator of ClickHouse Inc. has no field that stops pods. Stop its pipes, or delete it.";
   throw new AppError("CONFLICT", message);
 }
 
 /** True for a service that need not be stopped first, because it cannot be. */
-export function isDeletableRunning({ kubernetes }: KubernetesDeps, { runtime }: Service): boolean {
-  return runtime === "kubernetes" && kubernetes?.canStop === false;
+export function isDeletableRunning({ kubernetes }: KubernetesDeps, service: Service): boolean {
+  return traitsOf(service).isInCluster && kubernetes?.canStop === false;
 }
 
 async function judge({ kubernetes }: KubernetesDeps, service: Judged): Promise<void> {

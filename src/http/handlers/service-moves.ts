@@ -1,6 +1,8 @@
 /** Moves of services: handlers check and request, the services room carries out. */
+
 import type { z } from "zod";
 import type { Handlers, ManagementOperations } from "../../api/operations.ts";
+import { traitsOf } from "../../api/runtimes.ts";
 import type { serverConnection } from "../../api/service-connections.ts";
 import type { moveRecord, serviceMoveOperations } from "../../api/service-moves.ts";
 import { AppError, found } from "../../lib/errors.ts";
@@ -79,12 +81,8 @@ export async function refuseWhileMoving(
 
 async function movable(deps: Deps, params: { organizationId: string; serviceId: string }): Promise<Service> {
   const service = await findService(deps.services, params);
-  if (service.runtime === "external") {
-    throw new AppError("BAD_REQUEST", "The service is external already; change its connection instead.");
-  }
-  if (service.runtime === "kubernetes") {
-    throw new AppError("BAD_REQUEST", "A service in Kubernetes cannot be moved; only embedded services can.");
-  }
+  const { moveRefusal } = traitsOf(service);
+  if (moveRefusal !== undefined) throw new AppError("BAD_REQUEST", moveRefusal);
   if (service.state === "provisioning" || (await deps.restores.findUnfinishedFor(service.id)) !== undefined) {
     throw new AppError("CONFLICT", "The service is still being provisioned; there is nothing to move yet.");
   }

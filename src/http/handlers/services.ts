@@ -3,6 +3,7 @@
 import { anywhere } from "../../api/ip-access.ts";
 import { type Input, withoutNulls } from "../../api/operation.ts";
 import type { Handlers, ManagementOperations } from "../../api/operations.ts";
+import { defaultRuntime, runtimeTraits, traitsOf } from "../../api/runtimes.ts";
 import type { serviceOperations } from "../../api/services.ts";
 import { assertRestorable } from "../../backups/restorable.ts";
 import type { ServicePorts } from "../../endpoint/service-ports.ts";
@@ -163,18 +164,17 @@ function stateHandlers(
       const service = await findService(services, params);
       refuseScaling(service, body);
       refuseReplicas(service.runtime, body.numReplicas);
-      const sizes =
-        service.runtime === "external"
-          ? noSizes
-          : memorySizes(
-              {
-                minReplicaMemoryGb:
-                  body.minReplicaMemoryGb ?? Math.min(service.minReplicaMemoryGb, body.maxReplicaMemoryGb ?? 356),
-                maxReplicaMemoryGb:
-                  body.maxReplicaMemoryGb ?? Math.max(service.maxReplicaMemoryGb, body.minReplicaMemoryGb ?? 0),
-              },
-              defaultMemoryGb(),
-            );
+      const sizes = !traitsOf(service).hasSizes
+        ? noSizes
+        : memorySizes(
+            {
+              minReplicaMemoryGb:
+                body.minReplicaMemoryGb ?? Math.min(service.minReplicaMemoryGb, body.maxReplicaMemoryGb ?? 356),
+              maxReplicaMemoryGb:
+                body.maxReplicaMemoryGb ?? Math.max(service.maxReplicaMemoryGb, body.minReplicaMemoryGb ?? 0),
+            },
+            defaultMemoryGb(),
+          );
       const change = {
         minReplicaMemoryGb: sizes.min,
         maxReplicaMemoryGb: sizes.max,
@@ -227,9 +227,10 @@ async function newServiceOf(
   password: string,
   signal: AbortSignal,
 ): Promise<NewService> {
-  const { connection, runtime = "embedded" } = body;
+  const { connection, runtime = defaultRuntime } = body;
+  const { isInCluster, isOwnProcess } = runtimeTraits[runtime];
   const external = connection == null ? undefined : await newConnectionOf(deps, connection, signal);
-  const defaultGb = runtime === "kubernetes" ? kubernetesDefaults.memoryGb : defaultMemoryGb();
+  const defaultGb = isInCluster ? kubernetesDefaults.memoryGb : defaultMemoryGb();
   const sizes = external === undefined ? memorySizes(body, defaultGb) : noSizes;
   refuseReplicas(runtime, body.numReplicas);
   const fill = await fillFrom(deps, organizationId, body);
@@ -244,20 +245,17 @@ async function newServiceOf(
     maxReplicaMemoryGb: sizes.max,
     numReplicas: body.numReplicas ?? 1,
     // A client of pods waits for minutes when they are woken: only whoever asks for it gets it.
-    idleScaling: external === undefined && (body.idleScaling ?? runtime === "embedded"),
+    idleScaling: external === undefined && (body.idleScaling ?? isOwnProcess),
     idleTimeoutMinutes: body.idleTimeoutMinutes ?? 15,
     ipAccessList: body.ipAccessList ?? anywhere,
     tags: body.tags ?? [],
     releaseChannel: body.releaseChannel,
-    diskGb:
-      external === undefined
-        ? (diskGb ?? (runtime === "kubernetes" ? kubernetesDefaults.diskGb : undefined))
-        : undefined,
+    diskGb: external === undefined ? (diskGb ?? (isInCluster ? kubernetesDefaults.diskGb : undefined)) : undefined,
     passwordSha256: sha256Hex(password),
     ...(fill === undefined ? {} : { alongside: fill }),
     ...(external === undefined ? {} : { external }),
   };
-  return runtime === "kubernetes" ? { ...service, external: await newManagedOf(deps, service) } : service;
+  return isInCluster ? { ...service, external: await newManagedOf(deps, service) } : service;
 }
 
 async function portFor({ ports }: ServiceDeps, organizationId: string, wanted: number | undefined): Promise<number> {
@@ -312,7 +310,7 @@ function memorySizes(
 }
 
 function refuseReplicas(runtime: Service["runtime"], numReplicas: number | undefined): void {
-  if (runtime === "kubernetes" || numReplicas === undefined || numReplicas === 1) return;
+  if (runtimeTraits[runtime].isInCluster || numReplicas === undefined || numReplicas === 1) return;
   const message = "must be 1: the embedded engine runs one replica; more need a ClickHouse cluster";
   throw new AppError("BAD_REQUEST", `numReplicas ${message}.`, { issues: [{ path: "numReplicas", message }] });
 }

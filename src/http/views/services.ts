@@ -1,6 +1,8 @@
 /** Services as the API shows them. */
+
 import { cpus, totalmem } from "node:os";
 import type { z } from "zod";
+import { traitsOf } from "../../api/runtimes.ts";
 import type { ServiceState, serviceDetails, serviceRecord } from "../../api/services.ts";
 import { packagedVersion } from "../../clickhouse/version.ts";
 import { hostNameOf } from "../../endpoint/names/host-name.ts";
@@ -46,7 +48,7 @@ export function serviceRecordOf(service: Service, endpoint: EndpointFacts): z.in
     name: service.name,
     // A service that never ran will run on the packaged engine. An external server reports its version.
     databaseVersion:
-      service.databaseVersion === "" && service.runtime === "embedded" ? packagedVersion : service.databaseVersion,
+      service.databaseVersion === "" && traitsOf(service).isOwnProcess ? packagedVersion : service.databaseVersion,
     endpoints: [...ownEndpoints(service, endpoint), ...serverEndpoints(service)],
     minTotalMemoryGb: service.minReplicaMemoryGb * service.numReplicas,
     maxTotalMemoryGb: service.maxReplicaMemoryGb * service.numReplicas,

@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { newPipe, newService } from "../../../harness/new-pipe.ts";
 import { openTestStores } from "../../../harness/stores.ts";
+import type { RuntimeKind } from "../../api/runtimes.ts";
 import { createLogger } from "../../lib/logger.ts";
 import { TaskTable } from "../../lib/task-table.ts";
 import { SharedLeases } from "../../store/leases.ts";
 import { NodeLease, type PipeSelection } from "../../store/nodes.ts";
 import type { Stores } from "../../store/open.ts";
-import type { RuntimeKind } from "../../store/services.ts";
 import { PipeClaims } from "./claims.ts";
 
 let dir: string;

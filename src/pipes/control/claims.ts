@@ -2,6 +2,7 @@
  * Which pipes this process runs: those of the engines that are its own, and its share of the pipes of all other
  * services, whose servers every process reaches.
  */
+import { traitsOf } from "../../api/runtimes.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { TaskTable } from "../../lib/task-table.ts";
 import type { Leases } from "../../store/leases.ts";
@@ -94,5 +95,5 @@ export class PipeClaims {
 
 /** True of a service that only one server can reach: its pipes are where it is, and not in workers. */
 function isOfEngine(service: Service | undefined): boolean {
-  return service?.runtime === "embedded";
+  return service !== undefined && traitsOf(service).isOwnProcess;
 }
