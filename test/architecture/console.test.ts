@@ -20,7 +20,12 @@ const levels = [
 const rootRoute = "console/src/app/root-route.tsx";
 const operationTable = "src/cli/client/operations.ts";
 /** What runs of the server: tables, and what the kinds of sources say of themselves. */
-const plainModules = [operationTable, "src/sources/descriptions.ts", "src/sources/fields.ts"];
+const plainModules = [
+  operationTable,
+  "src/sources/descriptions.ts",
+  "src/sources/description.ts",
+  "src/sources/fields.ts",
+];
 
 function levelOf(file: string): number {
   const name = file.split("/")[2] as string;

@@ -1,17 +1,20 @@
 import { Database, FolderOpen, type LucideIcon, Rows3, Waves } from "lucide-react";
+import type { SourceDescription } from "../../../../src/sources/description.ts";
+import { sourceDescriptions } from "../../../../src/sources/descriptions.ts";
 import { kindWords, type PipeKind } from "./list-search.ts";
 import css from "./pipes.module.css";
 
-const icons: Readonly<Record<PipeKind, LucideIcon>> = {
-  messageBroker: Rows3,
-  objectStorage: FolderOpen,
-  managedStream: Waves,
-  relationalDb: Database,
+/** By what the source lists. */
+const icons: Readonly<Record<SourceDescription["listing"]["of"], LucideIcon>> = {
+  topics: Rows3,
+  objects: FolderOpen,
+  streams: Waves,
+  tables: Database,
 };
 
 /** The kind of a source as an icon with its word. */
 export function KindLabel({ kind }: { readonly kind: PipeKind }) {
-  const Icon = icons[kind];
+  const Icon = icons[sourceDescriptions[kind].listing.of];
   return (
     <span className={css.kind}>
       <Icon aria-hidden />
