@@ -122,6 +122,7 @@ describe("login", () => {
       "X-ClickHouse-Key": "",
       // Browsers send the cookies of all ports of a host.
       Cookie: "millrace_session_8150=secret",
+      Traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
     };
     await post("x", { headers }, "/?query_id=a%26b&p%61ssword_x=1&max_threads=1");
     await fetch(url("/?a=1&user=reader&passw%6frd=&b=2"), { method: "POST", body: "x" });
@@ -130,6 +131,7 @@ describe("login", () => {
       "x-millrace-restricted": "0",
       "x-millrace-user": "reader",
       "x-clickhouse-format": "CSV",
+      traceparent: headers.Traceparent,
     });
     expect(seen[0]?.headers).not.toHaveProperty("x-millrace-internal");
     expect(seen[0]?.headers).not.toHaveProperty("x-clickhouse-key");

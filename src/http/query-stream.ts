@@ -4,19 +4,19 @@
  */
 import type { ServerResponse } from "node:http";
 import { type ClickHouseException, clickHouseException, parseException } from "../clickhouse/exception.ts";
+import type { DatabasePrincipal } from "../endpoint/auth/gatekeeper.ts";
 import type { AnswerHead } from "../endpoint/proxy/answer-reader.ts";
+import { principalHeadersOf } from "../endpoint/proxy/principal-headers.ts";
 import type { Upstream } from "../endpoint/proxy/upstream.ts";
 import type { UpstreamHandler } from "../endpoint/proxy/upstream-connection.ts";
 
 export type QueryStream = {
   readonly upstream: Upstream;
   readonly key: string;
-  /** Name under which the engine host runs the statement. */
-  readonly user: string;
-  readonly readonly: boolean;
-  readonly userAgent: string;
-  /** Of the caller. */
-  readonly address: string;
+  /** Under whose name and rights the engine host runs the statement. */
+  readonly principal: DatabasePrincipal;
+  /** Headers of the statement: our own user agent, and the trace context of the caller. */
+  readonly requestHeaders: Readonly<Record<string, string>>;
   readonly statement: Buffer;
   /** Query id, database, settings and parameters, as in the URL of the ClickHouse HTTP interface. */
   readonly parameters: URLSearchParams;
@@ -54,12 +54,9 @@ export async function streamQuery(query: QueryStream, response: ServerResponse, 
       method: "POST",
       path: `/?${query.parameters}`,
       headers: {
+        ...query.requestHeaders,
+        ...principalHeadersOf(query.principal),
         "x-millrace-key": query.key,
-        "x-millrace-user": encodeURIComponent(query.user),
-        "x-millrace-readonly": query.readonly ? "2" : "0",
-        "x-millrace-restricted": "0",
-        "x-millrace-address": query.address,
-        "user-agent": query.userAgent,
       },
       body: { first: [query.statement], rest: undefined },
     },

@@ -14,8 +14,28 @@ const passedHeaders = [
   "tracestate",
 ] as const;
 
+/** Headers of a body that is passed on as it is. */
+export const bodyHeaders = ["content-encoding", "content-length", "content-type"] as const;
+
 /** Headers that a server only records. An address in them may hold `=?` without being an encoded word. */
 const recordedHeaders: ReadonlySet<string> = new Set(["user-agent", "referer", "traceparent", "tracestate"]);
+
+/** The trace context of a request, for a statement that is not passed on as it came. */
+export function traceHeadersOf({ traceparent, tracestate }: IncomingHttpHeaders): Record<string, string> {
+  if (typeof traceparent !== "string") return {};
+  return typeof tracestate === "string" ? { traceparent, tracestate } : { traceparent };
+}
+
+/**
+ * The same headers with a body, unchanged, for another process of Millrace, which judges them by `passedHeadersOf`.
+ * Every way from a client to an engine passes the headers of one list.
+ */
+export function forwardedHeadersOf(headers: IncomingHttpHeaders): Record<string, string> {
+  const names = [...passedHeaders, ...bodyHeaders];
+  return Object.fromEntries(
+    names.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]])),
+  );
+}
 
 /** The default of a server's http_max_field_value_size. */
 const maxValueBytes = 131_072;

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { credentialParameters } from "../auth/credentials.ts";
 import type { DatabasePrincipal } from "../auth/gatekeeper.ts";
+import { forwardedHeadersOf } from "../handoff/passed-headers.ts";
 import { forwardUpstream as pass } from "./forward-upstream.ts";
 import { principalHeadersOf } from "./principal-headers.ts";
 import type { Upstream } from "./upstream.ts";
@@ -13,16 +14,6 @@ export type ForwardTarget = {
   readonly ownHeaders: Readonly<Record<string, string>>;
 };
 
-/** Request headers that matter to the engine host. No others are forwarded, especially none of our own. */
-const passedHeaders = new Set([
-  "content-type",
-  "content-encoding",
-  "content-length",
-  "accept-encoding",
-  "user-agent",
-  "origin",
-]);
-const droppedHeaders = new Set(["x-clickhouse-user", "x-clickhouse-key", "x-clickhouse-ssl-certificate-auth"]);
 /**
  * Resolves when both sides are done. Rejects with NotReached or an exception to send, and only before any part of the
  * response is sent.
@@ -47,12 +38,7 @@ export async function forwardClientRequest(
 }
 
 function requestHeaders(message: IncomingMessage, to: ForwardTarget): Record<string, string> {
-  const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(message.headers)) {
-    const passed = passedHeaders.has(name) || (name.startsWith("x-clickhouse-") && !droppedHeaders.has(name));
-    if (passed && value !== undefined) headers[name] = Array.isArray(value) ? value.join(", ") : value;
-  }
-  return { ...headers, ...principalHeadersOf(to.principal), ...to.ownHeaders };
+  return { ...forwardedHeadersOf(message.headers), ...principalHeadersOf(to.principal), ...to.ownHeaders };
 }
 
 /** Path and query without the credentials. */

@@ -5,6 +5,7 @@ import type { QueryBody } from "../../api/queries.ts";
 import { codesOf } from "../../clickhouse/error-codes.ts";
 import { ClickHouseException } from "../../clickhouse/exception.ts";
 import { parameterText } from "../../clickhouse/sql.ts";
+import { traceHeadersOf } from "../../endpoint/handoff/passed-headers.ts";
 import type { Upstreams } from "../../endpoint/proxy/upstream.ts";
 import { sleep } from "../../lib/abort.ts";
 import { AppError } from "../../lib/errors.ts";
@@ -70,10 +71,16 @@ export async function runStatement(
 /** An engine that died a moment ago may not be known to be dead yet: then the request waits for its successor. */
 async function run(deps: QueryDeps, { id }: Service, body: QueryBody, context: Context, reply: FastifyReply) {
   const query = {
-    user: apiUser,
-    readonly: body.readonly || context.role === "read_only",
-    userAgent: `millrace-api/${context.credentialId}`,
-    address: context.address,
+    principal: {
+      user: apiUser,
+      readonly: body.readonly || context.role === "read_only" ? 2 : 0,
+      restricted: false,
+      address: context.address,
+    } as const,
+    requestHeaders: {
+      ...traceHeadersOf(reply.request.headers),
+      "user-agent": `millrace-api/${context.credentialId}`,
+    },
     statement: Buffer.from(body.query),
     parameters: parametersOf(body),
     headers: deps.headers(reply),

@@ -9,14 +9,12 @@ import { basicAuthorization, ClickHouseClient } from "../../clickhouse/client.ts
 import { clickHouseException } from "../../clickhouse/exception.ts";
 import { type Host, hostHealth } from "../../clickhouse/hosts.ts";
 import type { DatabasePrincipal } from "../../endpoint/auth/gatekeeper.ts";
-import { passedHeadersOf } from "../../endpoint/handoff/passed-headers.ts";
+import { bodyHeaders, passedHeadersOf } from "../../endpoint/handoff/passed-headers.ts";
 import type { QueryServer, ServeOptions } from "../../endpoint/handoff/query-server.ts";
 import { killQuery } from "../../engine/chdb/kill.ts";
 import { request } from "../../lib/node-http.ts";
 import { type ExternalAddress, urlOf } from "./addresses.ts";
 
-/** The body is passed on as it is. */
-const bodyHeaders = ["content-encoding", "content-length", "content-type"] as const;
 /** Response headers that belong to one connection only. */
 const hopHeaders = new Set(["connection", "keep-alive", "transfer-encoding", "trailer", "upgrade"]);
 /** Parameters that would choose another user of the server. */
