@@ -13,12 +13,10 @@ import { type Config, organizationLimits, type SettingOrigins } from "../config.
 import { FailedLogins } from "../endpoint/auth/failed-logins.ts";
 import type { Endpoint } from "../endpoint/open.ts";
 import { Upstreams } from "../endpoint/proxy/upstream.ts";
-import { ServicePorts } from "../endpoint/service-ports.ts";
 import type { CertificateFiles } from "../lib/certificate-files.ts";
 import { announced } from "../lib/listen.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Loop } from "../lib/loop.ts";
-import { parsePorts } from "../lib/port-range.ts";
 import type { OutgoingPolicy } from "../outgoing/policy.ts";
 import { leftoverSamples, pipeSamples } from "../pipes/control/metrics.ts";
 import type { Pipes } from "../pipes/control/open.ts";
@@ -253,11 +251,7 @@ function serviceDeps(options: HttpOptions, shared: Shared): ServiceDeps {
     services: stores.services,
     facts: stores.serviceFacts,
     endpointOf: ({ nodeId }) => atNode(shared.endpoint, stores.leases.addressOf(nodeId)),
-    ports: new ServicePorts({
-      host: config.host,
-      range: parsePorts(config.servicePorts),
-      services: () => stores.services.listAll(),
-    }),
+    ports: services.ports,
     live: (row) => ({
       lastActivityAt: access.lastActivityAt(row.id),
       diskUsedBytes: disks.usedBytes(row),

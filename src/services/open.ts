@@ -63,6 +63,8 @@ export type ServicesOptions = {
 export type Services = {
   readonly access: ServiceAccess;
   readonly disks: ServiceDisks;
+  /** The one place that gives ports: it remembers those that are not stored yet. */
+  readonly ports: ServicePorts;
   readonly acquireAny: AcquireEngine;
   readonly loop: Loop;
   /** Metrics of running engines, and the loop that queries them. */
@@ -129,8 +131,10 @@ export function openServices(options: ServicesOptions): Services {
     body: () => inventories.pass(),
   });
   const acquireAny = engineLeases(services, access, runtime, options.stores);
-  const { moves, movesLoop } = openMoves(options, acquireAny, () => loop.poke());
-  const given = {
+  const ports = servicePorts(options);
+  const { moves, movesLoop } = openMoves(options, { acquire: acquireAny, ports, poke: () => loop.poke() });
+  return {
+    ports,
     kubernetes,
     moves,
     movesLoop,
@@ -142,9 +146,6 @@ export function openServices(options: ServicesOptions): Services {
     inventoryLoop,
     queryHistory,
     loop,
-  };
-  return {
-    ...given,
     acquireAny,
     inspectConnection: (connection, password, signal) =>
       inspectConnection(connection, password, options.policy, signal),
@@ -183,13 +184,18 @@ function externalOptions({ stores, policy, logger }: ServicesOptions): ExternalO
   return { passwords: stores.connectionPasswords, policy, logger };
 }
 
-function openMoves(options: ServicesOptions, acquire: AcquireEngine, poke: () => void) {
-  const { config, stores, logger } = options;
-  const ports = new ServicePorts({
+function servicePorts({ config, stores }: ServicesOptions): ServicePorts {
+  return new ServicePorts({
     host: config.host,
     range: parsePorts(config.servicePorts),
     services: () => stores.services.listAll(),
   });
+}
+
+type MovesDeps = { readonly acquire: AcquireEngine; readonly ports: ServicePorts; readonly poke: () => void };
+
+function openMoves(options: ServicesOptions, { acquire, ports, poke }: MovesDeps) {
+  const { stores, logger } = options;
   const moves: Moves = new Moves({
     stores,
     acquire,
