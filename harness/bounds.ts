@@ -1,7 +1,7 @@
 /** Seeds and bounds of soaks, from the environment. */
 
 /** A whole number. Throws when the variable has another value. */
-export function numberOf(name: "SEED" | "SECONDS" | "ROUNDS" | "COUNT" | "RUNS", fallback: number): number {
+export function numberOf(name: "SEED" | "SEEDS" | "SECONDS" | "ROUNDS" | "COUNT" | "RUNS", fallback: number): number {
   const text = process.env[name];
   if (text === undefined || text === "") return fallback;
   if (!/^\d+$/.test(text)) throw new Error(`${name} must be a whole number, and is "${text}"`);

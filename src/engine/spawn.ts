@@ -11,11 +11,12 @@ import type { ToHost } from "../endpoint/handoff/messages.ts";
 import { HandoffSender } from "../endpoint/handoff/sender.ts";
 import type { ForwardAddress } from "../endpoint/proxy/upstream.ts";
 import { relayOutput } from "../lib/relay-output.ts";
+import { loadFailureIn, type Unloaded } from "./chdb/unloadable.ts";
 import { internalUser } from "./chdb/users.ts";
 import { awaitUnlocked } from "./directory-lock.ts";
 import { type EngineHostOptions, hostDirOf, startHostProcess } from "./host-process.ts";
 import type { StandbyHosts } from "./standby.ts";
-import { startProblem } from "./start-problem.ts";
+import { startProblem, withoutPaths } from "./start-problem.ts";
 
 /** How a host ended; `reason` is what the host reported itself. */
 export type Exit = {
@@ -33,6 +34,8 @@ export type EngineHostProcess = {
   /** The engine's own HTTP interface, for the control plane and its workers. */
   readonly address: ClickHouseAddress;
   readonly version: string;
+  /** Stored definitions that the engine cannot load, or that are forbidden, in one sentence; undefined: none. */
+  readonly outOfUse: string | undefined;
   /** For client connections. */
   readonly handoff: HandoffSender;
   /** Sets the disk limit of the service in bytes, from the next statement on; undefined removes it. */
@@ -44,13 +47,48 @@ export type EngineHostProcess = {
 };
 
 const stderrTailBytes = 8_000;
+/** A definition that cannot be loaded is in the output whole, and a statement has at most a mebibyte. */
+const startOutputBytes = 3 * 2 ** 20;
+/** Definitions that one start takes out of use at most: each costs a start of the engine. */
+const mostUnloaded = 50;
 const versionLength = 64;
 const keyBytes = 32;
 /** How long to wait for a predecessor to release the data directory. */
 const lockTimeoutMs = 10_000;
 
-/** Starts a host, in the prepared process if `standbys` has one for this start. */
+/** A start that failed; `loadFailure` names the table that could not be loaded, if that is the reason. */
+class StartError extends Error {
+  readonly loadFailure: string | undefined;
+
+  constructor(message: string, loadFailure: string | undefined) {
+    super(message);
+    this.loadFailure = loadFailure;
+  }
+}
+
+/**
+ * Starts a host, in the prepared process if `standbys` has one for this start. A table that the engine cannot load is
+ * taken out of use, and the start repeated.
+ */
 export async function spawnEngineHost(options: EngineHostOptions, standbys?: StandbyHosts): Promise<EngineHostProcess> {
+  const failures: string[] = [];
+  for (;;) {
+    try {
+      return await startOnce(options, standbys, failures.at(-1));
+    } catch (error) {
+      const failure = error instanceof StartError ? error.loadFailure : undefined;
+      if (failure === undefined || failures.includes(failure) || failures.length === mostUnloaded) throw error;
+      failures.push(failure);
+    }
+  }
+}
+
+/** `loadFailure` is that of the start before. */
+async function startOnce(
+  options: EngineHostOptions,
+  standbys: StandbyHosts | undefined,
+  loadFailure: string | undefined,
+): Promise<EngineHostProcess> {
   // A confined host sees no other process, so the launcher's side checks whether the data directory is still open.
   await awaitUnlocked(options.dataDir, lockTimeoutMs);
   const { child, ports } = (await standbys?.take(options)) ?? (await startHostProcess(options));
@@ -73,17 +111,18 @@ export async function spawnEngineHost(options: EngineHostOptions, standbys?: Sta
   const key = randomBytes(keyBytes).toString("hex");
   // Not in the arguments, which every process of the machine can read. A failed send ends the host.
   const users = options.users ?? [{ name: "default", readonly: false }];
-  child.send(
-    { type: "start", key, host: ports.host, users, roles: options.roles ?? [], disk: options.disk ?? {} },
-    () => {},
-  );
-  const problem = () => startProblem(tail(), reason, options.dataDir);
-  const version = await ready(child, exited, problem, options.readyTimeoutMs ?? 60_000);
+  const { roles = [], disk = {} } = options;
+  child.send({ type: "start", key, host: ports.host, users, roles, disk, loadFailure }, () => {});
+  const failed = (what: string) =>
+    new StartError(`the engine host ${what}: ${startProblem(tail(), reason, options.dataDir)}`, loadFailureIn(tail()));
+  const { version, outOfUse } = await ready(child, exited, failed, options.readyTimeoutMs ?? 60_000);
+  tail.keep(stderrTailBytes);
   return {
     pid: child.pid as number,
     forwardAddress: { port: ports.forward, key },
     address: { host: ports.host, port: ports.engine, user: internalUser, password: key },
     version,
+    outOfUse: outOfUseSentence(outOfUse, options.dataDir),
     handoff,
     limitDisk: limitTeller(child, options.disk?.limitBytes),
     exited,
@@ -112,32 +151,50 @@ function bytesOf(reported: unknown): number {
   return reported;
 }
 
-/** The end of stderr. */
-function stderrTail(child: ChildProcess): () => string {
+/** The end of stderr; `keep` shortens it from then on. */
+function stderrTail(child: ChildProcess) {
   let text = "";
+  let bytes = startOutputBytes;
   child.stderr?.on("data", (chunk: Buffer) => {
-    text = (text + chunk.toString()).slice(-stderrTailBytes);
+    text = (text + chunk.toString()).slice(-bytes);
   });
-  return () => text;
+  const keep = (most: number) => {
+    bytes = most;
+    text = text.slice(-most);
+  };
+  return Object.assign(() => text, { keep });
+}
+
+const mostNamed = 3;
+
+/** The list is a host's, and so untrusted. */
+function outOfUseSentence(told: unknown, dataDir: string): string | undefined {
+  const list = Array.isArray(told) ? (told as Unloaded[]) : [];
+  if (list.length === 0) return undefined;
+  const named = list.slice(0, mostNamed).map(({ database, name, reason }) => {
+    return `${`${database}.${name}`.slice(0, 200)} (${withoutPaths(String(reason), dataDir)})`;
+  });
+  const more = list.length > mostNamed ? ` and ${list.length - mostNamed} more` : "";
+  return `Stored definitions are out of use, with their data kept: ${named.join(", ")}${more}.`;
 }
 
 async function ready(
   child: ChildProcess,
   exited: Promise<unknown>,
-  problem: () => string,
+  failed: (what: string) => Error,
   timeoutMs: number,
-): Promise<string> {
-  return await new Promise<string>((resolve, reject) => {
-    const fail = (reason: string) => {
+): Promise<{ readonly version: string; readonly outOfUse: unknown }> {
+  return await new Promise((resolve, reject) => {
+    const fail = (what: string) => {
       clearTimeout(timer);
       child.kill("SIGKILL");
-      reject(new Error(`the engine host ${reason}: ${problem()}`));
+      reject(failed(what));
     };
     const timer = setTimeout(() => fail(`was not ready after ${timeoutMs} ms`), timeoutMs);
-    child.on("message", (message: { type?: string; version?: string }) => {
+    child.on("message", (message: { type?: string; version?: string; outOfUse?: unknown }) => {
       if (message.type !== "ready") return;
       clearTimeout(timer);
-      resolve(String(message.version ?? "").slice(0, versionLength));
+      resolve({ version: String(message.version ?? "").slice(0, versionLength), outOfUse: message.outOfUse });
     });
     void exited.then(() => fail("ended before it was ready"));
   });

@@ -9,6 +9,11 @@ const maxLength = 500;
  */
 export function startProblem(output: string, reason: string | undefined, dataDir: string): string {
   const told = output.match(exception)?.at(-1) ?? reason ?? "the server's log has the details";
-  const sentence = told.replaceAll(dataDir, "<data>").replaceAll(/(?<![\w<>.])\/(?:[\w.@+-]+\/)+/g, "");
+  return withoutPaths(told, dataDir);
+}
+
+/** The text without paths of this machine, and not longer than a sentence. */
+export function withoutPaths(text: string, dataDir: string): string {
+  const sentence = text.replaceAll(dataDir, "<data>").replaceAll(/(?<![\w<>.])\/(?:[\w.@+-]+\/)+/g, "");
   return sentence.length <= maxLength ? sentence : `${sentence.slice(0, maxLength)}...`;
 }

@@ -9,6 +9,7 @@ import { hostname } from "node:os";
 import { parseArgs } from "node:util";
 import { loadEngine } from "../engine/chdb/library.ts";
 import { startServer } from "../engine/chdb/server.ts";
+import { takeOutOfUse } from "../engine/chdb/unloadable.ts";
 import type { EngineRole, EngineUser } from "../engine/chdb/users.ts";
 import { lockDirectory } from "../engine/directory-lock.ts";
 import type { DiskUse } from "../engine/disk-quota.ts";
@@ -52,17 +53,20 @@ type Start = {
   readonly roles: readonly EngineRole[];
   /** The last known disk use, so that the quota holds from the first statement. */
   readonly disk: DiskUse;
+  /** Of the start before, which a table has ended. */
+  readonly loadFailure?: string;
 };
 
 /** Known once the engine answers. */
 let flush: (() => Promise<unknown>) | undefined;
 
-async function main({ key, host, users, roles, disk }: Start): Promise<void> {
+async function main({ key, host, users, roles, disk, loadFailure }: Start): Promise<void> {
   const dataDir = required("data-dir");
   const runDir = required("run-dir");
   const port = Number(required("port"));
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   await lockDirectory(dataDir, lockTimeoutMs);
+  if (loadFailure !== undefined) takeOutOfUse(dataDir, loadFailure);
   const thread = startServer({
     dataDir,
     configDir: runDir,

@@ -17,6 +17,7 @@ import { watchDisk } from "../engine/chdb/disk-used.ts";
 import { killQuery } from "../engine/chdb/kill.ts";
 import { untilUnresponsive } from "../engine/chdb/liveness.ts";
 import type { ServerThread } from "../engine/chdb/server.ts";
+import { outOfUseIn } from "../engine/chdb/unloadable.ts";
 import type { EngineUser } from "../engine/chdb/users.ts";
 import { DiskQuota, type DiskUse } from "../engine/disk-quota.ts";
 import { QueryService } from "../engine/http/query-service.ts";
@@ -56,9 +57,12 @@ export async function serveClients(thread: ServerThread, options: ServingOptions
   const { dataDir, runDir, host, port, key, users, logger } = options;
   const { client, version } = await connectServer(thread, { host, port, key });
   const guard = new Guard({ guardQuery: guardQueryOf(client) });
-  for (const forbidden of await judgeStored(client, guard, { hasFunctions: hasUserFunctions(dataDir) })) {
-    logger.warn(forbidden, "a stored definition holds what is not available, and was taken out of use");
+  const forbidden = await judgeStored(client, guard, { hasFunctions: hasUserFunctions(dataDir) });
+  for (const one of forbidden) {
+    logger.warn(one, "a stored definition holds what is not available, and was taken out of use");
   }
+  const unloaded = outOfUseIn(dataDir);
+  for (const table of unloaded) logger.warn(table, "the engine cannot load this table, which is out of use");
   const disk = new DiskQuota(options.disk);
   const access = new AccessChanges((message) => process.send?.(message, undefined, {}, () => {}));
   const queries = new QueryService({
@@ -78,7 +82,7 @@ export async function serveClients(thread: ServerThread, options: ServingOptions
     else if (message.type === "accessChanged") access.onAnswer(message);
     else receiver.onMessage(message, socket);
   });
-  process.send?.({ type: "ready", version });
+  process.send?.({ type: "ready", version, outOfUse: [...unloaded, ...forbidden].slice(0, 100) });
   void watchDisk(client, dataDir, (usedBytes) => {
     disk.usedBytes = usedBytes;
     process.send?.({ type: "disk", usedBytes } satisfies FromHost, undefined, {}, () => {});

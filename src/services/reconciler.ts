@@ -215,7 +215,7 @@ export class ServicesReconciler {
       this.#tasks.started(row.id);
       const { version: databaseVersion, managedConnection } = engine;
       await this.#options.services.setEngineFacts(row.id, { databaseVersion, managedConnection });
-      await this.#setState(row, "running", null);
+      await this.#setState(row, "running", engine.note ?? null);
       engine.ended.then((how) => this.#ended(row, engine, how));
       this.#options.access.publish(row.id, engine);
     } catch (error) {

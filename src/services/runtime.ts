@@ -26,6 +26,8 @@ export type RunningEngine = {
   /** For requests that the gateway forwards. */
   readonly forwardAddress: ForwardAddress;
   readonly version: string;
+  /** What of the service is out of use, in one sentence. */
+  readonly note?: string | undefined;
   /** How others of the installation reach the hosts of a service in Kubernetes. */
   readonly managedConnection?: ManagedConnection;
   /** Sets the disk limit of the service in bytes, from the next statement on; undefined removes it. */

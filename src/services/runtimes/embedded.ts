@@ -100,6 +100,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
       knowsRights: async (id) => isDeepStrictEqual(rightsIn(await this.#usersOf(id)), rightsIn(access)),
       forwardAddress: host.forwardAddress,
       version: host.version,
+      note: host.outOfUse,
       ended: host.exited.then(sentenceOf),
       handoff: host.handoff,
       limitDisk: host.limitDisk,
