@@ -253,6 +253,12 @@ export const settings = {
     .stringbool()
     .default(false)
     .describe("Refuse to start if the kernel cannot confine engines and pipe workers"),
+  unconfined: z
+    .stringbool()
+    .default(false)
+    .describe(
+      "Where the kernel cannot confine engines and pipe workers, run also with a `host` beyond loopback, several organizations or users made by SQL: all of them are then trusted like the operator",
+    ),
   idleMinuteMs: milliseconds
     .default(60_000)
     .describe("Length of a minute in idleTimeoutMinutes, in ms; tests shorten it"),

@@ -40,8 +40,12 @@ export function parseReach(text: string): readonly string[] {
  * access to the networks behind it.
  */
 export function defaultReach(listenHost: string): readonly string[] {
-  const isLocal = isIP(listenHost) === 0 ? listenHost === "localhost" : /^127\.|^::1$/.test(listenHost);
-  return isLocal ? ["any"] : ["public"];
+  return isLoopbackHost(listenHost) ? ["any"] : ["public"];
+}
+
+/** True for a listen address that other machines cannot reach. */
+export function isLoopbackHost(host: string): boolean {
+  return isIP(host) === 0 ? host === "localhost" : /^127\.|^::1$/.test(host);
 }
 
 export class OutgoingPolicy {

@@ -8,6 +8,7 @@ import { openBackups } from "../backups/open.ts";
 import { ensureCredentials, writeCredentials } from "../bootstrap.ts";
 import { openCharts } from "../charts/open.ts";
 import type { SettingOrigins } from "../config.ts";
+import type { ConfinementState } from "../confinement/state.ts";
 import { openEndpoint } from "../endpoint/open.ts";
 import { openHttp } from "../http/open.ts";
 import { ShutdownStack } from "../lib/shutdown-stack.ts";
@@ -20,6 +21,7 @@ import type { LeasedStores } from "../store/open.ts";
 import { certificatesLoop, readCertificates } from "./certificates.ts";
 import { endpointSettings } from "./gateway-options.ts";
 import { checkedConfinement, leaseLoop, type NodeOptions, openMetadata, stopWhenAborted } from "./node.ts";
+import { problemOfUnconfined, requireConfinedUsers } from "./unconfined.ts";
 
 export type AppOptions = NodeOptions & { readonly origins: SettingOrigins };
 
@@ -36,7 +38,9 @@ export async function startApp(options: AppOptions): Promise<App> {
   try {
     const stores = await openMetadata(options, "server");
     shutdown.add("store", () => stores.close());
-    const rooms = openRooms(options, stores, shutdown);
+    const confinement = checkedConfinement(options.config, options.logger);
+    await requireConfinedUsers(stores, options.config, confinement);
+    const rooms = openRooms(options, stores, confinement, shutdown);
     const listening = await run(options, rooms, shutdown);
     return { ...listening, stopped: stopWhenAborted(options.signal, shutdown) };
   } catch (error) {
@@ -48,9 +52,8 @@ export async function startApp(options: AppOptions): Promise<App> {
 type Rooms = ReturnType<typeof openRooms>;
 
 /** Constructs the rooms without starting any loop. */
-function openRooms(options: AppOptions, stores: LeasedStores, shutdown: ShutdownStack) {
+function openRooms(options: AppOptions, stores: LeasedStores, confinement: ConfinementState, shutdown: ShutdownStack) {
   const { config, logger, version, signal } = options;
-  const confinement = checkedConfinement(config, logger);
   const dataDir = resolve(config.dataDir);
   const outgoing = new Outgoing(config);
   shutdown.add("outgoing", () => outgoing.proxy.closeAll());
@@ -61,6 +64,7 @@ function openRooms(options: AppOptions, stores: LeasedStores, shutdown: Shutdown
 
   const services = openServices({
     ...given,
+    sqlUsersProblem: problemOfUnconfined({ confinement, config, organizations: 1, hasSqlUsers: true }),
     onAccessEvents: (serviceId, events) => {
       for (const counted of events) trail.add({ ...counted, event: auditEventOf(serviceId, counted.event) });
     },

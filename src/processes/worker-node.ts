@@ -10,6 +10,7 @@ import { openPipes } from "../pipes/control/open.ts";
 import { openServices } from "../services/open.ts";
 import type { LeasedStores } from "../store/open.ts";
 import { checkedConfinement, leaseLoop, type NodeOptions, openMetadata, stopWhenAborted } from "./node.ts";
+import { requireConfinedUsers } from "./unconfined.ts";
 
 export type WorkerNode = {
   readonly nodeId: string;
@@ -26,6 +27,8 @@ export async function startWorkerNode(options: NodeOptions): Promise<WorkerNode>
   try {
     const stores = await openMetadata(options, "worker");
     shutdown.add("store", () => stores.close());
+    const confinement = checkedConfinement(options.config, options.logger);
+    await requireConfinedUsers(stores, options.config, confinement);
     run(options, stores, shutdown);
     return { nodeId: stores.leases.nodeId, stopped: stopWhenAborted(options.signal, shutdown) };
   } catch (error) {
@@ -37,7 +40,6 @@ export async function startWorkerNode(options: NodeOptions): Promise<WorkerNode>
 /** Constructs the rooms and starts their loops. */
 function run(options: NodeOptions, stores: LeasedStores, shutdown: ShutdownStack): void {
   const { config, logger, signal } = options;
-  checkedConfinement(config, logger);
   const outgoing = new Outgoing(config);
   shutdown.add("outgoing", () => outgoing.proxy.closeAll());
   const given = { config, dataDir: resolve(config.dataDir), stores, logger };
@@ -46,6 +48,7 @@ function run(options: NodeOptions, stores: LeasedStores, shutdown: ShutdownStack
     ...{ claims: false, proxy: outgoing.proxy, policy: outgoing.pipes },
     // Of engines, which only servers have.
     onAccessEvents: () => {},
+    sqlUsersProblem: undefined,
     usersKnown: async () => {},
     backupPathOf: () => {
       throw new AppError("SERVICE_UNAVAILABLE", "A worker has no engines.");

@@ -52,6 +52,8 @@ export type AccessChangesOptions = {
   readonly usersKnown: () => Promise<void>;
   /** Triggers a pass of the reconciler. */
   readonly poke: () => void;
+  /** Why no users may be made; undefined when they may. */
+  readonly usersProblem?: string | undefined;
   readonly logger: Logger;
 };
 
@@ -60,7 +62,7 @@ export type AccessChangesOptions = {
  * the exception for the client.
  */
 export async function changeServiceAccess(
-  { sqlAccess, access, limit, usersKnown, poke, logger }: AccessChangesOptions,
+  { sqlAccess, access, limit, usersKnown, poke, usersProblem, logger }: AccessChangesOptions,
   serviceId: string,
   engine: RunningEngine,
   received: unknown,
@@ -68,6 +70,9 @@ export async function changeServiceAccess(
   const parsed = z.safeParse(accessChange, received);
   if (!parsed.success) throw clickHouseException("BAD_ARGUMENTS", "The statement has too many or too long names.");
   const change = parsed.data;
+  if (change.type === "create users" && usersProblem !== undefined) {
+    throw clickHouseException("ACCESS_DENIED", usersProblem);
+  }
   if (!(await sqlAccess.apply(serviceId, change, limit))) return;
   logger.info({ serviceId, change: change.type, names: change.names }, "users or rights changed by a statement");
   await usersKnown();

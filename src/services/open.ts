@@ -50,6 +50,8 @@ export type ServicesOptions = {
   readonly proxy: EgressProxy;
   /** For connections to the servers of external services. */
   readonly policy: OutgoingPolicy;
+  /** Why statements may not make users; undefined when they may. */
+  readonly sqlUsersProblem: string | undefined;
   /** Called for logins and refusals of running engines. */
   readonly onAccessEvents: (serviceId: string, events: AccessEvents) => void;
   /** Resolves when the endpoint knows the stored users of services. */
@@ -119,7 +121,7 @@ export function openServices(options: ServicesOptions): Services {
   access.onWakeWanted(() => loop.poke());
   const changing = {
     ...{ sqlAccess: options.stores.sqlAccess, access, limit: organizationLimits(config).users, logger },
-    ...{ usersKnown: options.usersKnown, poke: () => loop.poke() },
+    ...{ usersKnown: options.usersKnown, poke: () => loop.poke(), usersProblem: options.sqlUsersProblem },
   };
   access.onAccessChanges((serviceId, engine, change) => changeServiceAccess(changing, serviceId, engine, change));
   const metrics = new EngineMetrics(() => access.engines());
