@@ -1,7 +1,7 @@
 /** The guard's queries to the engine: the canonical text of a statement, and which names are user-defined. */
 import { clickHouseCodes } from "../../clickhouse/error-codes.ts";
 import { ClickHouseException, clickHouseException } from "../../clickhouse/exception.ts";
-import type { QuotedRange } from "./text/quotes.ts";
+import { plainQuotes, type QuotedRange } from "./text/quotes.ts";
 
 /**
  * Limit of the canonical text, which can be longer than the statement: the formatter writes the subject of BETWEEN
@@ -18,6 +18,7 @@ export const guardQuerySettings = {
   max_memory_usage: 268_435_456,
   max_result_bytes: maxCanonicalBytes + 1_024,
   result_overflow_mode: "throw",
+  default_format: "TSVRaw",
   log_queries: 0,
 } as const;
 
@@ -26,11 +27,11 @@ export const guardQuerySettings = {
  * one character is one byte. Rejects with the engine's `ClickHouseException`. Parser settings must equal those of the
  * clients.
  */
-export type GuardQuery = (statement: string) => Promise<string>;
+export type GuardQuery = (statement: string, params?: Readonly<Record<string, string>>) => Promise<string>;
 
 export type CanonicalText = {
   readonly text: string;
-  /** The names and texts in quotes of the client's own text, without the plainest ones. */
+  /** The names and texts in quotes of the client's own text. */
   readonly quotes: readonly QuotedRange[];
 };
 
@@ -39,20 +40,42 @@ export type CanonicalText = {
  * cannot be parsed.
  */
 export async function canonicalText(guardQuery: GuardQuery, text: string): Promise<CanonicalText> {
-  const body = await guardQuery(readingOf(text)).catch((error: unknown) => {
+  const plain = plainQuotes(text);
+  const statement =
+    plain === undefined ? readingOf(text) : `SELECT formatQuerySingleLine(${quote(text)}) FORMAT RawBLOB`;
+  const body = await guardQuery(statement).catch((error: unknown) => {
     throw error instanceof ClickHouseException ? explain(error) : error;
   });
+  if (plain !== undefined) return { text: body, quotes: plain };
   const end = body.lastIndexOf("\n");
   return { text: body.slice(0, end), quotes: JSON.parse(body.slice(end + 1)) as QuotedRange[] };
 }
 
-/** The statement that reads this text: its canonical text, which has no line breaks, and where its quotes are. */
-export function readingOf(text: string): string {
-  // Plain quotes are left out: only those count that could end another one.
-  const plain = `^'[^'"\`\\\\]*'$|^["\`][A-Za-z0-9_]*["\`]$`;
-  return `WITH ${quote(text)} AS t SELECT concat(formatQuerySingleLine(t), '\\n', toString(arrayMap(x -> [x.1, x.2], arrayFilter(
-    x -> x.3 IN ('QuotedIdentifier', 'StringLiteral', 'HereDoc') AND NOT match(substring(t, x.1 + 1, x.2 - x.1), ${quote(plain)}),
-    tokenizeQuery(t))))) FORMAT RawBLOB`;
+/** The canonical text, which has no line breaks, and behind it where the quotes of the text itself are. */
+function readingOf(text: string): string {
+  return `WITH ${quote(text)} AS t SELECT concat(formatQuerySingleLine(t), '\\n', toString(arrayMap(x -> [x.1, x.2],
+    arrayFilter(x -> x.3 IN ('QuotedIdentifier', 'StringLiteral', 'HereDoc'), tokenizeQuery(t))))) FORMAT RawBLOB`;
+}
+
+/**
+ * What EXPLAIN prints of a statement, which is not run: the tree of its text, or of a query after names have been told
+ * from functions. `params` are values of its parameters. The text must have been judged, except for its tree.
+ */
+export async function explained(
+  guardQuery: GuardQuery,
+  kind: "AST" | "QUERY TREE run_passes = 0",
+  text: string,
+  params: Readonly<Record<string, string>>,
+): Promise<string> {
+  return await guardQuery(`EXPLAIN ${kind} ${text}`, params);
+}
+
+/** The definitions of functions that users have made. */
+export async function functionBodies(guardQuery: GuardQuery, names: ReadonlySet<string>): Promise<string[]> {
+  const list = [...names].map(quote).join(", ");
+  const where = `origin = 'SQLUserDefined' AND name IN (${list})`;
+  const body = await guardQuery(`SELECT create_query FROM system.functions WHERE ${where} FORMAT JSONCompactEachRow`);
+  return jsonColumn(body);
 }
 
 /** The subset of the names that are user-defined functions or views. */
@@ -65,8 +88,13 @@ export async function madeByUsers(guardQuery: GuardQuery, names: ReadonlySet<str
       // The formatter writes a view of another database as one name: `d.v`(a = 1).
       `UNION ALL SELECT concat(database, '.', name) AS whole ${views} whole IN (${list}) FORMAT JSONCompactEachRow`,
   );
+  return new Set(jsonColumn(body));
+}
+
+/** The only column of rows in JSONCompactEachRow, as latin1. */
+function jsonColumn(body: string): string[] {
   const lines = body.split("\n").filter((line) => line !== "");
-  return new Set(lines.map((line) => Buffer.from((JSON.parse(line) as [string])[0]).toString("latin1")));
+  return lines.map((line) => Buffer.from((JSON.parse(line) as [string])[0]).toString("latin1"));
 }
 
 function quote(text: string): string {
@@ -84,7 +112,7 @@ function explain(error: ClickHouseException): ClickHouseException {
 
 /** The engine quotes the guard's statement in its errors. */
 function withoutScope(error: ClickHouseException): ClickHouseException {
-  const at = error.message.search(/:? ?In scope WITH '/);
+  const at = error.message.search(/:? ?In scope (?:SELECT formatQuerySingleLine\(|WITH ')/);
   if (at < 0) return error;
   // For a long text the end of the message is missing, which contains the error's name.
   const name = isSyntaxError(error) ? "SYNTAX_ERROR" : error.codeName;

@@ -5,10 +5,17 @@
  */
 import type { AccessChange } from "../../clickhouse/access-change.ts";
 import { clickHouseException } from "../../clickhouse/exception.ts";
-import { canonicalText, type GuardQuery, isSyntaxError, madeByUsers } from "./guard-query.ts";
+import {
+  canonicalText,
+  explained,
+  functionBodies,
+  type GuardQuery,
+  isSyntaxError,
+  madeByUsers,
+} from "./guard-query.ts";
 import { maxStatementBytes } from "./limits.ts";
 import { plainFacts } from "./plain-statement.ts";
-import { readStatement } from "./read-statement.ts";
+import { readable, readOwnStatement, readStatement } from "./read-statement.ts";
 import { refuseCostly } from "./rules/costs.ts";
 import { emptyFacts, type Facts, type StatementKind } from "./rules/facts.ts";
 import { judgeParameters } from "./rules/parameters.ts";
@@ -17,7 +24,13 @@ import { judgeSetting } from "./rules/settings.ts";
 import { refuseFilePath } from "./rules/table-names.ts";
 import { type InsertHead, insertHeads } from "./text/insert-data.ts";
 import { mayHideAlias } from "./text/quotes.ts";
+import { isKeyword } from "./text/scan.ts";
+import type { SqlToken } from "./text/tokens.ts";
 import { maxSearchedBytes, mayHoldExpressions } from "./text/values-data.ts";
+import { judgeQueryTree, judgeTree } from "./tree/judge-tree.ts";
+import { judgeOutOfQuery } from "./tree/out-of-query.ts";
+import { placeholders } from "./tree/placeholders.ts";
+import { readTree } from "./tree/read-tree.ts";
 import { TextCache } from "./verdict-cache.ts";
 
 export type GuardRequest = {
@@ -73,6 +86,11 @@ export class Guard {
     if (facts.attached !== undefined && this.#forbidden.has(facts.attached)) {
       refuse(`The definition of ${facts.attached} holds what is not available.`);
     }
+    if (question.restricted === true && facts.readsObject !== undefined) {
+      refuse(
+        `Users with grants can use ${facts.readsObject} in queries only: in a definition or a change of rows, the engine does not ask for the grant.`,
+      );
+    }
     if (question.restricted === true && facts.showsColumns === true) {
       refuse("Users with grants can use EXPLAIN AST, PLAN, PIPELINE and ESTIMATE of a query only.");
     }
@@ -94,10 +112,14 @@ export class Guard {
    * wrong with it.
    */
   async judgeStored(canonical: string): Promise<void> {
-    const facts = readStatement(canonical);
+    const { facts, tokens } = readOwnStatement(canonical, { text: canonical, quotes: [] });
     await this.#judgeUnknown(facts.unknown);
     await this.#judgeNested(facts, 0);
     judgeParameters(facts, []);
+    if (!mayReadOutOfQuery(tokens)) return;
+    const tree = await explained(this.#guardQuery, "AST", canonical, placeholders(tokens)).catch(() => undefined);
+    // What the engine has stored and cannot read again is judged by its text alone.
+    if (tree !== undefined) readable(() => judgeOutOfQuery(readTree(tree), facts));
   }
 
   /** Judges a whole statement (latin1) that is not run now. Rejects with what is wrong with it. */
@@ -156,14 +178,45 @@ export class Guard {
     }
     await this.#judgeUnknown(facts.unknown);
     await this.#judgeNested(facts, depth);
-    // The text may hold a password.
-    if (facts.access === undefined) this.#facts.set(text, facts);
+    // The text may hold a password, and functions of users may change.
+    if (facts.access === undefined && facts.unknownOutOfQuery.size === 0) this.#facts.set(text, facts);
     return facts;
   }
 
+  /** Two readings of a text, which must agree: the engine's canonical text, and its tree. */
   async #readText(text: string): Promise<Facts> {
     const canonical = await canonicalText(this.#guardQuery, text);
-    return readStatement(canonical.text, { text, quotes: canonical.quotes });
+    const { facts, tokens } = readOwnStatement(canonical.text, { text, quotes: canonical.quotes });
+    // Every word of a statement about users is understood, and its text may hold a password.
+    if (facts.access === undefined) await this.#readTree(text, tokens, facts);
+    return facts;
+  }
+
+  async #readTree(text: string, tokens: readonly SqlToken[], facts: Facts): Promise<void> {
+    const params = placeholders(tokens);
+    const tree = await explained(this.#guardQuery, "AST", text, params);
+    readable(() => judgeTree(readTree(tree), tokens, facts));
+    // The functions that are applied to columns are in this tree only.
+    if (facts.kind === "read" && tree.includes("ColumnsApplyTransformer") && tree.startsWith("Select")) {
+      judgeQueryTree(await explained(this.#guardQuery, "QUERY TREE run_passes = 0", text, params), tokens, facts);
+    }
+    await this.#judgeBodies(facts);
+  }
+
+  /** Functions of users in a definition are what their bodies are. */
+  async #judgeBodies(facts: Facts): Promise<void> {
+    let names: ReadonlySet<string> = facts.unknownOutOfQuery;
+    for (let depth = 0; names.size > 0; depth += 1) {
+      if (depth > maxNesting) refuse("The functions of the definition call too many others.");
+      const inner = { ...facts, unknownOutOfQuery: new Set<string>() };
+      for (const body of await functionBodies(this.#guardQuery, names)) {
+        for (const name of readStatement(body).unknown) inner.unknown.add(name);
+        const tree = await explained(this.#guardQuery, "AST", body, {});
+        readable(() => judgeOutOfQuery(readTree(tree), inner, "definition"));
+      }
+      facts.readsObject ??= inner.readsObject;
+      names = inner.unknownOutOfQuery;
+    }
   }
 
   /** Names on no list are user-defined functions and views, whose bodies were judged at creation. */
@@ -195,6 +248,12 @@ export class Guard {
 function judgeNamesOfTables(facts: Facts): void {
   if (facts.filePath !== undefined) refuseFilePath(facts.filePath);
   if (facts.bareDictionary !== undefined) refuseBareDictionary(facts.bareDictionary);
+}
+
+/** Tables and materialized views; another view is its query, and a dictionary holds it as a text. */
+function mayReadOutOfQuery(tokens: readonly SqlToken[]): boolean {
+  if (isKeyword(tokens[1], "VIEW") || isKeyword(tokens[1], "DICTIONARY")) return false;
+  return tokens.some((token) => isKeyword(token, "SELECT") || isKeyword(token, "IN"));
 }
 
 function refuseBareDictionary(name: string): never {

@@ -42,9 +42,10 @@ export function statementJudge(guard: Guard): Judge {
 
 /** How the guard queries an engine; `client` is authenticated as the internal user. */
 export function guardQueryOf(client: ClickHouseClient): GuardQuery {
-  return async (statement) => {
+  return async (statement, params = {}) => {
     try {
-      const answer = await client.stream("", { body: Buffer.from(statement, "latin1"), settings: guardQuerySettings });
+      const body = Buffer.from(statement, "latin1");
+      const answer = await client.stream("", { body, params, settings: guardQuerySettings });
       return (await buffer(answer)).toString("latin1");
     } catch (error) {
       throw error instanceof ClickHouseError ? parseException(error.message) : error;

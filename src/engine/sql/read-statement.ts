@@ -22,12 +22,23 @@ export type OwnText = { readonly text: string; readonly quotes: readonly QuotedR
  * The facts of a canonical text, except those that need the engine (`Facts.unknown`, `Facts.nested`). Throws the
  * client's exception when the text contains something that is not available.
  */
-export function readStatement(canonical: string, own?: OwnText): Facts {
-  try {
+export function readStatement(canonical: string): Facts {
+  return readable(() => readTokens(readCanonical(canonical)));
+}
+
+/** The same with the tokens, which are compared with the quotes of the client's own text. */
+export function readOwnStatement(canonical: string, own: OwnText): { facts: Facts; tokens: readonly SqlToken[] } {
+  return readable(() => {
     const tokens = readCanonical(canonical);
-    refuseSecondStatement(tokens);
-    if (own !== undefined && !isAccessStatement(tokens)) compareQuotes(own, tokens);
-    return readTokens(tokens);
+    if (!isAccessStatement(tokens)) compareQuotes(own, tokens);
+    return { facts: readTokens(tokens), tokens };
+  });
+}
+
+/** The client's exception in place of `UnreadableText`. */
+export function readable<T>(read: () => T): T {
+  try {
+    return read();
   } catch (error) {
     if (error instanceof UnreadableText)
       refuse(`The guard of this interface cannot read the statement: ${error.message}.`);
@@ -36,6 +47,7 @@ export function readStatement(canonical: string, own?: OwnText): Facts {
 }
 
 function readTokens(tokens: readonly SqlToken[]): Facts {
+  refuseSecondStatement(tokens);
   if (isAccessStatement(tokens)) return { ...emptyFacts("access", false), access: readAccess(tokens) };
   const facts = readKind(tokens);
   facts.takesDisk = takesDisk(facts.kind, tokens);
@@ -62,7 +74,8 @@ function compareQuotes({ text, quotes }: OwnText, tokens: readonly SqlToken[]): 
 /** `x -> x + 1 AS f` defines a function for this statement. */
 function forgetLambdas(tokens: readonly SqlToken[], facts: Facts): void {
   for (let at = 1; at < tokens.length; at += 1) {
-    if (isKeyword(tokens[at - 1], "AS")) facts.unknown.delete((tokens[at] as SqlToken).value);
+    const { value } = tokens[at] as SqlToken;
+    if (isKeyword(tokens[at - 1], "AS") && facts.unknown.delete(value)) facts.lambdas.add(value);
   }
 }
 

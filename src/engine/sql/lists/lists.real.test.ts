@@ -2,8 +2,10 @@
  * The lists against the installed engine. A name of the engine that is on no list is refused at run time; this test
  * reports such names, so that a new version of the engine is reviewed before use.
  */
+import { createReadStream } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { BareEngine } from "../../../../harness/engine/bare-engine.ts";
+import { engineLibrary } from "../../chdb/library.ts";
 import { definitionNames, functions, namesBelow, readSections, settingNames, tableFunctions } from "./lists.ts";
 
 let engine: BareEngine;
@@ -65,6 +67,19 @@ describe("every name of the engine is on a list, and no other", () => {
     const listed = new Set([...settingSections.values()].flat().map((entry) => entry.replace(/=.*/, "")));
     const theirs = await names("SELECT name FROM system.merge_tree_settings");
     expect(theirs.filter((name) => !listed.has(name))).toEqual([]);
+  });
+  test("classes of nodes in the tree, in the engine library", async () => {
+    const found = new Set<string>();
+    let rest = "";
+    for await (const chunk of createReadStream(engineLibrary(), { encoding: "latin1", highWaterMark: 8_388_608 })) {
+      const text = rest + chunk;
+      // Names of types as C++ writes them: the namespace DB, a length, a name.
+      for (const [, name] of text.matchAll(/N2DB[0-9]+AST([A-Za-z]+?)(?:11Replacement)?E(?=\0)/g))
+        found.add(name as string);
+      rest = text.slice(-200);
+    }
+    expect(found.size).toBeGreaterThan(100);
+    expect(difference(namesBelow(readSections("nodes.txt"), "classes"), found)).toEqual(same);
   });
   test("combinators of aggregate functions", async () => {
     expect((await names("SELECT name FROM system.aggregate_function_combinators")).sort()).toEqual(

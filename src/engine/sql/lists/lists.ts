@@ -28,6 +28,7 @@ export function namesBelow(
 
 const functionSections = readSections("functions.txt");
 const nameSections = readSections("names.txt");
+const nodeSections = readSections("nodes.txt");
 const settingSections = readSections("settings.txt");
 
 /**
@@ -60,6 +61,15 @@ export const reservedNames: ReadonlySet<string> = new Set(
     ...["types", "codecs", "index types", "tokenizers"],
   ].flatMap((title) => [...namesBelow(nameSections, title, "lower")]),
 );
+
+/** What follows TYPE in statistics and projections; the tree shows it as a function. */
+export const partTypes = namesBelow(nameSections, "statistics and projection types");
+
+/** Kinds of nodes in the tree of a statement (`../tree/read-tree.ts`); a blank is written as `_`. */
+export const nodeKinds = {
+  all: namesBelow(nodeSections, "nodes of the tree"),
+  statements: namesBelow(nodeSections, "nodes of the tree: statements"),
+} as const;
 
 /** Formats allowed for reading object storage, in lower case. */
 export const inputFormats = namesBelow(nameSections, "input formats allowed", "lower");

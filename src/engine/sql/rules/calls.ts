@@ -53,7 +53,7 @@ const combinators =
   /(?:simplestate|ordefault|distinct|resample|foreach|argmax|argmin|ornull|tuple|merge|state|array|null|map|if)$/;
 
 /** `sumIf`, `quantileArrayIf`: an aggregate function with combinators as suffixes. */
-function isCombined(folded: string): boolean {
+export function isCombined(folded: string): boolean {
   for (let name = folded; ; ) {
     const end = name.search(combinators);
     if (end <= 0) return false;
@@ -63,7 +63,7 @@ function isCombined(folded: string): boolean {
 }
 
 /** `AS n(a, b)` of a table, `WITH RECURSIVE t(a, b) AS (...)`: column names, not arguments. */
-function isColumnList(tokens: Tokens, pairs: Int32Array, at: number): boolean {
+export function isColumnList(tokens: Tokens, pairs: Int32Array, at: number): boolean {
   const close = pairs[at + 1] as number;
   for (let i = at + 2; i < close; i += 1) {
     const token = tokens[i];

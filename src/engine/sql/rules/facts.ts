@@ -12,6 +12,12 @@ export type Facts = {
   takesDisk: boolean;
   /** Names in function position that are on no list: user-defined functions and views, or unknown names. */
   readonly unknown: Set<string>;
+  /** Functions that the statement defines for itself, `x -> x + 1 AS f`. */
+  readonly lambdas: Set<string>;
+  /** Functions of users in parts that run without a user. */
+  readonly unknownOutOfQuery: Set<string>;
+  /** A function that reads another object in such a part. */
+  readsObject?: string;
   /** Parameters of type Identifier in positions where a function could be named. */
   readonly identifiers: Set<string>;
   /** All parameters of type Identifier. */
@@ -51,6 +57,8 @@ export function emptyFacts(kind: StatementKind, readOnly: boolean): Facts {
     readOnly,
     takesDisk: kind === "insert",
     unknown: new Set(),
+    lambdas: new Set(),
+    unknownOutOfQuery: new Set(),
     identifiers: new Set(),
     nameParameters: new Set(),
     tableParameters: new Set(),

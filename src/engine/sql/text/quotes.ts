@@ -3,12 +3,26 @@
  * without quotes, or does not escape what is in them: then the rest of the canonical text means something else than what
  * runs. So every name and text that could end a quote must be one quoted token there, equally often.
  *
- * Where the client's quotes are is the engine's own knowledge (`tokenizeQuery`). Texts are latin1.
+ * Where the client's quotes are is known for a plain text, and otherwise asked of the engine (`tokenizeQuery`). Texts
+ * are latin1.
  */
+import { plainTokenAt } from "./plain-text.ts";
 import type { SqlToken } from "./tokens.ts";
 
 /** Start and end of a quoted name, a text or a heredoc in the client's text, as the engine's lexer sees it. */
 export type QuotedRange = readonly [start: number, end: number];
+
+/** The quotes of a plain text; undefined when the engine must be asked. */
+export function plainQuotes(text: string): QuotedRange[] | undefined {
+  const ranges: QuotedRange[] = [];
+  for (let at = 0; ; ) {
+    const token = plainTokenAt(text, at);
+    if (token === undefined) return ranges;
+    if (token === "odd") return undefined;
+    if (token.kind === "string" || token.kind === "quoted") ranges.push([token.start, token.end]);
+    at = token.end;
+  }
+}
 
 /** Contents that no reader could take for more than one word, or for anything but a text. */
 const harmlessName = /^[A-Za-z0-9_]*$/;
