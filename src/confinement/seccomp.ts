@@ -115,7 +115,10 @@ const refused: Readonly<Record<string, Numbers>> = {
   clock_adjtime: [305, 266],
 };
 
-/** Modes of files, by their path. */
+/**
+ * Modes of files, by their path: nothing changes, and nothing fails. The engine makes the parts that it detaches
+ * read-only.
+ */
 const modes: Readonly<Record<string, Numbers>> = { chmod: [90], fchmodat: [268, 53], fchmodat2: [452, 452] };
 
 /** Calls that name a process: allowed for this process, and with 0 where the argument 0 means the caller itself. */
@@ -176,6 +179,8 @@ const typeMask = 0xf;
 const allow = 0x7fff0000;
 const errno = (code: number) => 0x00050000 | code;
 const refuse = errno(1);
+/** The call succeeds and does nothing. */
+const pretend = errno(0);
 const noSuchCall = errno(38);
 const badFamily = errno(97);
 
@@ -211,7 +216,7 @@ export function filterOf(rules: Rules, arch: Architecture, pid: number): Buffer 
     atLeast(0x40000000, 0, 1),
     give(noSuchCall),
     ...numbersOf(refused, column).flatMap((number) => ifEqual(number, refuse)),
-    ...(rules.modes ? [] : numbersOf(modes, column).flatMap((number) => ifEqual(number, refuse))),
+    ...(rules.modes ? [] : numbersOf(modes, column).flatMap((number) => ifEqual(number, pretend))),
     ...ifEqual(clone3[column], noSuchCall),
     ...call(clone, [
       load(argument(0)),
