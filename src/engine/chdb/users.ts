@@ -87,6 +87,9 @@ const ownDatabases = ["system", "information_schema", "INFORMATION_SCHEMA"];
 const changes =
   "CREATE DATABASE, CREATE TABLE, CREATE VIEW, CREATE DICTIONARY, ALTER, INSERT, TRUNCATE, OPTIMIZE, DROP DATABASE, DROP TABLE, DROP VIEW, DROP DICTIONARY";
 
+/** Reading them starts a program, opens a file, stops threads or asks another server. */
+const actingTables = ["models", "stack_trace", "jemalloc_profile_text", "zookeeper"];
+
 /** Settings that a statement may not change: they select another SQL parser, or name files and servers. */
 const pinned: Readonly<Record<string, string>> = {
   dialect: "clickhouse",
@@ -196,7 +199,11 @@ function restrictedGrants(rights: AccessRights): string[] {
 }
 
 function withoutOwnDatabases(statements: readonly string[]): string[] {
-  return [...statements, ...ownDatabases.map((database) => `REVOKE ${changes} ON ${database}.*`)];
+  return [
+    ...statements,
+    ...ownDatabases.map((database) => `REVOKE ${changes} ON ${database}.*`),
+    ...actingTables.map((table) => `REVOKE SELECT ON system.${table}`),
+  ];
 }
 
 function grantsElement(statements: readonly string[]): string {
@@ -213,21 +220,28 @@ const withoutUser: Readonly<Record<string, string>> = {
   schema_inference_cache: "0",
 };
 
+/** The column with the user, by table of `system`; null: the limits of the service, which are not of anybody's making. */
+export const hiddenRows: Readonly<Record<string, string | null>> = {
+  processes: "user",
+  query_log: "user",
+  users: "name",
+  grants: "user_name",
+  role_grants: "user_name",
+  user_processes: "user",
+  settings_profile_elements: null,
+};
+
 /** Hides queries, users and grants: those of other clients from some users, and our own from all. */
 function visibleRows(name: string, sees: "own" | "clients"): string {
-  const users = (column: string) =>
-    sees === "own" ? `${column} = '${name}'` : `NOT startsWith(ifNull(${column}, ''), 'millrace-')`;
-  const queries = sees === "own" ? users("user") : `user NOT IN ('', '${internalUser}')`;
-  const filters: Readonly<Record<string, string>> = {
-    processes: queries,
-    query_log: queries,
-    users: users("name"),
-    grants: users("user_name"),
-    role_grants: users("user_name"),
-    user_processes: users("user"),
+  const filterOf = (table: string, column: string | null) => {
+    if (column === null) return "0";
+    if (sees === "own") return `${column} = '${name}'`;
+    if (table === "processes" || table === "query_log") return `user NOT IN ('', '${internalUser}')`;
+    return `NOT startsWith(ifNull(${column}, ''), 'millrace-')`;
+  };
+  const filters = {
+    ...Object.fromEntries(Object.entries(hiddenRows).map(([table, column]) => [table, filterOf(table, column)])),
     ...(sees === "own" ? withoutUser : {}),
-    // Limits of the service, which are not of anybody's making.
-    settings_profile_elements: "0",
   };
   const tables = Object.entries(filters).map(([table, filter]) => element(table, [element("filter", [xml(filter)])]));
   return element("databases", [element("system", tables)]);

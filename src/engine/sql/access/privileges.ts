@@ -1,7 +1,7 @@
 /**
  * The privileges that statements may grant: those that users of the management API have (`../../chdb/users.ts`), except
  * what would reach tables that were not granted. A dictionary reads its source as the user `default`, and so does no
- * grant for dictionaries exist. Compared with the installed engine by `privileges.real.test.ts`.
+ * grant for dictionaries exist. SYSTEM FLUSH would show the names and definitions of all tables. Compared with the installed engine by `privileges.real.test.ts`.
  */
 
 /** The smallest object that a privilege can be granted on. */
@@ -24,7 +24,7 @@ const byLevel: Readonly<Record<PrivilegeLevel, string>> = {
   database:
     "SHOW DATABASES, CREATE DATABASE, DROP DATABASE, ALTER DATABASE, ALTER DATABASE SETTINGS, ALTER MODIFY DATABASE COMMENT",
   global: `CREATE TEMPORARY TABLE, CREATE ARBITRARY TEMPORARY TABLE, CREATE TEMPORARY VIEW, CREATE FUNCTION,
-    DROP FUNCTION, SYSTEM DROP CACHE, SYSTEM RELOAD DICTIONARY, SYSTEM FLUSH`,
+    DROP FUNCTION, SYSTEM DROP CACHE, SYSTEM RELOAD DICTIONARY`,
 };
 
 /** The level of every privilege on databases, tables and columns, by its name in the engine's spelling. */

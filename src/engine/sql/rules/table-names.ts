@@ -3,6 +3,8 @@
  * name that no table has is the path of a file, and some functions and engines open it without asking for a grant. The
  * engine's working folder is empty, so only a path that leaves it names a file.
  */
+
+import { hiddenRows } from "../../chdb/users.ts";
 import { functions, tableFunctions } from "../lists/lists.ts";
 import { argumentRanges, isCall, isKeyword, isMark, isName } from "../text/scan.ts";
 import type { SqlToken } from "../text/tokens.ts";
@@ -95,10 +97,28 @@ export function judgeTableNames(tokens: Tokens, pairs: Int32Array, at: number, f
 export function judgeReferredTable(tokens: Tokens, pairs: Int32Array, at: number, facts: Facts): void {
   const { value } = tokens[at] as SqlToken;
   if (!referringEngines.has(value.toLowerCase()) || !isCall(tokens, at)) return;
+  refuseOwnTable(tokens, argumentRanges(tokens, pairs, at + 1), value);
   for (const [from, to] of argumentRanges(tokens, pairs, at + 1).slice(0, 2)) {
     // A name stands for itself here, also one that the statement defines.
     if (to - from > 1 || !isName(tokens[from])) judgeName(tokens, [from, to], value, facts);
   }
+}
+
+const ownDatabases = new Set(["system", "information_schema"]);
+/** Tables of `system` that show each user other rows. */
+const filteredTables = new Set(Object.keys(hiddenRows));
+
+/** The engine checks rights for the table that refers to another, and not which rows of the other one a user may see. */
+function refuseOwnTable(tokens: Tokens, ranges: readonly [number, number][], engine: string): void {
+  const names = ranges.slice(0, 2).map(([from, to]) => (to - from === 1 ? (tokens[from] as SqlToken) : undefined));
+  const named = names.map((token) => (token?.kind === "string" || isName(token) ? token?.value : undefined));
+  if (named.some((name) => ownDatabases.has(name?.toLowerCase().split(".")[0] ?? ""))) {
+    refuse(`A table of the engine ${engine} cannot show tables of the engine's own databases.`);
+  }
+  // In a session whose database is `system`.
+  const isImplicit = ranges.length < 2 || named[0] === undefined;
+  const table = ranges.length < 2 ? named[0] : named[1];
+  if (isImplicit && filteredTables.has(table ?? "")) refuse(`Name the database of ${table} in the engine ${engine}.`);
 }
 
 function countOfNames(folded: string, given: number): number {
@@ -137,7 +157,8 @@ function judgeName(tokens: Tokens, [from, to]: readonly [number, number], name: 
     refuse(`The name of the table in ${name} must be a text in quotes or a name.`);
 }
 
-function isCurrentDatabase(tokens: Tokens, from: number, to: number): boolean {
+/** True for `currentDatabase()`. */
+export function isCurrentDatabase(tokens: Tokens, from: number, to: number): boolean {
   return to - from === 3 && isCall(tokens, from) && /^(?:currentDatabase|database)$/i.test(tokens[from]?.value ?? "");
 }
 
