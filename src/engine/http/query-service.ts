@@ -53,6 +53,8 @@ export type Judge = {
     readonly readonly: boolean;
     /** True for a user who has only what was granted. */
     readonly restricted: boolean;
+    /** True for a request that may only read. */
+    readonly get: boolean;
   }): Promise<QueryVerdict>;
 };
 
@@ -112,13 +114,9 @@ export class QueryService implements QueryServer {
     }
     const get = message.method === "GET" || message.method === "HEAD";
     const { text, whole } = incoming;
-    const readonly = principal.readonly > 0 || get;
     return await this.#options.judge.judge({
-      text,
-      whole,
-      params,
-      settings,
-      readonly,
+      ...{ text, whole, params, settings, get },
+      readonly: principal.readonly > 0,
       restricted: principal.restricted,
     });
   }

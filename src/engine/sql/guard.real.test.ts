@@ -390,6 +390,43 @@ describe("what is harmless works, byte for byte", () => {
   });
 });
 
+describe("values that are no plain literals", () => {
+  test.each([
+    ["DateTime64(3)", "'2025-07-15 14:30:45'::DateTime64(3)", "2025-07-15 14:30:45.000"],
+    ["Decimal(9, 2)", "'1.5'::Decimal(9, 2)", "1.5"],
+    ["Decimal(9, 2)", "CAST('1.5' AS Decimal(9, 2))", "1.5"],
+    ["String", "x'41'", "A"],
+    ["Int32", "0x1F", "31"],
+    ["Int32", "1_000", "1000"],
+    ["String", '$$it\'s (a) "text"$$', 'it\\\'s (a) "text"'],
+    ["Array(Bool)", "[1, 0]", "[true,false]"],
+  ])("%s: %s", async (type, value, result) => {
+    await run(`CREATE OR REPLACE TABLE vt (a ${type}) ENGINE = Memory`);
+    await run(`INSERT INTO vt VALUES (${value}), (${value})`);
+    expect(await run("SELECT * FROM vt")).toBe(`${result}\n${result}\n`);
+    await run("DROP TABLE vt");
+  });
+});
+
+describe("tables of the engine's own", () => {
+  test.each([
+    "CREATE TABLE o ENGINE = Alias('system', 'processes')",
+    "CREATE TABLE o ENGINE = Alias(system, query_log)",
+    "CREATE TABLE o ENGINE = Alias('system.processes')",
+    "CREATE TABLE o ENGINE = Alias('processes')",
+    "CREATE TABLE o AS system.processes ENGINE = Buffer('system', 'processes', 1, 10, 100, 1000, 10000, 1000000, 10000000)",
+    "CREATE TABLE o AS t ENGINE = Buffer(currentDatabase(), 'query_log', 1, 10, 100, 1000, 10000, 1000000, 10000000)",
+  ])("are shown by no table of another: %s", async (statement) => {
+    await guarded(statement);
+  });
+  test.each(["models", "stack_trace", "jemalloc_profile_text"])("that act are not read: %s", async (table) => {
+    for (const user of ["default", "reader"] as const) {
+      await expect(run(`SELECT * FROM system.${table} LIMIT 1`, { user })).rejects.toThrow("ACCESS_DENIED");
+    }
+    await expect(run(`SELECT * FROM merge('system', '^${table}$') LIMIT 1`)).rejects.toThrow();
+  });
+});
+
 test("no file was read or written, and nobody was asked", async () => {
   expect(readdirSync(loot)).toEqual([]);
   expect(visits).toEqual([]);

@@ -95,7 +95,7 @@ export class Guard {
       refuse("Users with grants can use EXPLAIN AST, PLAN, PIPELINE and ESTIMATE of a query only.");
     }
     if ((question.readonly || question.get) && !facts.readOnly) {
-      readOnly(question.get ? "A request by GET can only read." : "This user can only read.");
+      readOnly(question.readonly ? "This user can only read." : "A request by GET can only read: use POST.");
     }
     return {
       kind: facts.kind,

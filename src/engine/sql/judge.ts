@@ -24,7 +24,7 @@ const notSettings = new Set(
 export function statementJudge(guard: Guard): Judge {
   return {
     hasData,
-    judge: async ({ text, whole, params, settings, readonly, restricted }) => {
+    judge: async ({ text, whole, params, settings, readonly, restricted, get }) => {
       const judged = settings.filter(([name, value]) => !notSettings.has(name) && !isExternalTable(name, value));
       const { expressions, takesDisk, access } = await guard.judge({
         text,
@@ -33,7 +33,7 @@ export function statementJudge(guard: Guard): Judge {
         settings: judged,
         readonly,
         restricted,
-        get: false,
+        get,
       });
       return { valuesMayCompute: expressions, takesDisk, access };
     },

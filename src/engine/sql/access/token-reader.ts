@@ -79,10 +79,18 @@ export class TokenReader {
       if (token?.kind === "word" && notNames.has(token.value)) {
         refuse(`${token.value} is not available here: write the names out.`);
       }
-      names.push(this.name("the name"));
+      names.push(this.#userName());
     } while (this.skipMark(","));
     if (names.includes("default")) refuse("Statements cannot change the user default: it has all rights.");
     return [...new Set(names)];
+  }
+
+  /** The name of a user may also be a text in quotes. */
+  #userName(): string {
+    const token = this.#tokens[this.#at];
+    if (token?.kind !== "string") return this.name("the name");
+    this.#at += 1;
+    return decoded(token.value, "the name");
   }
 
   /** The same for names that may be new. */

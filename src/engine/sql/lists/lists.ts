@@ -38,7 +38,6 @@ const settingSections = readSections("settings.txt");
 export const functions = {
   allowed: namesBelow(functionSections, "allowed", "lower"),
   refused: namesBelow(functionSections, "refused", "lower"),
-  aggregate: namesBelow(functionSections, "allowed: aggregate", "lower"),
   /** The first argument names a dictionary. */
   dictionary: namesBelow(functionSections, "allowed: dictionary", "lower"),
 } as const;
@@ -89,6 +88,9 @@ export const dictionaries = {
 export const definitionNames: ReadonlySet<string> = new Set(
   ["types", "codecs", "index types", "tokenizers"].flatMap((title) => [...namesBelow(nameSections, title, "lower")]),
 );
+
+/** Types of data, in lower case. */
+export const typeNames = namesBelow(nameSections, "types", "lower");
 
 export const settingNames = {
   allowed: namesBelow(settingSections, "allowed"),

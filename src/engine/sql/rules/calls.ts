@@ -24,6 +24,10 @@ export function judgeCalls(tokens: Tokens, pairs: Int32Array, facts: Facts, skip
     if (isStructured(tokens, at)) judgeTableFunction(tokens, pairs, at, facts);
     // `SELECT * FROM (EXPLAIN ...)`.
     if (token.value === "viewExplain") facts.showsColumns = true;
+    // `DESCRIBE TABLE mergeTreeIndex('d', 't')`: the engine asks for no grant.
+    if (tableFunctions.thisService.has(token.value.toLowerCase()) && isKeyword(tokens[0], "DESCRIBE")) {
+      facts.showsColumns = true;
+    }
     if (namesTable(token.value)) judgeTableNames(tokens, pairs, at, facts);
     if (takesFunctions(token.value)) judgeFunctionArguments(tokens, pairs, at + 1, facts);
     if (token.value === "hasColumnInTable" && argumentRanges(tokens, pairs, at + 1).length > 3) {
@@ -52,13 +56,16 @@ export function isRefusedFunction(name: string): boolean {
 const combinators =
   /(?:simplestate|ordefault|distinct|resample|foreach|argmax|argmin|ornull|tuple|merge|state|array|null|map|if)$/;
 
-/** `sumIf`, `quantileArrayIf`: an aggregate function with combinators as suffixes. */
+/**
+ * `sumIf`, `STDDEV_POPIf`, `quantileArrayIf`: a function with the suffixes of combinators, which the engine takes for
+ * aggregate functions and their aliases only. A function of a user with such a name was judged when it was made.
+ */
 export function isCombined(folded: string): boolean {
   for (let name = folded; ; ) {
     const end = name.search(combinators);
     if (end <= 0) return false;
     name = name.slice(0, end);
-    if (functions.aggregate.has(name)) return true;
+    if (functions.allowed.has(name)) return true;
   }
 }
 

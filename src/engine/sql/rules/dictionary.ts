@@ -4,7 +4,7 @@ import { isName } from "../text/scan.ts";
 import type { SqlToken } from "../text/tokens.ts";
 import type { Facts } from "./facts.ts";
 import { refuse } from "./refusal.ts";
-import { refuseFilePath } from "./table-names.ts";
+import { isCurrentDatabase, refuseFilePath } from "./table-names.ts";
 
 const names = new Set(["DB", "TABLE", "USER", "PASSWORD", "UPDATE_LAG"]);
 
@@ -14,6 +14,10 @@ export function judgeClickHouseSource(tokens: readonly SqlToken[], pairs: Int32A
   for (let i = at + 2; i < close; i += 2) {
     const key = tokens[i];
     const value = tokens[i + 1];
+    if (isName(key) && key.value.toUpperCase() === "DB" && isCurrentDatabase(tokens, i + 1, i + 4)) {
+      i += 2;
+      continue;
+    }
     const literal = value?.kind === "string" || value?.kind === "number" || isName(value);
     if (!isName(key) || !literal || i + 1 >= close) refuse("The source of a dictionary must hold keys and literals.");
     judgeKey(key.value.toUpperCase(), value.value, facts);

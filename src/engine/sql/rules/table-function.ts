@@ -59,7 +59,9 @@ export function judgeAddress(tokens: Tokens, [from, to]: Range, name: string, fa
 function judgeValues(tokens: Tokens, pairs: Int32Array, ranges: readonly Range[], name: string): void {
   const [first] = ranges;
   if (first === undefined) return;
-  const [from, to] = first;
+  let [from, to] = first;
+  // `VALUES ((1), (2))`: the parentheses of a row with one value.
+  for (; isMark(tokens[from], "(") && pairs[from] === to - 1 && !hasComma(tokens, pairs, from); to -= 1) from += 1;
   const token = tokens[from] as SqlToken;
   if (to === from + 1 && token.kind === "string") {
     if (ranges.length > 1) judgeText(token.value, name);
@@ -70,6 +72,10 @@ function judgeValues(tokens: Tokens, pairs: Int32Array, ranges: readonly Range[]
   const tuple = isMark(token, "(") && pairs[from] === to - 1 && argumentRanges(tokens, pairs, from).length > 1;
   const called = isCall(tokens, from) && token.value === "tuple" && pairs[from + 1] === to - 1;
   if (!tuple && !called) refuse(`The first argument of table function ${name} must be a literal or a row.`);
+}
+
+function hasComma(tokens: Tokens, pairs: Int32Array, open: number): boolean {
+  return argumentRanges(tokens, pairs, open).length > 1;
 }
 
 /** `format(name, data)` or `format(name, structure, data)`. */

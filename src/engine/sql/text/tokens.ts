@@ -40,7 +40,7 @@ const quotes: Readonly<Record<string, RegExp>> = {
   "'": /'[^'\\]*(?:\\[\s\S][^'\\]*)*'/y,
   "`": /`[^`\\]*(?:\\[\s\S][^`\\]*)*`/y,
 };
-const parameters = /\{\s*([A-Za-z_$][A-Za-z0-9_$]*)\s*:([^{}'`"\\]*(?:'[^'\\]*(?:\\[\s\S][^'\\]*)*'[^{}'`"\\]*)*)\}/y;
+const parameters = /\{\s*([A-Za-z0-9_$]+)\s*:([^{}'`"\\]*(?:'[^'\\]*(?:\\[\s\S][^'\\]*)*'[^{}'`"\\]*)*)\}/y;
 
 /** Every token of a canonical text, in linear time. Throws `UnreadableText`. */
 export function readCanonical(text: string): SqlToken[] {

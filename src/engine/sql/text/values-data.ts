@@ -2,7 +2,7 @@
  * Data of INSERT ... VALUES. The engine can evaluate expressions in it, `now()` or `1 + 2`, or accept only literals.
  * Expressions are enabled for data that is plain and calls only listed functions.
  */
-import { functions } from "../lists/lists.ts";
+import { functions, typeNames } from "../lists/lists.ts";
 import { isFilePath, namesTable } from "../rules/table-names.ts";
 import { plainTokenAt } from "./plain-text.ts";
 import { isName } from "./scan.ts";
@@ -19,6 +19,9 @@ const parameter = /\{[A-Za-z_][A-Za-z0-9_$]*:(?!\s*Identifier)[A-Za-z0-9_(), ]+\
 /** Many literals and marks at once, which covers nearly all data. Its alternatives begin with different characters. */
 const literals =
   /(?:[ \t\r\n,()]+|'[^'\\]*(?:(?:\\[\s\S]|'')[^'\\]*)*'|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![A-Za-z0-9_$.])){1,200}/y;
+/** Literals that the plain reading does not know: `x'41'`, `0x1F`, `1_000`, `$$text$$`. */
+const unusual =
+  /[xXbB]'[0-9A-Fa-f]*'|0[xX][0-9A-Fa-f]+(?![A-Za-z0-9_$.])|[0-9]+(?:_[0-9]+)+(?![A-Za-z0-9_$.])|\$\$[^$]*\$\$/y;
 const opening = /[ \t\r\n]*\(/y;
 
 /** True when the whole data (latin1) may be parsed with expressions. The time is linear. */
@@ -29,6 +32,11 @@ export function mayHoldExpressions(data: string): boolean {
     literals.lastIndex = at;
     if (literals.test(text)) {
       at = literals.lastIndex;
+      continue;
+    }
+    unusual.lastIndex = at;
+    if (unusual.test(text)) {
+      at = unusual.lastIndex;
       continue;
     }
     const token = plainTokenAt(text, at);
@@ -48,5 +56,5 @@ function isHarmless(text: string, value: string, end: number): boolean {
   opening.lastIndex = end;
   if (!opening.test(text) || name === "in") return true;
   // `format` is also a table function, which takes a structure.
-  return functions.allowed.has(name) && name !== "format" && !namesTable(name);
+  return (functions.allowed.has(name) || typeNames.has(name)) && name !== "format" && !namesTable(name);
 }

@@ -125,6 +125,14 @@ test("a query of a change, a view or a new table is checked by the engine", asyn
   }
 });
 
+test("users with grants see no columns of other tables by a function", async () => {
+  for (const sql of ["DESCRIBE TABLE mergeTreeIndex('others', 't')", "DESCRIBE TABLE dictionary('others.d')"]) {
+    await expect(judged(sql, true), sql).rejects.toEqual(refusal);
+    expect((await judged(sql, false)).kind).toBe("read");
+  }
+  expect((await judged("DESCRIBE TABLE t", true)).kind).toBe("read");
+});
+
 test("users with grants hide none of it in a function", async () => {
   await expect(judged("CREATE FUNCTION f AS (x) -> dictGet('d', 'b', x)", true)).rejects.toBeInstanceOf(
     ClickHouseException,
