@@ -102,7 +102,7 @@ export class Guard {
       takesDisk: facts.takesDisk,
       dataStart: head?.dataStart,
       expressions: question.complete && head !== undefined && mayRunExpressions(question.text, head),
-      access: facts.access,
+      access: facts.access?.(question.params),
       addresses: [...facts.addresses],
     };
   }

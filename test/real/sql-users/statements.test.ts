@@ -37,9 +37,13 @@ async function ready(): Promise<void> {
 type Login = readonly [user: string, password: string];
 const admin = (): Login => ["default", password];
 
-async function send(sql: string, [user, key]: Login = admin()): Promise<{ status: number; text: string }> {
+async function send(
+  sql: string,
+  [user, key]: Login = admin(),
+  parameters: Readonly<Record<string, string>> = {},
+): Promise<{ status: number; text: string }> {
   const headers = { "X-ClickHouse-User": user, "X-ClickHouse-Key": key, "X-ClickHouse-Format": "JSONCompactStrings" };
-  const response = await fetch(url, { method: "POST", body: sql, headers });
+  const response = await fetch(`${url}?${new URLSearchParams(parameters)}`, { method: "POST", body: sql, headers });
   return { status: response.status, text: await response.text() };
 }
 
@@ -309,6 +313,14 @@ describe("the provider's statements", () => {
     await ok("GRANT INSERT(`id`) ON `shop`.`orders` TO `alice`;");
     await ok("INSERT INTO shop.orders (id) VALUES (3)", alice);
     expect(await ok("SHOW GRANTS FOR alice")).toContain("GRANT INSERT(id) ON shop.orders TO alice");
+  });
+
+  test("send hashes as parameters, too", async () => {
+    const create = "CREATE USER `carol` IDENTIFIED WITH sha256_hash BY {secret_0:String};";
+    const created = await send(create, admin(), { param_secret_0: hash("carol-secret") });
+    expect(created).toMatchObject({ status: 200 });
+    expect(await rows("SELECT 1", ["carol", "carol-secret"])).toEqual([["1"]]);
+    await ok("DROP USER `carol`");
   });
 
   test("survive a kill of the server, and a stopped service", async () => {

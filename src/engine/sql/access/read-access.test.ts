@@ -33,6 +33,17 @@ describe("users and roles", () => {
     expect(read(text)).toEqual(change);
   });
 
+  test("a password or hash may be a parameter of the request", () => {
+    const bound = (text: string, ...parameters: [string, string][]) => readAccess(readCanonical(text), parameters);
+    const hashed = "CREATE USER a IDENTIFIED WITH sha256_hash BY {secret_0:String}";
+    expect(bound(hashed, ["secret_0", passwordSha256])).toMatchObject({ passwordSha256 });
+    const changed = "ALTER USER a IDENTIFIED WITH sha256_password BY {p:String}";
+    expect(bound(changed, ["p", "p'w"])).toMatchObject({ passwordSha256 });
+    expect(() => bound(hashed)).toThrow("The parameter secret_0 has no value");
+    expect(() => bound(hashed, ["secret_0", "abc"])).toThrow("64 hexadecimal digits");
+    expect(() => bound("CREATE USER a IDENTIFIED BY {p:Identifier}", ["p", "x"])).toThrow("text in quotes");
+  });
+
   test("a password of other bytes than ASCII is hashed as it was sent", () => {
     const text = `CREATE USER a IDENTIFIED BY '${Buffer.from("pässwort").toString("latin1")}'`;
     expect(read(text)).toMatchObject({ passwordSha256: createHash("sha256").update("pässwort").digest("hex") });

@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import type { AccessChange, IfPresent } from "../../../clickhouse/access-change.ts";
+import { unescapeParameter } from "../rules/parameters.ts";
 import { refuse } from "../rules/refusal.ts";
 import type { SqlToken } from "../text/tokens.ts";
 import { readGrant } from "./read-grant.ts";
@@ -18,12 +19,25 @@ export function isAccessStatement(tokens: readonly SqlToken[]): boolean {
   return beginning.test(first.value) || (second?.kind === "word" && beginning.test(`${first.value} ${second.value}`));
 }
 
-/** Throws the exception for the client, which names what is not available. */
-export function readAccess(tokens: readonly SqlToken[]): AccessChange {
-  const reader = new TokenReader(tokens);
+/** Of the request, with values as they are sent. */
+type Parameters = readonly (readonly [name: string, value: string])[];
+
+/**
+ * Throws the exception for the client, which names what is not available. Without the parameters of a request, a
+ * password that is one has some value.
+ */
+export function readAccess(tokens: readonly SqlToken[], parameters?: Parameters): AccessChange {
+  const reader = new TokenReader(tokens, (name) => valueOf(name, parameters));
   const change = readChange(reader);
   reader.end();
   return change;
+}
+
+function valueOf(name: string, parameters: Parameters | undefined): string {
+  if (parameters === undefined) return "0".repeat(64);
+  const [, value] = parameters.find(([known]) => known === name) ?? [];
+  if (value === undefined) refuse(`The parameter ${name} has no value: send param_${name}.`);
+  return Buffer.from(unescapeParameter(value)).toString("latin1");
 }
 
 function readChange(reader: TokenReader): AccessChange {

@@ -10,10 +10,13 @@ const notNames = new Set(["ALL", "ANY", "NONE", "CURRENT_USER"]);
 
 export class TokenReader {
   readonly #tokens: readonly SqlToken[];
+  readonly #valueOf: (parameter: string) => string;
   #at = 0;
 
-  constructor(tokens: readonly SqlToken[]) {
+  /** `valueOf` a parameter of the type String, latin1. */
+  constructor(tokens: readonly SqlToken[], valueOf: (parameter: string) => string) {
     this.#tokens = tokens;
+    this.#valueOf = valueOf;
   }
 
   get ended(): boolean {
@@ -106,12 +109,13 @@ export class TokenReader {
     return names;
   }
 
-  /** A text in quotes, latin1. */
+  /** A text in quotes or a parameter, latin1. */
   text(what: string): string {
     const token = this.#tokens[this.#at];
-    if (token?.kind !== "string") refuse(`Write ${what} as a text in quotes.`);
+    const isBound = token?.kind === "parameter" && token.type === "String";
+    if (token?.kind !== "string" && !isBound) refuse(`Write ${what} as a text in quotes, or as {name:String}.`);
     this.#at += 1;
-    return token.value;
+    return isBound ? this.#valueOf(token.value) : token.value;
   }
 
   /** Refuses what is next, by name. */
