@@ -31,7 +31,7 @@ export function webhookRequestOf(
 function bodyOf({ service, body }: Pick<Webhook, "service" | "body">, event: AlertEvent, link: string): string {
   const title = `${event.state === "ALERT" ? "Alert" : "Resolved"}: ${event.alertName}`;
   if (service === "slack") return JSON.stringify({ text: `${title}\n${event.message}\n${link}` });
-  if (service === "incidentio") {
+  if (service === "incidentio" && body === null) {
     return JSON.stringify({
       ...{ title, description: event.message, status: event.state === "ALERT" ? "firing" : "resolved" },
       ...{ deduplication_key: event.alertId, source_url: link, metadata: event },

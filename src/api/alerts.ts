@@ -18,6 +18,8 @@ export function intervalMsOf(interval: (typeof alertIntervals)[number]): number 
 
 const id = plainText(1, 100);
 
+const channel = knownObject({ type: z.literal("webhook"), webhookId: id });
+
 const members = {
   name: z.string().min(1).max(512).optional(),
   displayName: z.string().min(1).max(512).optional(),
@@ -38,7 +40,7 @@ const members = {
   scheduleOffsetMinutes: z.int().min(0).max(1439).optional().describe("Minutes by which windows are shifted"),
   scheduleStartAt: timestamp.optional().describe("A time at which a window begins; none is evaluated before it"),
   numConsecutiveWindows: z.int().min(1).max(100).optional().describe("Windows in a row that must fulfil the condition"),
-  channel: knownObject({ type: z.literal("webhook"), webhookId: id }),
+  channel,
   enabled: z.boolean().default(true).describe("false: it is not evaluated, and its state is DISABLED"),
 };
 
@@ -46,6 +48,8 @@ const observed = z.unknown().optional();
 
 export const alertBody = knownObject({
   ...nullableToo(members),
+  channel: channel.nullish().describe("Either this or channels"),
+  channels: z.array(channel).length(1).nullish().describe("The same as a list of one"),
   ...setByServer,
   // Observed members of a record that is sent back.
   ...{ state: observed, stateMessage: observed, stateChangedAt: observed, evaluatedUntil: observed },
@@ -53,6 +57,12 @@ export const alertBody = knownObject({
 })
   .superRefine((given, context) => {
     const fail = (path: string, message: string) => context.addIssue({ code: "custom", path: [path], message });
+    const [listed] = given.channels ?? [];
+    if (given.channel == null && listed === undefined) fail("channel", "is required");
+    // A record that is sent back has both.
+    if (given.channel != null && listed !== undefined && given.channel.webhookId !== listed.webhookId) {
+      fail("channels", "must be the same as channel");
+    }
     const [own, other] =
       given.source === "tile"
         ? [
@@ -90,6 +100,7 @@ export type AlertError = z.output<typeof alertError>;
 
 const record = stored
   .extend({
+    channels: z.array(channel).describe("The channel as a list of one"),
     id: uuid,
     teamId: uuid.describe("Id of the organization"),
     state: z

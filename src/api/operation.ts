@@ -26,6 +26,8 @@ export type Operation = {
   readonly result?: z.ZodType;
   /** The response is not an envelope but bytes that the handler sends; described here. */
   readonly streams?: string;
+  /** A body is read as JSON whatever its type is said to be, in requests with an `Authorization` header. */
+  readonly anyContentType?: true;
   /**
    * For a GET whose response depends on stored data, organization, role and parameters alone: it is cached until the
    * next write, and has an entity tag. Not for responses that depend on running processes, memory or the clock.

@@ -56,7 +56,9 @@ const shown = {
     .string()
     .max(16_384)
     .optional()
-    .describe(`Template of a generic body with ${templateNames.map((name) => `{{${name}}}`).join(", ")}`),
+    .describe(
+      `Template of the body of generic and incidentio webhooks with ${templateNames.map((name) => `{{${name}}}`).join(", ")}`,
+    ),
 };
 
 export const webhookBody = knownObject({
@@ -66,7 +68,7 @@ export const webhookBody = knownObject({
   url: z
     .url({ protocol: /^https?$/, error: "must be an http or https URL" })
     .max(2048)
-    .describe("Sealed, and never shown"),
+    .describe("Sealed, and shown to administrators only"),
   headers: headers
     .nullish()
     .describe(
@@ -86,9 +88,8 @@ export const webhookBody = knownObject({
         fail(["body"], `{{${name}}} stands for nothing; use ${templateNames.join(", ")}`);
       }
     }
-    if (given.service === "generic") return;
-    if (given.body != null) fail(["body"], "is for generic webhooks");
-    if (given.service === "incidentio") return;
+    if (given.service !== "slack") return;
+    if (given.body != null) fail(["body"], "is not for slack webhooks");
     for (const name of ["headers", "queryParams"] as const) {
       if (Object.keys(given[name] ?? {}).length > 0) fail([name], "is not for slack webhooks");
     }
@@ -96,8 +97,11 @@ export const webhookBody = knownObject({
   .meta({ id: "WebhookRequest" });
 
 const record = z
-  .object({ id: uuid, ...shown, version, createdAt: timestamp, updatedAt: timestamp })
-  .describe("Without URL, headers and query parameters: they may hold secrets")
+  .object({
+    ...{ id: uuid, ...shown, version, createdAt: timestamp, updatedAt: timestamp },
+    url: z.string().optional().describe("For administrators: it may hold a secret"),
+  })
+  .describe("Without headers and query parameters: they may hold secrets")
   .meta({ id: "Webhook" });
 
 export type WebhookBody = z.output<typeof webhookBody>;

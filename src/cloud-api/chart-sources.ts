@@ -2,10 +2,11 @@
 import { found } from "../lib/errors.ts";
 import type { CallOperation, CloudRequest, Run } from "./route.ts";
 
-export const listServiceSources: Run = async (call, { params }) => {
+export const listServiceSources: Run = async (call, { params, query: { limit, offset = 0 } }) => {
   await call("getService", { params });
   const { data } = await call("listSources", { params: {} });
-  return data.filter(({ serviceId }: { serviceId: string }) => serviceId === params.serviceId);
+  const own = data.filter(({ serviceId }: { serviceId: string }) => serviceId === params.serviceId);
+  return own.slice(offset, limit === undefined ? undefined : offset + limit);
 };
 
 export const createServiceSource: Run = async (call, { params, body }) => {

@@ -49,6 +49,7 @@ export const renames: Readonly<Partial<Record<CloudForm, readonly { readonly at:
 export const sentenceWords: readonly (readonly [ours: RegExp, theirs: string])[] = [
   [/\bthe pipe\b/g, "ClickPipe"],
   [/\bPipe\b/g, "ClickPipe"],
+  [/\bpipeId\b/g, "clickPipeId"],
 ];
 
 /** A member that a request may have although it has no effect. */
@@ -218,6 +219,10 @@ export const unsupportedParts: readonly UnsupportedPart[] = [
   { path: `${organization}/quotas`, what: "The list of quotas" },
   { path: `${organization}/balance`, what: "The balance" },
   { path: `${organization}/notifications`, what: "A notification" },
+  { path: `${organization}/creditBalances`, what: "The balance of credits" },
+  { path: `${organization}/notificationTypes`, what: "A type of notifications" },
+  { path: `${organization}/prometheus/discovery`, what: "The discovery of targets" },
+  { path: `${organization}/serviceProfiles`, what: "A profile of services" },
   { path: `${organization}/byocInfrastructure`, what: "Infrastructure of the customer" },
   { path: `${organization}/privateEndpointConfig`, what: "A private endpoint" },
   { path: `${service}/privateEndpoint`, what: "A private endpoint" },
@@ -225,6 +230,10 @@ export const unsupportedParts: readonly UnsupportedPart[] = [
   { path: `${service}/scalingSchedule`, what: "A scaling schedule", read: "none" },
   { path: `${service}/backupBucket`, what: "A backup bucket of a service", read: "none" },
   { path: `${service}/clickhouseSettings`, what: "A setting of the server" },
+  { path: `${service}/snapshots`, what: "A snapshot" },
+  { path: `${service}/replicaAwareRouting`, what: "Routing by replica" },
+  { path: `${service}/query-api-endpoints`, what: "A query endpoint of a saved query" },
+  { path: `${service}/saved-queries`, what: "A saved query" },
   { path: `${service}/udfAttachments`, what: "A user-defined function", read: "empty" },
   { path: `${service}/clickstack/roles`, what: "A role of ClickStack", read: "empty" },
   { path: `${service}/clickpipesReversePrivateEndpoints`, what: "A reverse private endpoint", read: "empty" },

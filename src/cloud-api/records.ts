@@ -25,6 +25,7 @@ function serviceView(record: JsonObject): object {
     ...totalOf("maxTotalMemoryGb", max),
     // The clients know no word for an endpoint without TLS, and look for this one.
     endpoints: (endpoints as JsonObject[]).map((endpoint) => ({ ...endpoint, protocol: "https" })),
+    releaseChannel: record.releaseChannel ?? "default",
     autoscalingMode: "vertical",
     enableCoreDumps: false,
     currentScaling: {

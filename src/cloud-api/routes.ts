@@ -13,7 +13,7 @@ import {
 } from "./chart-sources.ts";
 import type { CloudForm } from "./dialect.ts";
 import { pathInTheirs } from "./names.ts";
-import { dataSchemaOf, observabilityOperationsOfServices, underService } from "./observability.ts";
+import { dataSchemaOf, isList, observabilityOperationsOfServices, pageQuery, underService } from "./observability.ts";
 import {
   createCloudPipe,
   getCloudPipeSettings,
@@ -25,6 +25,7 @@ import type { CloudRoute, Run } from "./route.ts";
 import {
   createCloudKey,
   createCloudService,
+  getCloudIdentity,
   getPrivateEndpointConfig,
   runServiceQuery,
   updateCloudBackupConfiguration,
@@ -127,11 +128,22 @@ const theirs: readonly CloudRoute[] = [
     { run: getPrivateEndpointConfig },
   ),
   route(
+    "whoami",
+    {
+      ...{ method: "GET", path: "/v1/whoami", tag: "Keys", access: "read", params: z.object({}) },
+      summary: "Gets the key of the caller",
+      result: z.object({ actorType: z.literal("apiKey"), keyId: uuid, name: z.string(), organizationId: uuid }),
+    },
+    { run: getCloudIdentity },
+  ),
+  route(
     "runServiceQuery",
     {
       ...managementOperations.runAtQueryEndpoint,
       path: "/service/{serviceId}/run",
       params: z.object({ serviceId: uuid }),
+      // The command line of ClickHouse Cloud says text/plain.
+      anyContentType: true,
     },
     { query: managementOperations.runAtQueryEndpoint.query, run: runServiceQuery },
   ),
@@ -139,6 +151,7 @@ const theirs: readonly CloudRoute[] = [
   route("updateCdcScaling", { ...managementOperations.updateCdcScaling, path: `${service}/clickpipesCdcScaling` }, {}),
   route("listServiceSources", ofService(listSources, sources), {
     result: list("chartSource"),
+    query: pageQuery,
     resultSchema: z.array(sourceRecord),
     run: listServiceSources,
   }),
@@ -155,10 +168,12 @@ const kept: readonly CloudRoute[] = Object.entries(observabilityOperationsOfServ
     `${service}/clickstack${operation.path.slice("/api/v2".length)}`,
   );
   const { query: __, ...documented } = placed;
+  const query = isList(operation) ? { query: pageQuery } : {};
   const resultSchema = dataSchemaOf(operation);
   const run = underService(id, operation);
   return route(id.replace(/^[a-z]+/, "$&Service"), documented, {
     run,
+    ...query,
     ...(resultSchema === undefined ? {} : { resultSchema }),
   });
 });

@@ -43,6 +43,12 @@ export const getPrivateEndpointConfig: Run = async (call, { params }) => {
 export const runServiceQuery: Run = (call, { params, query, body }) =>
   call("runAtQueryEndpoint", { params, query, body });
 
+/** The caller is always a key here. */
+export const getCloudIdentity: Run = async (call) => {
+  const { key, organization } = await call("getMe", { params: {} });
+  return { actorType: "apiKey", keyId: key.id, name: key.name, organizationId: organization.id };
+};
+
 export const createCloudKey: Run = (call, { params, body }) =>
   call("createKey", { params, body: { roles: ["developer"], ...body } });
 

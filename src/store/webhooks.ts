@@ -9,14 +9,16 @@ import type { ExpectedVersions } from "./versions.ts";
 
 export type WebhookService = "slack" | "incidentio" | "generic";
 
-/** Without what is sealed. */
+/** Without headers and query parameters, which are sealed. */
 export type Webhook = {
   readonly id: string;
   readonly name: string;
   readonly service: WebhookService;
   readonly description: string | null;
-  /** Template of a generic body. */
+  /** Template of the body. */
   readonly body: string | null;
+  /** May hold a secret. Undefined when it was sealed with another key. */
+  readonly url: string | undefined;
   /** Raised by every replacement. */
   readonly version: number;
   readonly createdAt: string;
@@ -73,7 +75,8 @@ export class WebhookStore {
         ...[now, now],
       );
     });
-    return { id, name, service, description, body, version: 1, createdAt: now, updatedAt: now };
+    const { url } = content.secrets;
+    return { id, name, service, description, body, url, version: 1, createdAt: now, updatedAt: now };
   }
 
   /** Oldest first. */
@@ -82,7 +85,7 @@ export class WebhookStore {
     { limit, offset }: { readonly limit: number; readonly offset: number },
   ): Promise<Webhook[]> {
     const page = "SELECT * FROM webhooks WHERE organization_id = ? ORDER BY created_at, id LIMIT ? OFFSET ?";
-    return (await this.#db.all<WebhookRow>(page, organizationId, limit, offset)).map(toWebhook);
+    return (await this.#db.all<WebhookRow>(page, organizationId, limit, offset)).map((row) => this.#toWebhook(row));
   }
 
   async count(organizationId: string): Promise<number> {
@@ -92,7 +95,7 @@ export class WebhookStore {
 
   async find(organizationId: string, id: string): Promise<Webhook | undefined> {
     const row = await this.#row(organizationId, id);
-    return row && toWebhook(row);
+    return row && this.#toWebhook(row);
   }
 
   /** With what is sealed; undefined for none, and `secrets` undefined when it was sealed with another key. */
@@ -101,7 +104,9 @@ export class WebhookStore {
     id: string,
   ): Promise<(Webhook & { readonly secrets: WebhookSecrets | undefined }) | undefined> {
     const row = await this.#row(organizationId, id);
-    return row && { ...toWebhook(row), secrets: this.#sealer.tryOpen<WebhookSecrets>(row.secrets, contextOf(id)) };
+    return (
+      row && { ...this.#toWebhook(row), secrets: this.#sealer.tryOpen<WebhookSecrets>(row.secrets, contextOf(id)) }
+    );
   }
 
   /**
@@ -151,6 +156,20 @@ export class WebhookStore {
     });
   }
 
+  #toWebhook(row: WebhookRow): Webhook {
+    return {
+      id: row.id,
+      name: row.name,
+      service: row.service,
+      description: row.description,
+      body: row.body,
+      url: this.#sealer.tryOpen<WebhookSecrets>(row.secrets, contextOf(row.id))?.url,
+      version: row.version,
+      createdAt: row.created_at,
+      updatedAt: row.updated_at,
+    };
+  }
+
   async #row(organizationId: string, id: string): Promise<WebhookRow | undefined> {
     const one = "SELECT * FROM webhooks WHERE organization_id = ? AND id = ?";
     return await this.#db.get<WebhookRow>(one, organizationId, id);
@@ -159,19 +178,6 @@ export class WebhookStore {
 
 function webhookRow(organizationId: string, id: string): VersionedRecord {
   return { table: "webhooks", what: "webhook", key: { organization_id: organizationId, id } };
-}
-
-function toWebhook(row: WebhookRow): Webhook {
-  return {
-    id: row.id,
-    name: row.name,
-    service: row.service,
-    description: row.description,
-    body: row.body,
-    version: row.version,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  };
 }
 
 function contextOf(webhookId: string): string {

@@ -99,7 +99,6 @@ test.each([
   [{ headers: { a: "b\r\nc: d" } }, "headers.a", "control characters"],
   [{ body: "{{who}}" }, "body", "{{who}} stands for nothing"],
   [{ service: "slack", queryParams: undefined }, "headers", "not for slack"],
-  [{ service: "incidentio", body: "x" }, "body", "generic"],
   [{ service: "pager" }, "service", "slack, incidentio, generic"],
   [{ colour: "red" }, "colour", "not a known member"],
 ])("a webhook with %j is refused", async (more, path, message) => {

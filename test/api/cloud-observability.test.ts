@@ -1,7 +1,7 @@
 /** Chart sources, saved searches, dashboards, webhooks and alerts for clients of the ClickHouse Cloud API. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type CloudCall, cloudCaller } from "./cloud.ts";
-import { type Api, startApi } from "./harness.ts";
+import { type Api, basic, startApi } from "./harness.ts";
 
 let api: Api;
 let call: CloudCall;
@@ -34,11 +34,25 @@ test("each kind is created, listed, read, replaced and deleted", async () => {
     service: "generic",
     url: "https://alerts.example.com/secret",
   });
-  expect(JSON.stringify(webhook)).not.toContain("secret");
+  // Clients that compare what they have sent with what is there need it; other roles do not get it.
+  expect(webhook.url).toBe("https://alerts.example.com/secret");
+  const owner = { organizationId: api.organizationId, name: "d", expireAt: null, state: "enabled" } as const;
+  const { key, secret } = await api.credentials.createKey({ ...owner, role: "developer" });
+  const auth = basic(key.keyId, secret);
+  const shown = await api.call("GET", `/cloud/v1/organizations/{o}${path}/webhooks`, { auth });
+  expect(shown.body.result).toMatchObject([{ name: "hook" }]);
+  expect(shown.text).not.toContain("secret");
+  const page = (await call("GET", `${path}/webhooks?limit=200&offset=0`)).body.result;
+  expect(page).toEqual([webhook]);
+  expect((await call("GET", `${path}/webhooks?limit=200&offset=1`)).body.result).toEqual([]);
   const tile = { name: "Tile", x: 0, y: 0, w: 6, h: 3, config: { displayType: "markdown", markdown: "a" } };
   const dashboard = await made("dashboards", { name: "Overview", tiles: [tile] });
   const condition = { threshold: 1, thresholdType: "above", interval: "5m", savedSearchId: search.id };
-  const alert = await made("alerts", { ...condition, channel: { type: "webhook", webhookId: webhook.id } });
+  const channel = { type: "webhook", webhookId: webhook.id };
+  const alert = await made("alerts", { ...condition, channels: [channel] });
+  expect(alert).toMatchObject({ channel, channels: [channel] });
+  const checked = await made("dashboards/validate", { name: "Overview", tiles: [tile] });
+  expect(checked).toMatchObject({ valid: true, errors: [] });
   const kinds = { alerts: alert, dashboards: dashboard, "saved-searches": search };
   for (const [kind, record] of Object.entries(kinds)) {
     expect((await call("GET", `${path}/${kind}`)).body.result).toEqual([record]);
@@ -75,4 +89,17 @@ test("a service that does not exist, a wrong member and a role are refused in a 
   expect(refused.body).toMatchObject({ status: 400, issues: [{ path: "colour" }] });
   expect((await call("GET", `${path}/roles`)).body.result).toEqual([]);
   expect((await call("POST", `${path}/roles`, {})).body.code).toBe("NOT_SUPPORTED");
+});
+
+test("the caller is named, and what is not here is refused by its name", async () => {
+  const { body } = await api.call("GET", "/cloud/v1/whoami");
+  expect(body.result).toMatchObject({ actorType: "apiKey", organizationId: api.organizationId });
+  for (const part of ["creditBalances", "notificationTypes", "prometheus/discovery"]) {
+    expect((await call("GET", `/${part}`)).body, part).toMatchObject({ status: 400, code: "NOT_SUPPORTED" });
+  }
+  for (const part of ["snapshots", "replicaAwareRouting", "query-api-endpoints", "saved-queries"]) {
+    expect((await call("GET", `/services/${serviceId}/${part}`)).body, part).toMatchObject({ code: "NOT_SUPPORTED" });
+  }
+  const wrong = await call("GET", `/services/${serviceId}/clickpipes/x`);
+  expect(wrong.body.error).toContain("clickPipeId");
 });

@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { Operation } from "../../api/operation.ts";
 import { type UnsupportedPart, unsupportedParts } from "../../cloud-api/dialect.ts";
+import { errorInTheirs } from "../../cloud-api/names.ts";
 import { cloudApiDocument } from "../../cloud-api/openapi.ts";
 import { type CloudMembers, performCloudRequest } from "../../cloud-api/perform.ts";
 import type { CallOperation, CloudRoute } from "../../cloud-api/route.ts";
@@ -59,7 +60,14 @@ export function addCloudApi(server: FastifyInstance, options: CloudApiOptions, p
       url,
       exposeHeadRoute: false,
       // Before the body is read, as in the management API.
-      onRequest: async (request) => void (await admit(options, "management", operation, request)),
+      onRequest: async (request) => {
+        await admit(options, "management", operation, request).catch((error: unknown) => {
+          throw errorInTheirs(error);
+        });
+        if (operation.anyContentType === true && request.headers.authorization !== undefined) {
+          request.headers["content-type"] = "application/json";
+        }
+      },
       handler: answer,
     });
   };

@@ -77,6 +77,7 @@ function recordOf(alert: Alert): AlertRecord {
   const isOn = definition.enabled;
   return {
     ...definition,
+    channels: [definition.channel],
     ...{ id, teamId, state: isOn ? state : "DISABLED", stateMessage: isOn ? stateMessage : null, stateChangedAt },
     ...{ evaluatedUntil, silenced: null, executionErrors: [...errors], version, createdAt, updatedAt },
   };
@@ -86,7 +87,8 @@ const observed = ["state", "stateMessage", "stateChangedAt", "evaluatedUntil", "
 
 /** The definition, once what it names exists and can be evaluated. Throws AppError. */
 async function wanted(deps: AlertDeps, organizationId: string, body: AlertBody): Promise<AlertDefinition> {
-  const kept = Object.entries(withoutNulls(body)).filter(
+  const { channels, channel = channels?.[0], ...others } = withoutNulls(body);
+  const kept = Object.entries({ ...others, channel }).filter(
     ([name]) => !Object.hasOwn(setByServer, name) && !observed.includes(name),
   );
   const definition = Object.fromEntries(kept) as unknown as AlertDefinition;

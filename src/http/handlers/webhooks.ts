@@ -1,4 +1,5 @@
-/** Webhooks of the observability API. What may hold a secret goes in, and never comes out. */
+/** Webhooks of the observability API. Headers and query parameters go in, and never come out. */
+import type { KeyRole } from "../../api/keys.ts";
 import type { Handlers, ObservabilityOperations } from "../../api/operations.ts";
 import type { WebhookBody, WebhookRecord, webhookOperations } from "../../api/webhooks.ts";
 import { AppError } from "../../lib/errors.ts";
@@ -23,9 +24,9 @@ export function webhookHandlers({
   limits,
 }: WebhookDeps): Pick<Handlers<ObservabilityOperations, Context>, Names> {
   const dialer = new Dialer(policy, "url");
-  const found = (webhook: Webhook | undefined) => {
+  const found = (webhook: Webhook | undefined, role: KeyRole) => {
     if (webhook === undefined) throw new AppError("NOT_FOUND", "Webhook not found");
-    return { data: recordOf(webhook) };
+    return { data: recordOf(webhook, role) };
   };
   /** A name is resolved, and its address checked, whenever something is sent. */
   const content = (body: WebhookBody): WebhookContent => {
@@ -41,23 +42,29 @@ export function webhookHandlers({
     return { name, service, description: body.description ?? null, body: body.body ?? null, secrets };
   };
   return {
-    listWebhooks: async ({ query: { limit, offset } }, { organizationId }) => ({
-      data: (await webhooks.list(organizationId, { limit, offset })).map(recordOf),
+    listWebhooks: async ({ query: { limit, offset } }, { organizationId, role }) => ({
+      data: (await webhooks.list(organizationId, { limit, offset })).map((webhook) => recordOf(webhook, role)),
       meta: { total: await webhooks.count(organizationId), limit, offset },
     }),
-    createWebhook: async ({ body }, { organizationId }) =>
-      found(await webhooks.create(organizationId, content(body), limits.savedObjects)),
-    replaceWebhook: async ({ params: { webhookId: id }, body }, { organizationId, expected }) => {
-      found(await webhooks.find(organizationId, id));
-      return found(await webhooks.replace(organizationId, id, content(body), expected));
+    createWebhook: async ({ body }, { organizationId, role }) =>
+      found(await webhooks.create(organizationId, content(body), limits.savedObjects), role),
+    replaceWebhook: async ({ params: { webhookId: id }, body }, { organizationId, role, expected }) => {
+      found(await webhooks.find(organizationId, id), role);
+      return found(await webhooks.replace(organizationId, id, content(body), expected), role);
     },
-    deleteWebhook: async ({ params }, { organizationId, expected }) => {
-      if (!(await webhooks.delete(organizationId, params.webhookId, expected))) found(undefined);
+    deleteWebhook: async ({ params }, { organizationId, role, expected }) => {
+      if (!(await webhooks.delete(organizationId, params.webhookId, expected))) found(undefined, role);
       return {};
     },
   };
 }
 
-function recordOf({ description, body, ...webhook }: Webhook): WebhookRecord {
-  return { ...webhook, ...(description === null ? {} : { description }), ...(body === null ? {} : { body }) };
+/** Clients that compare what they have sent with what is there need the URL. Others could send in our name with it. */
+function recordOf({ description, body, url, ...webhook }: Webhook, role: KeyRole): WebhookRecord {
+  return {
+    ...webhook,
+    ...(description === null ? {} : { description }),
+    ...(body === null ? {} : { body }),
+    ...(role === "admin" && url !== undefined ? { url } : {}),
+  };
 }

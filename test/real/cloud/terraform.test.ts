@@ -119,7 +119,7 @@ describe.skipIf(missing !== undefined)("Terraform", () => {
   });
 
   test("wakes an idle service for a new pipe, which loads its objects once", async () => {
-    using own = terraformFolder(served.credentials, { "main.tf": smallService("idle", "idle_timeout_minutes = 5") });
+    using own = terraformFolder(served.credentials, { "main.tf": smallService("idle", { idleMinutes: 5 }) });
     await done(own, apply, null);
     const [service] = (await services()) as [ServiceRecord];
     await until("the service is idle", async () => (await services())[0]?.state === "idle", 300_000);
@@ -130,6 +130,21 @@ describe.skipIf(missing !== undefined)("Terraform", () => {
     await untilCounts(service, { once: 15 });
     await unchanged(own, null);
     await done(own, ["destroy", "-auto-approve"], null);
+  });
+
+  test("makes and destroys a webhook, and a service with a tier", async () => {
+    const webhook = `resource "clickhouse_clickstack_webhook" "hook" {
+  service_id = clickhouse_service.one.id
+  name       = "hook"
+  service    = "generic"
+  url        = "https://alerts.example.com/secret"
+}
+`;
+    const main = smallService("tiered", { attributes: 'tier = "development"' }) + webhook;
+    using own = terraformFolder(served.credentials, { "main.tf": main });
+    expect(await done(own, apply, null)).toContain("2 added, 0 changed, 0 destroyed");
+    await unchanged(own, null);
+    expect(await done(own, ["destroy", "-auto-approve"], null)).toContain("2 destroyed");
   });
 
   test("makes a service from a backup, without pipes", async () => {
@@ -145,7 +160,10 @@ describe.skipIf(missing !== undefined)("Terraform", () => {
     });
     own.write(
       "copy.tf",
-      smallService("copy", `backup_id = "${backupId}"`, "copy").replace(/^[\s\S]*?(?=resource)/, ""),
+      smallService("copy", { attributes: `backup_id = "${backupId}"`, resource: "copy" }).replace(
+        /^[\s\S]*?(?=resource)/,
+        "",
+      ),
     );
     expect(await done(own, apply, null)).toContain("1 added, 0 changed, 0 destroyed");
     const copy = (await services()).find(({ name }) => name === "copy") as ServiceRecord;
@@ -158,7 +176,7 @@ describe.skipIf(missing !== undefined)("Terraform", () => {
     ["horizontal scaling", "min_replicas = 1\n  max_replicas = 2", /horizontal|minReplicas/],
     ["encryption", "transparent_data_encryption = { enabled = true }", /hasTransparentDataEncryption|[Tt]ransparent/],
   ])("%s is refused by name, and nothing is left behind", async (_, attributes, name) => {
-    using own = terraformFolder(served.credentials, { "main.tf": smallService("refused", attributes) });
+    using own = terraformFolder(served.credentials, { "main.tf": smallService("refused", { attributes }) });
     const { code, output } = await own.run(apply);
     expect(code, output).toBe(1);
     expect(output).toMatch(name);
@@ -199,7 +217,7 @@ async function unchanged({ run }: TerraformFolder, more: object | null = {}): Pr
   if (code !== 0) throw new Error(`terraform plan has a difference: ${output}`);
 }
 
-function smallService(name: string, attributes = "", resource = "one"): string {
+function smallService(name: string, { attributes = "", resource = "one", idleMinutes = 15 } = {}): string {
   return `terraform {
   required_providers {
     clickhouse = { source = "ClickHouse/clickhouse" }
@@ -211,6 +229,9 @@ resource "clickhouse_service" "${resource}" {
   region         = "us-east-1"
   password       = "${password}"
   idle_scaling   = true
+  min_replica_memory_gb = 8
+  max_replica_memory_gb = 8
+  idle_timeout_minutes  = ${idleMinutes}
   ip_access      = [{ source = "0.0.0.0/0", description = "anywhere" }]
   ${attributes}
 }
