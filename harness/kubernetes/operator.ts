@@ -84,7 +84,10 @@ export class FakeOperator implements AsyncDisposable {
       const fqdns = hosts.map(({ ports }) => `127.0.0.1:${ports.http}`);
       const done = { hosts: wanted.replicas, hostsCompleted: wanted.replicas, taskIDsCompleted: [taskID] };
       await this.#tell(name, { status: "Completed", taskID, fqdns, error: "", ...done });
-    } else await this.#tell(name, { status: "Aborted", taskID, error: this.#failure });
+    } else {
+      // As the real one: what was given up counts as completed.
+      await this.#tell(name, { status: "Aborted", taskID, taskIDsCompleted: [taskID], error: this.#failure });
+    }
     this.#done.set(name, taskID);
   }
 

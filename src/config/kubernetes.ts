@@ -52,10 +52,14 @@ type Given = Readonly<z.output<z.ZodObject<typeof kubernetesSettings>>>;
 /** What is wrong with the settings together; undefined: nothing. */
 export function kubernetesProblem({
   kubernetesOperator,
+  kubernetesImage,
   kubernetesKeeper,
   kubernetesVolumes,
 }: Given): string | undefined {
   if (kubernetesOperator === "altinity") return undefined;
+  if (kubernetesImage.includes("@")) {
+    return "kubernetesImage must have a tag and not a digest with kubernetesOperator clickhouse, which would add a tag of its own";
+  }
   if (kubernetesKeeper === undefined && kubernetesVolumes === "retain") return undefined;
   return "kubernetesKeeper and kubernetesVolumes need kubernetesOperator altinity";
 }

@@ -24,10 +24,14 @@ export function altinityOperator(settings: InstallationSettings): ClusterOperato
   };
 }
 
-/** Written again with the same content, it keeps its task and its generation. */
-function renewed(wanted: ManagedObject, found: ManagedObject | undefined): ManagedObject {
+/**
+ * Written again with the same content, it keeps its task and its generation. After a task that was given up it gets
+ * another one: the operator would not begin again otherwise.
+ */
+export function renewed(wanted: ManagedObject, found: ManagedObject | undefined): ManagedObject {
   const content = installationDigest(wanted);
-  const before = (found as Installation | undefined)?.spec.taskID;
+  const present = found as Installation | undefined;
+  const before = present === undefined || phaseOf(present) === "aborted" ? undefined : present.spec.taskID;
   const taskID = before?.startsWith(`${content}-`) ? before : `${content}-${randomBytes(4).toString("hex")}`;
   return { ...wanted, spec: { taskID, ...wanted.spec } };
 }

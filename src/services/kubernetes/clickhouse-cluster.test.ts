@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { loadConfig } from "../../config.ts";
 import { type ClusterStatus, clickHouseOperator } from "./clickhouse-cluster.ts";
 import type { Wanted } from "./installation.ts";
 import type { ManagedObject } from "./objects.ts";
@@ -34,9 +35,27 @@ test.each([
   ["clickhouse/clickhouse-server:26.7", { repository: "clickhouse/clickhouse-server", tag: "26.7" }],
   ["registry:5000/clickhouse", { repository: "registry:5000/clickhouse" }],
   ["registry:5000/clickhouse:1", { repository: "registry:5000/clickhouse", tag: "1" }],
-  ["clickhouse@sha256:ab", { repository: "clickhouse", hash: "sha256:ab" }],
 ])("the image %s is given in parts", (image, parts) => {
   expect(specWith(image).containerTemplate).toMatchObject({ image: parts });
+});
+
+test("no request exceeds its limit, which the operator would set to one processor", () => {
+  const resources = (maxReplicaMemoryGb: number) => {
+    const spec = operator.objectsOf({ ...wanted, maxReplicaMemoryGb }, "no").at(-1)?.spec as Record<string, unknown>;
+    return (spec.containerTemplate as { resources: unknown }).resources;
+  };
+  expect(resources(8)).toEqual({ requests: { memory: "8Gi", cpu: "2000m" }, limits: { memory: "8Gi", cpu: "2000m" } });
+  expect(resources(1)).toMatchObject({ requests: { cpu: "250m" }, limits: { cpu: "1000m" } });
+});
+
+test("a digest is refused, because the operator would add a tag to it", () => {
+  const load = (operator: string) =>
+    loadConfig(
+      { kubernetesOperator: operator, kubernetesImage: "clickhouse@sha256:ab", kubernetesVolumes: "delete" },
+      {},
+    );
+  expect(() => load("clickhouse")).toThrow("must have a tag and not a digest");
+  expect(load("altinity").kubernetesImage).toBe("clickhouse@sha256:ab");
 });
 
 test("what the operator says of an earlier generation does not count for this one", () => {
@@ -50,6 +69,9 @@ test("what the operator says of an earlier generation does not count for this on
   expect(operator.phaseOf(told({ observedGeneration: 1, conditions: [ready("True")] }))).toBe("unseen");
   expect(operator.phaseOf(told({ observedGeneration: 2, conditions: [ready("False")] }))).toBe("working");
   expect(operator.phaseOf(told({ observedGeneration: 2, conditions: [ready("True")] }))).toBe("completed");
+  const inSync = (status: string) => [ready("True"), { type: "ConfigurationInSync", status }];
+  expect(operator.phaseOf(told({ observedGeneration: 2, conditions: inSync("False") }))).toBe("working");
+  expect(operator.phaseOf(told({ observedGeneration: 2, conditions: inSync("True") }))).toBe("completed");
   const invalid = { type: "SpecValid", status: "False", message: "no such image" };
   const refused = told({ observedGeneration: 2, conditions: [invalid, ready("Unknown")] });
   expect(operator.phaseOf(refused)).toBe("aborted");

@@ -72,7 +72,7 @@ function clusterOf(wanted: Wanted, settings: InstallationSettings): ManagedObjec
       keeperClusterRef: { name: installationName(id) },
       containerTemplate: {
         image: imageOf(settings.image),
-        resources: resourcesOf(wanted),
+        resources: resources(wanted),
       },
       dataVolumeClaimSpec: volumeClaimOf(diskGb ?? defaultVolumeGb, settings),
       settings: {
@@ -89,10 +89,15 @@ function clusterOf(wanted: Wanted, settings: InstallationSettings): ManagedObjec
   };
 }
 
-/** `repository:tag` or `repository@hash`; the port of a registry is no tag. */
+/** The operator fills in a limit of one processor, which a larger request exceeds. */
+function resources({ maxReplicaMemoryGb }: Wanted): Json {
+  const { requests, limits } = resourcesOf({ maxReplicaMemoryGb });
+  const cpu = `${Math.max(1000, Number.parseInt(requests.cpu, 10))}m`;
+  return { requests, limits: { ...limits, cpu } };
+}
+
+/** `repository:tag`; the port of a registry is no tag. The configuration refuses digests: the operator adds its own tag. */
 function imageOf(image: string): Json {
-  const [repository = image, hash] = image.split("@");
-  if (hash !== undefined) return { repository, hash };
   const [, name = image, tag] = /^(.*?)(?::([^/:]*))?$/.exec(image) ?? [];
   return tag === undefined ? { repository: name } : { repository: name, tag };
 }
@@ -123,7 +128,9 @@ function phaseOf(found: ManagedObject): Phase {
   if (observedGeneration === undefined || observedGeneration !== found.metadata.generation) return "unseen";
   const is = (type: string, status: string) => conditions.some((one) => one.type === type && one.status === status);
   if (is("SpecValid", "False")) return "aborted";
-  return is("Ready", "True") ? "completed" : "working";
+  // Until the pods have the new configuration, those of the old one answer.
+  const isOld = ["ConfigurationInSync", "ReconcileSucceeded"].some((type) => is(type, "False") || is(type, "Unknown"));
+  return is("Ready", "True") && !isOld ? "completed" : "working";
 }
 
 function progressOf(found: ManagedObject): string {

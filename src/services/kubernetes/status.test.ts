@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { renewed } from "./altinity.ts";
 import type { InstallationStatus } from "./objects.ts";
 import { podTrouble } from "./pods.ts";
 import { phaseOf, progressOf } from "./status.ts";
@@ -15,6 +16,19 @@ test("what the operator says of an earlier task does not count for this one", ()
   expect(phaseOf(told({ status: "InProgress", taskID: "t2", taskIDsCompleted: ["t1"] }))).toBe("working");
   expect(phaseOf(told({ status: "Aborted", taskID: "t2" }))).toBe("aborted");
   expect(phaseOf(told({ status: "Completed", taskIDsCompleted: ["t1", "t2"] }))).toBe("completed");
+  // The operator counts a task that it gave up as completed.
+  expect(phaseOf(told({ status: "Aborted", taskID: "t2", taskIDsCompleted: ["t1", "t2"] }))).toBe("aborted");
+});
+
+test("a task that was given up is another one when it is tried again; any other keeps its id", () => {
+  const wanted = { apiVersion: "v1", kind: "x", metadata: { name: "mr-1", namespace: "d", labels: {} }, spec: {} };
+  const first = renewed(wanted, undefined);
+  const found = (status: string) => {
+    const { taskID } = first.spec as { taskID: string };
+    return { ...first, status: { status, taskID, taskIDsCompleted: [taskID] } };
+  };
+  expect(renewed(wanted, found("Completed")).spec).toEqual(first.spec);
+  expect(renewed(wanted, found("Aborted")).spec).not.toEqual(first.spec);
 });
 
 test("progress has the hosts and the operator's own error", () => {

@@ -5,9 +5,11 @@ import type { Installation } from "./objects.ts";
 export type Phase = "unseen" | "working" | "completed" | "aborted";
 
 export function phaseOf({ spec, status = {} }: Pick<Installation, "spec" | "status">): Phase {
+  const isOfTask = status.taskID === undefined || status.taskID === spec.taskID;
+  // A task that was given up is among the completed ones, too.
+  if (status.status === "Aborted" && isOfTask) return "aborted";
   if (status.taskIDsCompleted?.includes(spec.taskID ?? "") === true) return "completed";
-  if (status.status === undefined || (status.taskID !== undefined && status.taskID !== spec.taskID)) return "unseen";
-  if (status.status === "Aborted") return "aborted";
+  if (status.status === undefined || !isOfTask) return "unseen";
   return "working";
 }
 
