@@ -89,7 +89,8 @@ describe.skipIf(chromiumMissing !== undefined)("dashboards", () => {
     await page.getByRole("link", { name: "Explore", exact: true }).click();
     await page.getByText("logs is stopped.").first().waitFor();
     await page.getByRole("link", { name: "SQL", exact: true }).click();
-    await page.getByRole("button", { name: "Start" }).press("Enter");
+    await page.getByRole("textbox", { name: "Statement" }).waitFor();
+    await page.getByRole("button", { name: "Start", exact: true }).press("Enter");
     await until("the service runs", async () => (await state()) === "running");
     await page.getByText("logs is stopped.").waitFor({ state: "detached" });
   });

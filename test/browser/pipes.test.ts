@@ -46,8 +46,7 @@ describe.skipIf(chromiumMissing !== undefined)("pipes in the console", () => {
     await type(page, page.getByLabel("Access key id"), store.accessKey.accessKeyId);
     await type(page, page.getByLabel("Secret key"), store.accessKey.secretKey);
     await press(page, page.getByRole("button", { name: "Test connection" }));
-    await page.getByText("source.objectStorage.url").first().waitFor();
-    expect(await url.getAttribute("aria-invalid")).toBe("true");
+    await expect.poll(() => url.getAttribute("aria-invalid")).toBe("true");
     expect(problems.splice(0)).toEqual([expect.stringMatching(/^4\d\d: POST .*sourceListing$/)]);
 
     await type(page, url, `${store.endpoint}/${store.bucket}/in/*.json`);
@@ -94,14 +93,13 @@ describe.skipIf(chromiumMissing !== undefined)("pipes in the console", () => {
     await store.put("wizard/trips/a.csv", "id,city\n1,Rom\n");
     const { page, problems } = await console_.open("/new-pipe");
     await page.getByRole("button", { name: "Amazon S3, MinIO" }).click();
-    await page.getByText("Fill in").or(page.getByText("Choose a service.")).first().waitFor({ state: "detached" });
     await page.getByLabel("URL").fill("not a url");
     await page.getByRole("button", { name: "Test connection" }).click();
     const input = page.getByLabel("URL");
     await expect.poll(() => input.getAttribute("aria-invalid")).toBe("true");
     expect(await page.getByRole("alert").filter({ hasText: "source.objectStorage" }).count()).toBe(0);
     problems.length = 0;
-    await input.fill(`${store.endpoint}/wizard/trips/*.csv`);
+    await input.fill(`${store.endpoint}/${store.bucket}/wizard/trips/*.csv`);
     await page.getByLabel("Authentication").selectOption({ label: "Access key" });
     await page.getByLabel("Access key id").fill(store.accessKey.accessKeyId);
     await page.getByLabel("Secret key").fill(store.accessKey.secretKey);

@@ -290,9 +290,9 @@ describe.skipIf(chromiumMissing !== undefined)("the SQL screen", () => {
     await until("the service sleeps", async () => (await state()) === "idle");
     const { page } = await console_.open(`/sql?service=${sleeper.id}`);
     await page.getByRole("button", { name: "quiet", exact: true }).press("Enter");
-    await page.getByText(/Kept from before it fell asleep/).waitFor();
+    await page.getByText(/Kept from when the service ran/).waitFor();
     await page.getByRole("tab", { name: "History" }).press("Enter");
-    await page.getByText(/The service sleeps; this is from|Statements that have run/).waitFor();
+    await page.getByText(/The service does not run; this is from|Nothing is known yet/).waitFor();
     expect(await state()).toBe("idle");
     expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
     await run(page, "SELECT count() AS c FROM quiet");
@@ -322,6 +322,7 @@ describe.skipIf(chromiumMissing !== undefined)("the SQL screen", () => {
     ]);
     expect(await page.getByRole("region", { name: "Other clients" }).getByText("history_").count()).toBe(0);
     await page.getByRole("tab", { name: "Tables" }).press("Enter");
+    await page.getByRole("button", { name: "quiet", exact: true }).focus();
     await page.getByRole("button", { name: "Definition of quiet" }).press("Enter");
     await page.getByRole("dialog").getByText("CREATE TABLE default.quiet").waitFor();
   });

@@ -5,10 +5,12 @@ import { rootRoute } from "../../app/root-route.tsx";
 const newPipeRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/new-pipe",
-  validateSearch: ({ step, draft, service }: Record<string, unknown>) => ({
+  validateSearch: ({ step, draft, service, clone }: Record<string, unknown>) => ({
     ...(typeof step === "number" && step >= 2 && step <= 5 ? { step } : {}),
     ...(typeof draft === "string" ? { draft } : {}),
     ...(typeof service === "string" ? { service } : {}),
+    // `serviceId/pipeId` of the pipe that the new one is like.
+    ...(typeof clone === "string" ? { clone } : {}),
   }),
   component: lazyRouteComponent(() => import("./new-pipe-page.tsx"), "NewPipePage"),
 });

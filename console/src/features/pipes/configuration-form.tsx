@@ -123,6 +123,11 @@ function Inputs({ pipe, draft, error, onChange }: InputsProps) {
           })}
         </div>
       </Panel>
+      {draft.columns !== undefined && (
+        <Panel title="Columns">
+          <TextArea label="A line for each column: field = column Type" mono {...at("columns")} />
+        </Panel>
+      )}
       <Panel title="Settings">
         <div className={css.form}>
           {settingsOf(kind).map((name) => (
@@ -166,13 +171,24 @@ function Differences({ differences }: { readonly differences: readonly Differenc
   if (differences.length === 0) return <p>Nothing yet.</p>;
   return (
     <ul className={css.changes} aria-label="Changes">
-      {differences.map(({ path, from, to }) => (
-        <li key={path}>
-          ~ {path}: {shown(from)} → {shown(to)}
-        </li>
-      ))}
+      {differences.flatMap(({ path, from, to }) =>
+        changedLines(path, from, to).map((line) => <li key={`${path} ${line}`}>{line}</li>),
+      )}
     </ul>
   );
+}
+
+/** Of texts with several lines, those that go and come. */
+function changedLines(path: string, from: unknown, to: unknown): string[] {
+  const [before, after] = [String(from ?? ""), String(to ?? "")].map((text) => text.split("\n")) as [
+    string[],
+    string[],
+  ];
+  if (before.length + after.length === 2 || path !== "columns") return [`~ ${path}: ${shown(from)} → ${shown(to)}`];
+  return [
+    ...before.filter((line) => !after.includes(line)).map((line) => `- ${line}`),
+    ...after.filter((line) => !before.includes(line)).map((line) => `+ ${line}`),
+  ];
 }
 
 function shown(value: unknown): string {

@@ -4,8 +4,10 @@ import { Button } from "../../parts/button.tsx";
 import { CodeBlock } from "../../parts/code-block.tsx";
 import { Facts, Panel } from "../../parts/page.tsx";
 import { Answer } from "../../parts/states.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
 import { ConfigurationForm } from "./configuration-form.tsx";
-import { secretMembers } from "./draft.ts";
+import { scalingFields, secretMembers } from "./draft.ts";
+import { wordsOf } from "./pipe-progress.tsx";
 import { SecretsDialog } from "./secrets-dialog.tsx";
 import { settingFields, settingsOf } from "./setting-fields.ts";
 import { kindOf, type PipeDetails, usePipe } from "./use-pipe.ts";
@@ -33,6 +35,7 @@ function Configuration({ pipe }: { readonly pipe: PipeDetails }) {
       </Button>
     </>
   );
+  const { columns = [], ...plain } = destination;
   const own = { source, destination, fieldMappings };
   return (
     <>
@@ -40,8 +43,13 @@ function Configuration({ pipe }: { readonly pipe: PipeDetails }) {
         <Facts facts={factsOf(source[kind] ?? {})} />
       </Panel>
       <Panel title="Destination">
-        <Facts facts={factsOf(destination)} />
+        <Facts facts={factsOf(plain)} />
       </Panel>
+      {fieldMappings.length > 0 && (
+        <Panel title="Columns" flush>
+          <Table label="Columns" columns={mappingColumns(columns)} rows={fieldMappings} rowKey={keyOf} />
+        </Panel>
+      )}
       <Panel title="Settings">
         <Facts
           facts={settingsOf(kind).map((name) => {
@@ -52,7 +60,12 @@ function Configuration({ pipe }: { readonly pipe: PipeDetails }) {
         />
       </Panel>
       <Panel title="Scaling">
-        <Facts facts={factsOf(scaling)} />
+        <Facts
+          facts={Object.entries(scalingFields).map(([name, label]) => [
+            label,
+            String(scaling[name as "replicas"] ?? "default"),
+          ])}
+        />
       </Panel>
       <Panel title="As JSON">
         <CodeBlock label="definition" text={JSON.stringify({ name: pipe.name, ...own, scaling, settings }, null, 2)} />
@@ -63,9 +76,24 @@ function Configuration({ pipe }: { readonly pipe: PipeDetails }) {
   );
 }
 
+type Mapping = PipeDetails["fieldMappings"][number];
+
+function keyOf({ sourceField, destinationField }: Mapping): string {
+  return JSON.stringify([sourceField, destinationField]);
+}
+
+function mappingColumns(columns: PipeDetails["destination"]["columns"]): readonly Column<Mapping>[] {
+  const types = new Map((columns ?? []).map(({ name, type }) => [name, type]));
+  return [
+    { key: "field", header: "Field of the source", cell: ({ sourceField }) => <code>{sourceField}</code> },
+    { key: "column", header: "Column", cell: ({ destinationField }) => <code>{destinationField}</code> },
+    { key: "type", header: "Type", cell: ({ destinationField }) => <code>{types.get(destinationField) ?? "–"}</code> },
+  ];
+}
+
 function factsOf(members: object): (readonly [string, React.ReactNode])[] {
   return Object.entries(members).map(([name, value]) => [
-    name,
+    wordsOf(name),
     typeof value === "object" ? (
       <pre key={name}>{JSON.stringify(value, null, 2)}</pre>
     ) : (

@@ -32,6 +32,7 @@ export function draftOf(pipe: PipeDetails): Draft {
   const source = (pipe.source[kind] ?? {}) as Record<string, unknown>;
   return Object.fromEntries([
     ["name", pipe.name],
+    ...(pipe.fieldMappings.length === 0 ? [] : [["columns", columnsText(pipe)]]),
     ...mutableMembers(pipe).map((member) => [`source.${member}`, textOf(memberOf(source, member))]),
     ...settingsOf(kind).map((name) => [`settings.${name}`, textOf(pipe.settings[name])]),
     ...Object.keys(scalingFields).map((name) => [`scaling.${name}`, textOf((pipe.scaling as never)[name])]),
@@ -56,12 +57,38 @@ export function requestsOf(pipe: PipeDetails, differences: readonly Difference[]
   const source = nested(below("source."), "source.");
   const settings = nested(below("settings."), "settings.");
   const scaling = nested(below("scaling."), "scaling.");
+  const columns = differences.find(({ path }) => path === "columns");
   const patch = {
+    ...(columns === undefined ? {} : columnsOf(String(columns.to ?? ""), pipe)),
     ...(name === undefined ? {} : { name }),
     ...(source === undefined ? {} : { source: { [kindOf(pipe)]: source } }),
     ...(settings === undefined ? {} : { settings }),
   };
   return { patch: Object.keys(patch).length === 0 ? undefined : patch, scaling };
+}
+
+/** A line for each column: `field = column Type`. */
+function columnsText({ fieldMappings, destination }: PipeDetails): string {
+  const types = new Map((destination.columns ?? []).map(({ name, type }) => [name, type]));
+  return fieldMappings
+    .map(({ sourceField, destinationField: to }) => `${sourceField} = ${to} ${types.get(to) ?? ""}`.trim())
+    .join("\n");
+}
+
+/** The members of a request for such lines. Columns without a type are those that the table has. */
+export function columnsOf(text: string, pipe: PipeDetails) {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  const parsed = lines.map((line) => {
+    const [, field = line.trim(), column = "", type = ""] = /^\s*(.+?)\s*=\s*(\S+)\s*(.*?)\s*$/.exec(line) ?? [];
+    return { field, column: column || field, type };
+  });
+  const typed = parsed.filter(({ type }) => type !== "");
+  return {
+    fieldMappings: parsed.map(({ field, column }) => ({ sourceField: field, destinationField: column })),
+    ...((pipe.destination.columns ?? []).length === 0 && typed.length === 0
+      ? {}
+      : { destination: { columns: typed.map(({ column, type }) => ({ name: column, type })) } }),
+  };
 }
 
 function nested(differences: readonly Difference[], prefix: string): Record<string, unknown> | undefined {

@@ -1,4 +1,5 @@
 /** What can be done with a pipe: in its menu of the list and in the head of its page. */
+import { useNavigate } from "@tanstack/react-router";
 import { Ellipsis } from "lucide-react";
 import { useState } from "react";
 import { useChange } from "../../api/queries.ts";
@@ -30,6 +31,7 @@ type PipeMenuProps = {
 
 export function PipeMenu({ pipe, withState, onDeleted }: PipeMenuProps) {
   const [asked, setAsked] = useState<"resync" | "delete">();
+  const navigate = useNavigate();
   const { send } = useCommand(pipe);
   const close = () => setAsked(undefined);
   const command = isResting(pipe.state) ? "start" : "stop";
@@ -41,6 +43,14 @@ export function PipeMenu({ pipe, withState, onDeleted }: PipeMenuProps) {
             {command === "start" ? "Start" : "Stop"}
           </MenuItem>
         )}
+        <MenuItem
+          needs="developer"
+          onSelect={() =>
+            void navigate({ to: "/new-pipe", search: { clone: `${pipe.serviceId}/${pipe.id}`, step: 2 } })
+          }
+        >
+          Clone …
+        </MenuItem>
         <MenuItem needs="developer" onSelect={() => setAsked("resync")}>
           Resync …
         </MenuItem>

@@ -3,7 +3,7 @@ import { useOperation } from "../../api/queries.ts";
 import { serverNow } from "../../api/server-time.ts";
 import { TimeChart } from "../../charts/time-chart.tsx";
 import type { Unit } from "../../charts/types.ts";
-import { Answer, Skeleton } from "../../parts/states.tsx";
+import { Answer, EmptyState, Skeleton } from "../../parts/states.tsx";
 import css from "./pipes.module.css";
 import { usePipeParams } from "./use-pipe.ts";
 
@@ -28,15 +28,19 @@ export function PipeCharts({ hours }: { readonly hours: number }) {
   const metrics = useOperation("getPipeMetrics", { params, query: rangeOf(hours, step) as never }, { keep: true });
   return (
     <Answer query={metrics} loading={<Skeleton lines={8} />}>
-      {(answer) => (
-        <div className={css.charts}>
-          {charts
-            .filter(({ metric }) => metric !== "latencySeconds" || isKnown(answer, metric))
-            .map((chart) => (
-              <MetricChart key={chart.metric} metrics={answer} chart={chart} />
-            ))}
-        </div>
-      )}
+      {(answer) =>
+        charts.every(({ metric }) => !isKnown(answer, metric)) ? (
+          <EmptyState title="No worker ran in this range">A longer range may have some numbers.</EmptyState>
+        ) : (
+          <div className={css.charts}>
+            {charts
+              .filter(({ metric }) => isKnown(answer, metric))
+              .map((chart) => (
+                <MetricChart key={chart.metric} metrics={answer} chart={chart} />
+              ))}
+          </div>
+        )
+      }
     </Answer>
   );
 }

@@ -1,6 +1,6 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { bytesText } from "../../lib/format.ts";
-import { Bytes, Count } from "../../parts/numbers.tsx";
+import { Bytes, Count, Duration } from "../../parts/numbers.tsx";
 import { Facts, Panel, Tile, Tiles } from "../../parts/page.tsx";
 import { Elapsed, RelativeTime } from "../../parts/relative-time.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
@@ -12,7 +12,7 @@ import { PipeProgress } from "./pipe-progress.tsx";
 import { PipeTables } from "./pipe-tables.tsx";
 import css from "./pipes.module.css";
 import { SourceStrip } from "./source-strip.tsx";
-import { type PipeDetails, usePipe, usePipeSummary } from "./use-pipe.ts";
+import { kindOf, type PipeDetails, usePipe, usePipeSummary } from "./use-pipe.ts";
 
 const ranges = [
   { value: "1", label: "Last hour" },
@@ -41,13 +41,13 @@ function Overview({ pipe }: { readonly pipe: PipeDetails }) {
   return (
     <>
       <SourceStrip pipe={pipe} summary={summary} />
-      <Numbers summary={summary} />
+      {pipe.state === "Completed" ? <Result pipe={pipe} summary={summary} /> : <Numbers summary={summary} />}
       <Conditions summary={summary} />
       {pipe.tables !== undefined && <PipeTables tables={pipe.tables} />}
       <Panel title="Over time" actions={range}>
         <PipeCharts hours={hours} />
       </Panel>
-      <PipeProgress progress={pipe.progress} />
+      <PipeProgress progress={pipe.progress} kind={kindOf(pipe)} />
     </>
   );
 }
@@ -70,6 +70,35 @@ function Numbers({ summary }: { readonly summary: PipeSummary | undefined }) {
       </Tile>
       <Tile label="Rows written" note={<Bytes value={bytes} none="" />}>
         <Count value={rows} />
+      </Tile>
+    </Tiles>
+  );
+}
+
+/** What a pipe that has ended has done. */
+function Result({ pipe, summary }: { readonly pipe: PipeDetails; readonly summary: PipeSummary | undefined }) {
+  const { filesLoaded, filesFailed } = pipe.progress;
+  const end = Date.parse(summary?.stateChangedAt ?? summary?.lastSuccessAt ?? "");
+  const seconds = Math.max(0.001, (end - Date.parse(pipe.createdAt)) / 1000);
+  const rows = summary?.rows;
+  return (
+    <Tiles>
+      <Tile label="Rows loaded" note={<Bytes value={summary?.bytes} none="" />}>
+        <Count value={rows} exact />
+      </Tile>
+      {filesLoaded !== undefined && (
+        <Tile label="Objects loaded" note={filesFailed ? `${filesFailed} failed` : "none failed"}>
+          <Count value={filesLoaded} exact />
+        </Tile>
+      )}
+      <Tile label="Duration" note="from its creation to its end">
+        <Duration value={Number.isNaN(end) ? undefined : seconds} />
+      </Tile>
+      <Tile label="Rows per second" note="on average">
+        <Count value={rows === undefined || Number.isNaN(end) ? undefined : rows / seconds} />
+      </Tile>
+      <Tile label="Refused rows and objects" note="since the pipe was created">
+        <Count value={summary?.errors} />
       </Tile>
     </Tiles>
   );

@@ -1,25 +1,71 @@
 import { bytesText, countText, durationText } from "../../lib/format.ts";
 import { Facts, Panel } from "../../parts/page.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
+import type { PipeKind } from "./list-search.ts";
 
-/** All counters and gauges of the pipe, under the names of the API. */
-export function PipeProgress({ progress }: { readonly progress: Readonly<Record<string, number>> }) {
-  const names = Object.keys(progress).toSorted();
+type Progress = Readonly<Record<string, number>>;
+
+const laneWords: Readonly<Record<PipeKind, string>> = {
+  messageBroker: "Partition",
+  managedStream: "Shard",
+  relationalDb: "Table",
+  objectStorage: "Part",
+};
+
+type Lane = { readonly name: string; readonly values: Progress };
+
+/** Gauges that are reported as `name:lane`, by lane. */
+export function lanesOf(progress: Progress): Lane[] {
+  const lanes = new Map<string, Record<string, number>>();
+  for (const [key, value] of Object.entries(progress)) {
+    const at = key.indexOf(":");
+    if (at === -1) continue;
+    const name = key.slice(at + 1);
+    lanes.set(name, { ...lanes.get(name), [key.slice(0, at)]: value });
+  }
+  const order = new Intl.Collator("en", { numeric: true });
+  return [...lanes].map(([name, values]) => ({ name, values })).sort((a, b) => order.compare(a.name, b.name));
+}
+
+/** Counters and gauges of the pipe: a table of partitions, shards or tables, then those of the whole. */
+export function PipeProgress({ progress, kind }: { readonly progress: Progress; readonly kind: PipeKind }) {
+  const names = Object.keys(progress)
+    .filter((name) => !name.includes(":"))
+    .toSorted();
+  const lanes = lanesOf(progress);
+  const measures = [...new Set(lanes.flatMap(({ values }) => Object.keys(values)))];
+  const columns: readonly Column<Lane>[] = [
+    { key: "lane", header: laneWords[kind], cell: ({ name }) => <code>{name}</code> },
+    ...measures.map((measure) => ({
+      key: measure,
+      header: wordsOf(measure),
+      align: "end" as const,
+      cell: ({ values }: Lane) => (values[measure] === undefined ? "–" : textOf(measure, values[measure])),
+    })),
+  ];
   return (
-    <Panel title="Counters">
-      <Facts facts={names.map((name) => [wordsOf(name), textOf(name, progress[name] as number)])} />
-    </Panel>
+    <>
+      {lanes.length > 0 && (
+        <Panel title={`${laneWords[kind]}s`} flush>
+          <Table label={`${laneWords[kind]}s`} columns={columns} rows={lanes} rowKey={({ name }) => name} />
+        </Panel>
+      )}
+      <Panel title="Counters">
+        <Facts facts={names.map((name) => [wordsOf(name), textOf(name, progress[name] as number)])} />
+      </Panel>
+    </>
   );
 }
 
 /** `fetchedRows` as `Fetched rows`. */
-function wordsOf(name: string): string {
+export function wordsOf(name: string): string {
   const words = name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase();
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 function textOf(name: string, value: number): string {
   if (/bytes/i.test(name)) return bytesText(value);
-  if (/seconds$/i.test(name)) return durationText(value);
-  if (/ms$|milliseconds$/i.test(name)) return durationText(value / 1000);
+  if (/seconds(left)?$/i.test(name)) return durationText(value);
+  if (/ms$|milliseconds$|^millis/i.test(name)) return durationText(value / 1000);
   return countText(value);
 }

@@ -22,17 +22,25 @@ export function PipesPage() {
   const query = { ...rest, sort: rest.sort ?? "name", limit: pageSize, ...(states && { state: states }) };
   const pipes = useOperation("listAllPipes", { query: query as never }, { keep: true });
   return (
-    <Page
-      title="Pipes"
-      actions={
-        <ButtonLink to="/new-pipe" look="primary" icon={<Plus aria-hidden />}>
-          New pipe
-        </ButtonLink>
-      }
-    >
+    <Page title="Pipes" actions={<NewPipeButton />}>
       <PipeFilters search={search} />
       <Answer query={pipes}>{(answer) => <PipeList {...answer} search={search} />}</Answer>
     </Page>
+  );
+}
+
+/** A key that may create none sees why. */
+function NewPipeButton() {
+  const navigate = useNavigate();
+  return (
+    <Button
+      look="primary"
+      needs="developer"
+      icon={<Plus aria-hidden />}
+      onClick={() => void navigate({ to: "/new-pipe" })}
+    >
+      New pipe
+    </Button>
   );
 }
 

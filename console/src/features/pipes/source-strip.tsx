@@ -4,6 +4,7 @@ import { bytesText, shortCountText } from "../../lib/format.ts";
 import { Panel } from "../../parts/page.tsx";
 import { KindLabel } from "./kind-icon.tsx";
 import type { PipeSummary } from "./list-search.ts";
+import { LoadedLinks } from "./loaded-links.tsx";
 import { tableOf } from "./pipe-columns.tsx";
 import css from "./pipes.module.css";
 import { kindOf, type PipeDetails, sourceText } from "./use-pipe.ts";
@@ -35,6 +36,9 @@ export function SourceStrip({ pipe, summary }: SourceStripProps) {
           <Link to="/sql" search={{ service: pipe.serviceId }} className={css.endName}>
             {tableOf(destination)}
           </Link>
+          <span className={css.links}>
+            <LoadedLinks pipe={pipe} />
+          </span>
         </div>
       </div>
     </Panel>

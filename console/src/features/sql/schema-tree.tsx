@@ -106,15 +106,15 @@ function TableNode({ table, wanted, onInsert, onPreview, onShow }: NodeProps) {
           />
           <IconButton
             small
-            label={`Definition of ${name}`}
-            icon={<FileText aria-hidden />}
-            onClick={() => onShow(table)}
-          />
-          <IconButton
-            small
             label={`Insert ${name}`}
             icon={<CornerDownLeft aria-hidden />}
             onClick={() => onInsert(tableName(table))}
+          />
+          <IconButton
+            small
+            label={`Definition of ${name}`}
+            icon={<FileText aria-hidden />}
+            onClick={() => onShow(table)}
           />
         </span>
       </div>

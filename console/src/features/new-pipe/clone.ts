@@ -1,0 +1,48 @@
+/** The form of a new pipe that is like another one. */
+import type { OperationResult } from "../../api/client.ts";
+import { connectionFields, isSecret } from "./fields.ts";
+import { emptyForm } from "./form.ts";
+import { presetGroups, type SourceKind } from "./presets.ts";
+import type { KeptForm } from "./saved-draft.ts";
+
+type Pipe = OperationResult<"getPipe">;
+
+/** Another name and another table; secrets are asked for again. */
+export function cloneOf({ name, serviceId, source, destination, fieldMappings }: Pipe): KeptForm {
+  const presets = presetGroups.flatMap((group) => group.presets);
+  const kind = (Object.keys(source) as SourceKind[]).find((one) => presets.some((preset) => preset.kind === one));
+  if (kind === undefined) return emptyForm;
+  const { topics, streamName, tableMappings, ...rest } = (source[kind] ?? {}) as Record<string, unknown>;
+  const values = Object.fromEntries(textsOf(rest));
+  const preset = presets.find((one) => one.kind === kind && (one.type ?? values.type) === values.type);
+  const types = new Map((destination.columns ?? []).map((column) => [column.name, column.type]));
+  const secrets = connectionFields[kind].filter(({ path, when }) => isSecret(path) && when?.(values) !== false);
+  return {
+    ...emptyForm,
+    ...{ kind, serviceId, values, label: preset?.label ?? kind, name: `${name} copy` },
+    topics: typeof topics === "string" ? topics.split(",") : typeof streamName === "string" ? [streamName] : [],
+    tables: ((tableMappings ?? []) as Record<string, string>[]).map((one) => ({
+      schema: one.sourceSchemaName ?? "public",
+      table: one.sourceTable ?? "",
+      target: `${one.targetTable}_copy`,
+    })),
+    database: destination.database ?? "default",
+    table: destination.table ? `${destination.table}_copy` : "",
+    columns: fieldMappings.map(({ sourceField, destinationField }) => ({
+      field: sourceField,
+      name: destinationField,
+      type: types.get(destinationField) ?? "String",
+    })),
+    sortingKey: destination.tableDefinition?.sortingKey ?? [],
+    secrets: secrets.map(({ path }) => path),
+  };
+}
+
+/** Values by path with dots, as the inputs hold them. */
+function textsOf(members: Record<string, unknown>, prefix = ""): [string, string][] {
+  return Object.entries(members).flatMap(([name, value]): [string, string][] => {
+    if (value === null || value === undefined || Array.isArray(value)) return [];
+    if (typeof value === "object") return textsOf(value as Record<string, unknown>, `${prefix}${name}.`);
+    return [[`${prefix}${name}`, value === false ? "" : String(value)]];
+  });
+}

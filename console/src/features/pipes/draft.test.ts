@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { columnsOf, differencesOf, draftOf, requestsOf } from "./draft.ts";
+import type { PipeDetails } from "./use-pipe.ts";
+
+const pipe = {
+  ...{ id: "p", serviceId: "s", name: "clicks", settings: {}, scaling: {} },
+  source: { objectStorage: { url: "https://b/*.json" } },
+  destination: { columns: [{ name: "id", type: "Int32" }] },
+  fieldMappings: [{ sourceField: "ID", destinationField: "id" }],
+} as unknown as PipeDetails;
+
+test("columns and mappings are edited as lines, and sent together", () => {
+  const draft = draftOf(pipe);
+  expect(draft.columns).toBe("ID = id Int32");
+  expect(differencesOf(pipe, draft)).toEqual([]);
+  const edited = { ...draft, columns: "ID = id Int64\na b = c Map(String, String)\n" };
+  expect(requestsOf(pipe, differencesOf(pipe, edited)).patch).toEqual({
+    fieldMappings: [
+      { sourceField: "ID", destinationField: "id" },
+      { sourceField: "a b", destinationField: "c" },
+    ],
+    destination: {
+      columns: [
+        { name: "id", type: "Int64" },
+        { name: "c", type: "Map(String, String)" },
+      ],
+    },
+  });
+});
+
+test("a line without a column is a field of that name, and a table that is not managed has no types", () => {
+  expect(columnsOf("a\nb = c", { ...pipe, destination: {} } as PipeDetails)).toEqual({
+    fieldMappings: [
+      { sourceField: "a", destinationField: "a" },
+      { sourceField: "b", destinationField: "c" },
+    ],
+  });
+});
