@@ -1,4 +1,4 @@
-import { RefreshCw } from "lucide-react";
+import { Radio, RefreshCw } from "lucide-react";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { serverNow } from "../../api/server-time.ts";
 import { type ChartDefinition, chartDisplays, granularities, splitList } from "../../charts/definition.ts";
@@ -6,29 +6,38 @@ import { withFilter } from "../../charts/filter-text.ts";
 import { RangePicker } from "../../charts/range-picker.tsx";
 import { type Bounds, boundsOf, endText } from "../../charts/time-range.ts";
 import { useChart } from "../../charts/use-chart.ts";
-import { IconButton } from "../../parts/button.tsx";
+import { Button, IconButton } from "../../parts/button.tsx";
+import { Note } from "../../parts/note.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
+import { toastError } from "../../parts/toast.tsx";
 import { ChartMenu } from "./chart-menu.tsx";
 import { ChartPanel } from "./chart-panel.tsx";
+import { isEmpty, rangeOfData } from "./data-range.ts";
 import css from "./explore.module.css";
 import { FieldSidebar } from "./field-sidebar.tsx";
 import { RowsPanel } from "./rows-panel.tsx";
 import type { ExploreSearch } from "./search.ts";
 import { SeriesEditor } from "./series-editor.tsx";
 import type { Source } from "./source.ts";
+import { SourcesDialog } from "./sources-dialog.tsx";
 import { useFields } from "./use-fields.ts";
 
 type ExplorerProps = {
   readonly sources: readonly Source[];
   readonly source: Source;
   readonly search: ExploreSearch;
+  /** Somebody has chosen the range. */
+  readonly hasRange: boolean;
   readonly onChange: (change: Partial<ExploreSearch>, replace?: boolean) => void;
 };
 
-export function Explorer({ sources, source, search, onChange }: ExplorerProps) {
+export function Explorer({ sources, source, search, hasRange, onChange }: ExplorerProps) {
   const [now, setNow] = useState(serverNow);
   const [draft, setDraft] = useDraft(search.chart, (chart) => onChange({ chart }, true));
+  const [isEditing, setEditing] = useState(false);
+  const [isLive, setLive] = useState(false);
   const { from, to, rowsFrom, rowsTo } = search;
+  useTimer(isLive && to.trim() === "now", () => setNow(serverNow()));
   const bounds = useMemo<Bounds | undefined>(() => boundsOf({ from, to }, now), [from, to, now]);
   const chart = useChart(search.chart, bounds);
   const fields = useFields(source.id, bounds);
@@ -54,13 +63,34 @@ export function Explorer({ sources, source, search, onChange }: ExplorerProps) {
           options={sources.map(({ id, name }) => ({ value: id, label: name }))}
           onChange={(id) => onChange({ chart: { ...draft, sourceId: id } })}
         />
+        <Button small onClick={() => setEditing(true)}>
+          Sources …
+        </Button>
         <span className={css.space} />
+        <Button
+          small
+          aria-pressed={isLive}
+          icon={<Radio aria-hidden />}
+          refusal={to.trim() === "now" ? undefined : "Only a range that ends now can be followed."}
+          onClick={() => setLive(!isLive)}
+        >
+          Live
+        </Button>
         <RangePicker range={{ from, to }} onChange={setRange} />
         <IconButton small label="Ask again" icon={<RefreshCw aria-hidden />} onClick={() => setNow(serverNow())} />
         <ChartMenu chart={search.chart} bounds={bounds} range={{ from, to }} />
       </header>
       <SeriesEditor chart={draft} fields={fields.data?.data ?? []} error={chart.error} onChange={change} />
       <Look chart={draft} onChange={change} />
+      {chart.data !== undefined && !chart.isPlaceholderData && isEmpty(chart.data) && (
+        <GoToData
+          key={source.id}
+          sourceId={source.id}
+          isAsked={!hasRange}
+          onFound={({ from: start, to: end }) => setRange({ from: endText(start), to: endText(end) })}
+        />
+      )}
+      {isEditing && <SourcesDialog sources={sources} onClose={() => setEditing(false)} />}
       <ChartPanel
         chart={search.chart}
         query={chart}
@@ -86,6 +116,51 @@ export function Explorer({ sources, source, search, onChange }: ExplorerProps) {
         />
       </div>
     </div>
+  );
+}
+
+const liveMs = 2_000;
+
+function useTimer(isOn: boolean, tick: () => void): void {
+  const latest = useRef(tick);
+  latest.current = tick;
+  useEffect(() => {
+    if (!isOn) return;
+    const timer = setInterval(() => document.visibilityState === "visible" && latest.current(), liveMs);
+    return () => clearInterval(timer);
+  }, [isOn]);
+}
+
+type GoToDataProps = {
+  readonly sourceId: string;
+  /** The range was chosen by nobody: it becomes that of the rows without a question. */
+  readonly isAsked: boolean;
+  readonly onFound: (bounds: Bounds) => void;
+};
+
+/** In a range without rows: the way to those that there are. */
+function GoToData({ sourceId, isAsked, onFound }: GoToDataProps) {
+  const [state, setState] = useState<"idle" | "busy" | "none">("idle");
+  const go = async () => {
+    setState("busy");
+    try {
+      const bounds = await rangeOfData(sourceId, serverNow());
+      setState(bounds === undefined ? "none" : "idle");
+      if (bounds !== undefined) onFound(bounds);
+    } catch (error) {
+      setState("idle");
+      toastError(error);
+    }
+  };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once, when the page opens.
+  useEffect(() => void (isAsked && go()), []);
+  return (
+    <Note>
+      {state === "none" ? "The source has no rows yet. " : "No row of this range matches. "}
+      <Button small busy={state === "busy"} onClick={() => void go()}>
+        Go to the data
+      </Button>
+    </Note>
   );
 }
 
