@@ -43,8 +43,9 @@ describe.skipIf(chromiumMissing !== undefined)("dashboards", () => {
   const eventually = (value: () => unknown) => expect.poll(value, { timeout: 20_000 });
   // A chart of a service that sleeps, and was not asked for before, is answered like this.
   const asleep = "409: POST /api/v2/charts/query";
-  // So are the values of a field.
-  const isExpected = (problem: string) => problem === asleep || /^409: GET .*\/fieldValues$/.test(problem);
+  // So are fields, their values and rows.
+  const isExpected = (problem: string) =>
+    problem === asleep || /^409: (GET .*\/field(s|Values)|POST \/api\/v2\/search)$/.test(problem);
   afterEach(async () => {
     await console_.closePages();
     expect(console_.problems().filter((problem) => !isExpected(problem))).toEqual([]);

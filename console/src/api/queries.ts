@@ -12,7 +12,7 @@ import { useStore } from "../lib/store.ts";
 import { type CallInput, call, type OperationName, type OperationResult } from "./client.ts";
 import { connectionStore } from "./connection.ts";
 import type { ApiError } from "./error.ts";
-import { intervalOf, type Pace, pausedStore } from "./refresh.ts";
+import { intervalOf, type Pace, pausedStore, restingStore } from "./refresh.ts";
 import { sessionStore } from "./session-state.ts";
 
 /** Answers are kept in memory only: they may contain names of a customer. */
@@ -32,6 +32,9 @@ export const queryClient = new QueryClient({
   },
 });
 
+restingStore.subscribe(() => {
+  if (!restingStore.get()) void queryClient.invalidateQueries();
+});
 connectionStore.subscribe(() => {
   if (connectionStore.get().reached) void queryClient.invalidateQueries();
 });
@@ -58,6 +61,8 @@ export function useOperation<Name extends OperationName>(
   options: Options<OperationResult<Name>> = {},
 ): UseQueryResult<OperationResult<Name>, ApiError> {
   const isPaused = useStore(pausedStore);
+  // Another pace is another rendering.
+  useStore(restingStore);
   const isReached = useStore(connectionStore).reached;
   const isSignedIn = useStore(sessionStore).signedOut === undefined;
   const { pace = "live", enabled = true, keep = false } = options;
@@ -82,6 +87,8 @@ export function useOperations<Name extends OperationName>(
   pace: Pace = "live",
 ): (OperationResult<Name> | undefined)[] {
   const isPaused = useStore(pausedStore);
+  // Another pace is another rendering.
+  useStore(restingStore);
   const isReached = useStore(connectionStore).reached;
   const isSignedIn = useStore(sessionStore).signedOut === undefined;
   const results = useQueries({

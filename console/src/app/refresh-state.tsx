@@ -50,5 +50,5 @@ function isPolled(observer: Observer): boolean {
   const interval =
     typeof refetchInterval === "function" ? refetchInterval(observer.getCurrentQuery()) : refetchInterval;
   // Slow ones are old by intention.
-  return typeof interval === "number" && interval < 10_000;
+  return typeof interval === "number" && interval < 15_000;
 }

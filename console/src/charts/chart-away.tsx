@@ -1,5 +1,5 @@
 import { call, type OperationName } from "../api/client.ts";
-import { refetch, useOperation } from "../api/queries.ts";
+import { queryClient, refetch, useOperation } from "../api/queries.ts";
 import { zoneStore } from "../lib/zone.ts";
 import { ServiceAway } from "../parts/service-away.tsx";
 import { type ChartDefinition, requestOf } from "./definition.ts";
@@ -18,7 +18,10 @@ export function ChartAway({ chart, bounds, keptAt }: ChartAwayProps) {
   const sources = useOperation("listSources", { params: {} }, { pace: "slow" });
   const source = sources.data?.data.find(({ id }) => id === chart.sourceId);
   const ask = async () => {
-    await call("queryChart", { params: {}, body: requestOf(chart, bounds, zoneStore.get(), "auto") });
+    const bodyOf = (wake: "auto" | "never") => requestOf(chart, bounds, zoneStore.get(), wake);
+    const answer = await call("queryChart", { params: {}, body: bodyOf("auto") });
+    // The service may sleep again before it is asked once more.
+    queryClient.setQueryData(["queryChart", bodyOf("never")], answer);
     await refetch(...reads, "listServices");
   };
   return (

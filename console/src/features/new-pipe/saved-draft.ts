@@ -41,7 +41,8 @@ export function useSaving(form: Form, isEnabled: boolean): { readonly forget: ()
   const { draft } = useSearch({ from: "/new-pipe" });
   const navigate = useNavigate({ from: "/new-pipe" });
   const known = useRef<Known>({ id: draft, version: undefined, saving: Promise.resolve(), isForgotten: false });
-  const secrets = Object.entries(form.values).flatMap(([path, value]) => (isSecret(path) && value !== "" ? path : []));
+  const typed = Object.entries(form.values).flatMap(([path, value]) => (isSecret(path) && value !== "" ? path : []));
+  const secrets = [...new Set([...((form as KeptForm).secrets ?? []), ...typed])];
   const text = JSON.stringify({ ...withoutSecrets(form), secrets } satisfies KeptForm);
   useEffect(() => {
     if (!isEnabled || form.kind === undefined) return;
