@@ -88,7 +88,7 @@ function markParts(plot: uPlot, { times, whole, bucketMs, colors }: PlotInput): 
   const x = (ms: number) =>
     Math.round(Math.max(bbox.left, Math.min(bbox.left + bbox.width, plot.valToPos(ms / 1000, "x", true))));
   const mark = (from: number, to: number, border: number) => {
-    if (from >= to) return;
+    if (to - from < 3) return;
     ctx.globalAlpha = 0.6;
     ctx.fillStyle = colors.surface;
     ctx.fillRect(from, bbox.top, to - from, bbox.height);

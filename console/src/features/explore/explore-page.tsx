@@ -33,14 +33,11 @@ function WithSource({ sources }: { readonly sources: readonly Source[] }) {
   const search = useSearch({ strict: false }) as ExploreSearch;
   const navigate = useNavigate();
   const source = sources.find(({ id }) => id === search.chart.sourceId) ?? (sources[0] as Source);
-  const hasRange = new URLSearchParams(location.search).has("from");
   const change = (next: Partial<ExploreSearch>, replace = false) =>
     void navigate({ to: "/explore", search: { ...search, ...next }, replace });
   useEffect(() => {
     document.title = "Explore · Millrace";
   }, []);
   const chart: ChartDefinition = search.chart.sourceId === source.id ? search.chart : newChart(source.id);
-  return (
-    <Explorer key={source.id} {...{ sources, source, hasRange }} search={{ ...search, chart }} onChange={change} />
-  );
+  return <Explorer key={source.id} {...{ sources, source }} search={{ ...search, chart }} onChange={change} />;
 }

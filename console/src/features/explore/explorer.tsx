@@ -4,7 +4,7 @@ import { serverNow } from "../../api/server-time.ts";
 import { type ChartDefinition, chartDisplays, granularities, splitList } from "../../charts/definition.ts";
 import { withFilter } from "../../charts/filter-text.ts";
 import { RangePicker } from "../../charts/range-picker.tsx";
-import { type Bounds, boundsOf, endText } from "../../charts/time-range.ts";
+import { type Bounds, boundsOf, defaultRange, endText, rangeText } from "../../charts/time-range.ts";
 import { useChart } from "../../charts/use-chart.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
 import { Note } from "../../parts/note.tsx";
@@ -26,12 +26,10 @@ type ExplorerProps = {
   readonly sources: readonly Source[];
   readonly source: Source;
   readonly search: ExploreSearch;
-  /** Somebody has chosen the range. */
-  readonly hasRange: boolean;
   readonly onChange: (change: Partial<ExploreSearch>, replace?: boolean) => void;
 };
 
-export function Explorer({ sources, source, search, hasRange, onChange }: ExplorerProps) {
+export function Explorer({ sources, source, search, onChange }: ExplorerProps) {
   const [now, setNow] = useState(serverNow);
   const [draft, setDraft] = useDraft(search.chart, (chart) => onChange({ chart }, true));
   const [isEditing, setEditing] = useState(false);
@@ -44,7 +42,10 @@ export function Explorer({ sources, source, search, hasRange, onChange }: Explor
   const change = (part: Partial<ChartDefinition>) => setDraft({ ...draft, ...part });
   const addFilter = (field: string, value: string, isWanted: boolean) =>
     change({ series: draft.series.map((one) => ({ ...one, where: withFilter(one, field, value, isWanted) })) });
+  // The range with which the page opens was chosen by nobody.
+  const hasChosen = useRef(false);
   const setRange = (range: { from: string; to: string }) => {
+    hasChosen.current = true;
     setNow(serverNow());
     onChange({ ...range, rowsFrom: undefined as never, rowsTo: undefined as never });
   };
@@ -86,7 +87,7 @@ export function Explorer({ sources, source, search, hasRange, onChange }: Explor
         <GoToData
           key={source.id}
           sourceId={source.id}
-          isAsked={!hasRange}
+          isAsked={!hasChosen.current && rangeText({ from, to }) === rangeText(defaultRange)}
           onFound={({ from: start, to: end }) => setRange({ from: endText(start), to: endText(end) })}
         />
       )}

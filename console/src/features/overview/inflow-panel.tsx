@@ -17,7 +17,7 @@ const height = 180;
 export function InflowPanel({ pipes }: { readonly pipes: readonly Pipe[] }) {
   // In an order that does not change with their rates, so that the colours stay.
   const shown = pipes.slice(0, shownPipes).toSorted((a, b) => a.createdAt.localeCompare(b.createdAt));
-  const inputs = shown.map(({ serviceId, id }) => ({ params: { serviceId, pipeId: id } }));
+  const inputs = shown.map(({ serviceId, id }) => ({ params: { serviceId, pipeId: id }, query: { step: 60 } }));
   const answers = useOperations("getPipeMetrics", inputs, "slow");
   const first = answers.find((answer) => answer !== undefined);
   if (shown.length === 0) return null;

@@ -21,7 +21,7 @@ const charts: readonly ChartOfPipe[] = [
 ];
 
 /** Rates, lag and errors over the last hours; gaps are times of which nothing is known. */
-export function PipeCharts({ hours }: { readonly hours: number }) {
+export function PipeCharts({ hours, isEnded }: { readonly hours: number; readonly isEnded: boolean }) {
   const params = usePipeParams();
   // One step of 5 s is the finest; the range moves with it, so that equal questions are one.
   const step = hours === 1 ? 10 : hours * 60;
@@ -29,12 +29,12 @@ export function PipeCharts({ hours }: { readonly hours: number }) {
   return (
     <Answer query={metrics} loading={<Skeleton lines={8} />}>
       {(answer) =>
-        charts.every(({ metric }) => !isKnown(answer, metric)) ? (
-          <EmptyState title="No worker ran in this range">A longer range may have some numbers.</EmptyState>
+        charts.every(({ metric }) => !isKnown(answer, metric, isEnded)) ? (
+          <EmptyState title="Nothing flowed in this range">A longer range may have some numbers.</EmptyState>
         ) : (
           <div className={css.charts}>
             {charts
-              .filter(({ metric }) => isKnown(answer, metric))
+              .filter(({ metric }) => isKnown(answer, metric, isEnded))
               .map((chart) => (
                 <MetricChart key={chart.metric} metrics={answer} chart={chart} />
               ))}
@@ -53,8 +53,9 @@ function rangeOf(hours: number, step: number): { from?: string; step: number } {
   return { from: new Date(from).toISOString(), step };
 }
 
-function isKnown({ series }: Metrics, metric: MetricName): boolean {
-  return series[metric].some((value) => value !== null);
+/** The zeros of a pipe that has ended tell nothing. */
+function isKnown({ series }: Metrics, metric: MetricName, isEnded: boolean): boolean {
+  return series[metric].some((value) => value !== null && !(isEnded && value === 0));
 }
 
 function MetricChart({ metrics, chart }: { readonly metrics: Metrics; readonly chart: ChartOfPipe }) {

@@ -45,7 +45,7 @@ function Overview({ pipe }: { readonly pipe: PipeDetails }) {
       <Conditions summary={summary} />
       {pipe.tables !== undefined && <PipeTables tables={pipe.tables} />}
       <Panel title="Over time" actions={range}>
-        <PipeCharts hours={hours} />
+        <PipeCharts hours={hours} isEnded={pipe.state === "Completed"} />
       </Panel>
       <PipeProgress progress={pipe.progress} kind={kindOf(pipe)} />
     </>
