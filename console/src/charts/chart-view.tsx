@@ -39,7 +39,7 @@ type Named = { readonly names: readonly string[]; readonly members: readonly str
 
 function OverTime({ name, definition, answer, bounds, names, members, height = 240, ...rest }: ChartViewProps & Named) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: the names follow from the definition.
-  const data = useMemo(() => seriesOf(answer, names, members, emptyValue(definition)), [answer, names.join("\n")]);
+  const data = useMemo(() => dataOf(definition, answer, names, members), [answer, names.join("\n")]);
   const display = definition.display as "line" | "bar" | "stacked";
   const isCut = answer.truncated === true && answer.otherGroups === undefined;
   return (
@@ -55,6 +55,19 @@ function OverTime({ name, definition, answer, bounds, names, members, height = 2
       {isCut && <Note>Only the {definition.limit} groups with the greatest values are drawn.</Note>}
     </>
   );
+}
+
+/** Series of one field share an axis; so do counts. */
+function dataOf(
+  definition: ChartDefinition,
+  answer: ChartAnswer,
+  names: readonly string[],
+  members: readonly string[],
+) {
+  const { series, ...data } = seriesOf(answer, names, members, emptyValue(definition));
+  const units = definition.series.map(({ aggFn, field }) => (aggFn.startsWith("count") ? "" : field.trim()));
+  const measureOf = (index = 0) => units.indexOf(units[index] ?? "");
+  return { ...data, series: series.map((one) => ({ ...one, measure: measureOf(one.measure) })) };
 }
 
 function Numbers({ definition, answer, names, members }: ChartViewProps & Named) {

@@ -4,7 +4,7 @@ import { serverNow } from "../../api/server-time.ts";
 import { type ChartDefinition, chartDisplays, granularities, splitList } from "../../charts/definition.ts";
 import { withFilter } from "../../charts/filter-text.ts";
 import { RangePicker } from "../../charts/range-picker.tsx";
-import { type Bounds, boundsOf, defaultRange, endText, rangeText } from "../../charts/time-range.ts";
+import { type Bounds, boundsOf, defaultRange, endText, rangeText, type TimeRange } from "../../charts/time-range.ts";
 import { useChart } from "../../charts/use-chart.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
 import { Note } from "../../parts/note.tsx";
@@ -32,7 +32,6 @@ type ExplorerProps = {
 export function Explorer({ sources, source, search, onChange }: ExplorerProps) {
   const [now, setNow] = useState(serverNow);
   const [draft, setDraft] = useDraft(search.chart, (chart) => onChange({ chart }, true));
-  const [isEditing, setEditing] = useState(false);
   const [isLive, setLive] = useState(false);
   const { from, to, rowsFrom, rowsTo } = search;
   useTimer(isLive && to.trim() === "now", () => setNow(serverNow()));
@@ -56,31 +55,14 @@ export function Explorer({ sources, source, search, onChange }: ExplorerProps) {
   const rows = rowsFrom === undefined || rowsTo === undefined ? bounds : { from: rowsFrom, to: rowsTo };
   return (
     <div className={css.page}>
-      <header className={css.head}>
-        <h1>Explore</h1>
-        <InlineSelect
-          label="Source"
-          value={source.id}
-          options={sources.map(({ id, name }) => ({ value: id, label: name }))}
-          onChange={(id) => onChange({ chart: { ...draft, sourceId: id } })}
-        />
-        <Button small onClick={() => setEditing(true)}>
-          Sources …
-        </Button>
-        <span className={css.space} />
-        <Button
-          small
-          aria-pressed={isLive}
-          icon={<Radio aria-hidden />}
-          refusal={to.trim() === "now" ? undefined : "Only a range that ends now can be followed."}
-          onClick={() => setLive(!isLive)}
-        >
-          Live
-        </Button>
-        <RangePicker range={{ from, to }} onChange={setRange} />
-        <IconButton small label="Ask again" icon={<RefreshCw aria-hidden />} onClick={() => setNow(serverNow())} />
-        <ChartMenu chart={search.chart} bounds={bounds} range={{ from, to }} />
-      </header>
+      <Head
+        {...{ sources, source, search, bounds }}
+        isLive={isLive}
+        onSource={(id) => onChange({ chart: { ...draft, sourceId: id } })}
+        onRange={setRange}
+        onLive={setLive}
+        onAgain={() => setNow(serverNow())}
+      />
       <SeriesEditor chart={draft} fields={fields.data?.data ?? []} error={chart.error} onChange={change} />
       <Look chart={draft} onChange={change} />
       {chart.data !== undefined && !chart.isPlaceholderData && isEmpty(chart.data) && (
@@ -91,7 +73,6 @@ export function Explorer({ sources, source, search, onChange }: ExplorerProps) {
           onFound={({ from: start, to: end }) => setRange({ from: endText(start), to: endText(end) })}
         />
       )}
-      {isEditing && <SourcesDialog sources={sources} onClose={() => setEditing(false)} />}
       <ChartPanel
         chart={search.chart}
         query={chart}
@@ -117,6 +98,49 @@ export function Explorer({ sources, source, search, onChange }: ExplorerProps) {
         />
       </div>
     </div>
+  );
+}
+
+type HeadProps = Pick<ExplorerProps, "sources" | "source" | "search"> & {
+  readonly bounds: Bounds | undefined;
+  readonly isLive: boolean;
+  readonly onSource: (id: string) => void;
+  readonly onRange: (range: TimeRange) => void;
+  readonly onLive: (isLive: boolean) => void;
+  readonly onAgain: () => void;
+};
+
+/** Of what, when, and what can be done with it. */
+function Head({ sources, source, search, bounds, isLive, onSource, onRange, onLive, onAgain }: HeadProps) {
+  const [isEditing, setEditing] = useState(false);
+  const { from, to } = search;
+  return (
+    <header className={css.head}>
+      <h1>Explore</h1>
+      <InlineSelect
+        label="Source"
+        value={source.id}
+        options={sources.map(({ id, name }) => ({ value: id, label: name }))}
+        onChange={onSource}
+      />
+      <Button small onClick={() => setEditing(true)}>
+        Sources …
+      </Button>
+      <span className={css.space} />
+      <Button
+        small
+        aria-pressed={isLive}
+        icon={<Radio aria-hidden />}
+        refusal={to.trim() === "now" ? undefined : "Only a range that ends now can be followed."}
+        onClick={() => onLive(!isLive)}
+      >
+        Live
+      </Button>
+      <RangePicker range={{ from, to }} onChange={onRange} />
+      <IconButton small label="Ask again" icon={<RefreshCw aria-hidden />} onClick={onAgain} />
+      <ChartMenu chart={search.chart} bounds={bounds} range={{ from, to }} />
+      {isEditing && <SourcesDialog sources={sources} onClose={() => setEditing(false)} />}
+    </header>
   );
 }
 
