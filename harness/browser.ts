@@ -127,17 +127,17 @@ function pathOf(url: string): string {
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** Violations of accessibility rules that axe calls serious or critical, each as a line with the elements. */
+/** Violations of accessibility rules of any severity, each as a line with the elements. */
 export async function accessibilityProblems(page: Page): Promise<string[]> {
   // By evaluation: the policy of the page forbids a script element.
   await page.evaluate(axeSource);
   return await page.evaluate(async () => {
-    type Violation = { id: string; impact: string; nodes: { target: string[]; failureSummary: string }[] };
+    type Violation = { id: string; nodes: { target: string[]; failureSummary: string }[] };
     const axe = (globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } }).axe;
     const { violations } = await axe.run();
-    return violations
-      .filter(({ impact }) => impact === "serious" || impact === "critical")
-      .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target.join(" ")} ${node.failureSummary}`));
+    return violations.flatMap(({ id, nodes }) =>
+      nodes.map((node) => `${id}: ${node.target.join(" ")} ${node.failureSummary}`),
+    );
   });
 }
 

@@ -2,11 +2,12 @@
 
 import type { LinkProps } from "@tanstack/react-router";
 import { call } from "../api/client.ts";
-import { refetch, useOperation } from "../api/queries.ts";
+import { refetch, useOperation, useOperations } from "../api/queries.ts";
 import { pausedStore } from "../api/refresh.ts";
 import { useMay } from "../api/role.ts";
 import { signOut } from "../api/session.ts";
 import { pipeAddress, serviceAddress, serviceSettingsAddress } from "../lib/addresses.ts";
+import { quotedName } from "../lib/quoted-name.ts";
 import { toast, toastError } from "../parts/toast.tsx";
 import { refreshNow } from "./refresh-state.tsx";
 import { openShortcuts } from "./shortcuts-state.ts";
@@ -58,6 +59,9 @@ type Named = { readonly id: string; readonly name: string; readonly state: strin
 export function usePaletteEntries(): readonly PaletteEntry[] {
   const services = useOperation("listServices", {}, { pace: "never" }).data ?? [];
   const pipes = useOperation("listAllPipes", { query: { limit: 1000 } }, { pace: "never" }).data?.pipes ?? [];
+  const dashboards = useOperation("listSavedObjects", { query: { kind: "dashboard" } }, { pace: "never" });
+  const ofServices = services.map(({ id }) => ({ params: { serviceId: id }, query: { columns: "false" as const } }));
+  const tables = useOperations("listTables", ofServices, "never");
   const mayCommand = useMay("developer");
   return [
     ...pages,
@@ -69,6 +73,11 @@ export function usePaletteEntries(): readonly PaletteEntry[] {
       kind: `pipe of ${serviceName}`,
       link: pipeAddress(serviceId, id),
     })),
+    ...(dashboards.data ?? []).map(({ id, name }) => ({
+      ...{ key: id, id, label: name, kind: "dashboard" },
+      link: { to: "/dashboards/$dashboardId", params: { dashboardId: id } } as LinkProps,
+    })),
+    ...services.flatMap((service, at) => tablesOf(service, tables[at]?.tables ?? [])),
     ...actions,
     ...(mayCommand ? services.flatMap(commandsOf) : []),
     ...services.map(({ id, name }) => ({
@@ -78,6 +87,18 @@ export function usePaletteEntries(): readonly PaletteEntry[] {
       link: serviceSettingsAddress(id),
     })),
   ];
+}
+
+/** A table is opened as a statement that shows its rows. */
+function tablesOf(
+  { id, name }: Named,
+  tables: readonly { readonly database: string; readonly name: string }[],
+): PaletteEntry[] {
+  return tables.map((table) => {
+    const q = `SELECT *\nFROM ${quotedName(table.database)}.${quotedName(table.name)}\nLIMIT 100`;
+    const label = `${table.database}.${table.name}`;
+    return { key: `${id} ${label}`, label, kind: `table of ${name}`, link: { to: "/sql", search: { service: id, q } } };
+  });
 }
 
 function commandsOf({ id, name, state }: Named): PaletteEntry[] {

@@ -14,8 +14,6 @@ export type Column<Row, Key extends string = string> = {
   readonly nowrap?: boolean;
   /** The header sorts by this column. */
   readonly sortable?: boolean;
-  /** Hidden on narrow screens. */
-  readonly wide?: boolean;
 };
 
 type TableProps<Row, Key extends string> = {
@@ -45,7 +43,11 @@ export function Table<Row, Key extends string>({ label, columns, rows, rowKey, s
           {rows.map((row) => (
             <tr key={rowKey(row)}>
               {columns.map((column) => (
-                <td key={column.key} className={cellClass(column)}>
+                <td
+                  key={column.key}
+                  className={cellClass(column)}
+                  data-label={typeof column.header === "string" ? column.header : undefined}
+                >
                   {column.cell(row)}
                 </td>
               ))}
@@ -68,7 +70,7 @@ function Header<Row, Key extends string>({ column, sort, onSort }: HeaderProps<R
   if (!column.sortable || onSort === undefined) {
     return (
       <th scope="col" className={cellClass(column)}>
-        {column.header}
+        {column.header || <span className="visually-hidden">Actions</span>}
       </th>
     );
   }
@@ -88,8 +90,8 @@ function Header<Row, Key extends string>({ column, sort, onSort }: HeaderProps<R
   );
 }
 
-function cellClass<Row, Key extends string>({ align, nowrap, wide }: Column<Row, Key>): string | undefined {
-  return classes(align === "end" && css.end, nowrap && css.nowrap, wide && css.wide) || undefined;
+function cellClass<Row, Key extends string>({ align, nowrap }: Column<Row, Key>): string | undefined {
+  return classes(align === "end" && css.end, nowrap && css.nowrap) || undefined;
 }
 
 /** The look of a row's main link. */

@@ -86,13 +86,12 @@ const columns: readonly Column<Session>[] = [
       </div>
     ),
   },
-  { key: "since", header: "Since", nowrap: true, wide: true, cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
+  { key: "since", header: "Since", nowrap: true, cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
   { key: "seen", header: "Last seen", nowrap: true, cell: ({ lastSeenAt }) => <RelativeTime at={lastSeenAt} /> },
   {
     key: "ends",
     header: "Ends at the latest",
     nowrap: true,
-    wide: true,
     cell: ({ expiresAt }) => <RelativeTime at={expiresAt} />,
   },
   {

@@ -24,11 +24,10 @@ export function activityColumns(onShow: (id: string) => void): readonly Column<A
       ),
     },
     { key: "what", header: "What", cell: (activity) => <WhatCell activity={activity} onShow={onShow} /> },
-    { key: "object", header: "Object", wide: true, cell: (activity) => <ObjectCell activity={activity} /> },
+    { key: "object", header: "Object", cell: (activity) => <ObjectCell activity={activity} /> },
     {
       key: "who",
       header: "Who",
-      wide: true,
       cell: ({ actorType, actorDetails, actorIpAddress }) => (
         <div className={css.stack}>
           <span>{actorWords(actorType, actorDetails)}</span>
@@ -49,7 +48,6 @@ function WhatCell({ activity, onShow }: WhatProps) {
       <button type="button" className={classes(css.open, tone !== "neutral" && css[tone])} onClick={() => onShow(id)}>
         {activityWords(type)}
       </button>
-      <span className={css.narrow}>{activity.objectName ?? activity.objectId.slice(0, 8)}</span>
       {reason !== undefined && (
         <span className={css.reason} title={reason}>
           {reason}

@@ -89,6 +89,6 @@ const columns: readonly Column<Event>[] = [
       </div>
     ),
   },
-  { key: "from", header: "From", wide: true, nowrap: true, cell: ({ actorIpAddress }) => actorIpAddress },
-  { key: "count", header: "Times", align: "end", wide: true, cell: ({ count }) => countText(count) },
+  { key: "from", header: "From", nowrap: true, cell: ({ actorIpAddress }) => actorIpAddress },
+  { key: "count", header: "Times", align: "end", cell: ({ count }) => countText(count) },
 ];

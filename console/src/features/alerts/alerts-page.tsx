@@ -117,7 +117,6 @@ function columnsOf(known: Known): Column<Alert>[] {
     {
       key: "watches",
       header: "Watches",
-      wide: true,
       cell: (alert) => <WatchedLink watched={watchedBy(alert, known)} />,
     },
     { key: "condition", header: "Fires at", cell: conditionText },
@@ -125,13 +124,11 @@ function columnsOf(known: Known): Column<Alert>[] {
       key: "evaluated",
       header: "Evaluated until",
       nowrap: true,
-      wide: true,
       cell: ({ evaluatedUntil }) => <RelativeTime at={evaluatedUntil ?? undefined} none="never" />,
     },
     {
       key: "webhook",
       header: "Webhook",
-      wide: true,
       cell: ({ channel }) => known.webhooks?.find(({ id }) => id === channel.webhookId)?.name ?? "–",
     },
     {

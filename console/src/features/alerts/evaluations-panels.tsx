@@ -123,7 +123,6 @@ function evaluationColumns(names: readonly string[]): Column<Evaluation>[] {
       key: "at",
       header: "Evaluated",
       nowrap: true,
-      wide: true,
       cell: ({ evaluatedAt }) => <RelativeTime at={evaluatedAt} />,
     },
   ];

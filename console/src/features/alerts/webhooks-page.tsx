@@ -65,7 +65,6 @@ function columnsOf(alerts: readonly Alert[] | undefined): Column<Webhook>[] {
       key: "changed",
       header: "Changed",
       nowrap: true,
-      wide: true,
       cell: ({ updatedAt }) => <RelativeTime at={updatedAt} />,
     },
     {

@@ -16,19 +16,17 @@ export function backupColumns(retention: Retention): readonly Column<Backup>[] {
   return [
     { key: "name", header: "Started", nowrap: true, cell: (backup) => <NameCell backup={backup} /> },
     { key: "proof", header: "Proof", nowrap: true, cell: (backup) => <ProofBadge backup={backup} /> },
-    { key: "type", header: "Type", wide: true, cell: ({ type }) => type },
+    { key: "type", header: "Type", cell: ({ type }) => type },
     { key: "size", header: "Size", align: "end", cell: (backup) => <SizeCell backup={backup} /> },
     {
       key: "duration",
       header: "Duration",
       align: "end",
-      wide: true,
       cell: ({ durationInSeconds }) => <Duration value={durationInSeconds} />,
     },
     {
       key: "retention",
       header: "Retention",
-      wide: true,
       cell: ({ id }) => <RetentionCell verdict={verdicts.get(id)} />,
     },
   ];

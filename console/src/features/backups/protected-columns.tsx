@@ -14,19 +14,17 @@ export const protectedColumns: readonly Column<Protected>[] = [
   { key: "name", header: "Service", cell: (row) => <NameCell row={row} /> },
   { key: "newest", header: "Newest backup", nowrap: true, cell: (row) => <NewestCell row={row} /> },
   { key: "proof", header: "Proof", nowrap: true, cell: (row) => <ProofCell row={row} /> },
-  { key: "chain", header: "Newest chain", wide: true, cell: ({ backups }) => <ChainCell backups={backups} /> },
+  { key: "chain", header: "Newest chain", cell: ({ backups }) => <ChainCell backups={backups} /> },
   {
     key: "stored",
     header: "Stored",
     align: "end",
-    wide: true,
     cell: ({ backups }) => <StoredCell backups={backups} />,
   },
   {
     key: "actions",
     header: <span className="visually-hidden">Actions</span>,
     align: "end",
-    wide: true,
     cell: ({ service, backups }) =>
       service !== undefined && (
         <BackUpButton small service={service} isRunning={backups[0]?.status === "in_progress"} />

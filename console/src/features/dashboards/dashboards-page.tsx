@@ -79,7 +79,7 @@ function columnsOf(onDelete: (item: Summary) => void): Column<Summary>[] {
         </Link>
       ),
     },
-    { key: "by", header: "Changed by", wide: true, cell: ({ updatedBy }) => updatedBy },
+    { key: "by", header: "Changed by", cell: ({ updatedBy }) => updatedBy },
     { key: "at", header: "Changed", nowrap: true, cell: ({ updatedAt }) => <RelativeTime at={updatedAt} /> },
     {
       key: "delete",

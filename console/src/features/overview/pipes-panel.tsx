@@ -8,11 +8,11 @@ import { type Column, Table } from "../../parts/table.tsx";
 
 const columns: readonly Column<ListedPipe>[] = [
   pipeSummary.name,
-  { key: "service", header: "Service", wide: true, cell: ({ serviceName }) => serviceName },
+  { key: "service", header: "Service", cell: ({ serviceName }) => serviceName },
   pipeSummary.state,
   pipeSummary.rate,
-  { ...pipeSummary.lag, wide: true },
-  { key: "rows", header: "Rows", align: "end", wide: true, cell: ({ rows }) => <Count value={rows} /> },
+  { ...pipeSummary.lag },
+  { key: "rows", header: "Rows", align: "end", cell: ({ rows }) => <Count value={rows} /> },
 ];
 
 const shown = 8;

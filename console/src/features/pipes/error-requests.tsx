@@ -35,7 +35,7 @@ const columns: readonly Column<Request>[] = [
   { key: "selected", header: "Rows", align: "end", cell: ({ selectedRows }) => <Count value={selectedRows} exact /> },
   { key: "replayed", header: "Loaded", align: "end", cell: ({ replayedRows }) => <Count value={replayedRows} exact /> },
   { key: "again", header: "Refused again", align: "end", cell: (one) => <Count value={one.refusedRows} exact /> },
-  { key: "by", header: "By", wide: true, cell: ({ requestedBy }) => requestedBy },
+  { key: "by", header: "By", cell: ({ requestedBy }) => requestedBy },
   { key: "at", header: "Asked", align: "end", cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
 ];
 

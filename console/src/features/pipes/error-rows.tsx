@@ -16,7 +16,7 @@ type Row = OperationResult<"listPipeErrorRows">["rows"][number];
 const columns: readonly Column<Row>[] = [
   { key: "time", header: "Refused", nowrap: true, cell: ({ time }) => <RelativeTime at={time} /> },
   { key: "origin", header: "Origin", cell: ({ origin }) => <code>{origin}</code> },
-  { key: "position", header: "Position", wide: true, cell: ({ position }) => <code>{position}</code> },
+  { key: "position", header: "Position", cell: ({ position }) => <code>{position}</code> },
   { key: "row", header: "Row and reason", cell: (row) => <RowCell row={row} /> },
 ];
 

@@ -18,7 +18,7 @@ const activityColumns: readonly Column<Activity>[] = [
   { key: "at", header: "When", nowrap: true, cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
   { key: "type", header: "What", cell: ({ type }) => <span className={css.sentence}>{activityWords(type)}</span> },
   { key: "why", header: "Reason or fields", cell: ({ reason, fields }) => reason ?? fields?.join(", ") ?? "" },
-  { key: "who", header: "Who", wide: true, cell: ({ actorType, actorDetails }) => actorWords(actorType, actorDetails) },
+  { key: "who", header: "Who", cell: ({ actorType, actorDetails }) => actorWords(actorType, actorDetails) },
 ];
 
 const batchColumns: readonly Column<Batch>[] = [
@@ -30,7 +30,6 @@ const batchColumns: readonly Column<Batch>[] = [
     key: "refused",
     header: "Refused",
     align: "end",
-    wide: true,
     cell: (one) => <Count value={one.refusedRows} exact />,
   },
   { key: "took", header: "Took", align: "end", cell: ({ durationMs }) => <Duration value={durationMs / 1000} /> },

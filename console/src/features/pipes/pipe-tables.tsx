@@ -16,7 +16,7 @@ type PipeTable = NonNullable<PipeDetails["tables"]>[number];
 
 const columns: readonly Column<PipeTable>[] = [
   { key: "source", header: "Source table", cell: ({ sourceTable }) => <code>{sourceTable}</code> },
-  { key: "target", header: "Target table", wide: true, cell: ({ targetTable }) => <code>{targetTable}</code> },
+  { key: "target", header: "Target table", cell: ({ targetTable }) => <code>{targetTable}</code> },
   {
     key: "state",
     header: "State",

@@ -46,7 +46,7 @@ function columnsWith(onDelete: (name: string) => void): readonly Column<User>[] 
       header: "Rights",
       cell: ({ readonly }) => <Badge tone={readonly ? "neutral" : "info"}>{readonly ? "Read-only" : "All"}</Badge>,
     },
-    { key: "created", header: "Created", wide: true, cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
+    { key: "created", header: "Created", cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
     {
       key: "delete",
       header: <span className="visually-hidden">Actions</span>,

@@ -26,7 +26,7 @@ function OwnStatements({ serviceId, onOpen }: QueryHistoryProps) {
   const past = usePast(serviceId);
   return (
     <section aria-label="Your statements">
-      <h3 className={css.database}>Your statements</h3>
+      <h2 className={css.database}>Your statements</h2>
       {past === undefined && <Skeleton lines={3} />}
       {past?.length === 0 && <p className={css.quiet}>What you run here is kept with its outcome.</p>}
       <ul>
@@ -49,7 +49,7 @@ function OfOthers({ serviceId, onOpen }: QueryHistoryProps) {
   const isOther = ({ userAgent }: Query) => userAgent !== own;
   return (
     <section aria-label="Other clients">
-      <h3 className={css.database}>Other clients</h3>
+      <h2 className={css.database}>Other clients</h2>
       <Answer query={query}>
         {({ running, recent, live, asOf }) => (
           <>

@@ -72,7 +72,7 @@ type ListProps = {
 function List({ title, none, items, onDelete }: ListProps) {
   return (
     <section aria-label={title}>
-      <h3 className={css.database}>{title}</h3>
+      <h2 className={css.database}>{title}</h2>
       {items.length === 0 && <p className={css.quiet}>{none}</p>}
       <ul>
         {items.map((item) => (

@@ -33,7 +33,7 @@ export function SchemaTree({ serviceId, tables, onInsert, onPreview }: SchemaTre
       <SearchInput label="Find tables and columns" placeholder="Find" value={text} onChange={setText} />
       {tables.databases.map(({ name }) => (
         <section key={name} aria-label={`Database ${name}`}>
-          <h3 className={css.database}>{name}</h3>
+          <h2 className={css.database}>{name}</h2>
           <ul>
             {shown
               .filter(({ database }) => database === name)

@@ -70,7 +70,6 @@ const settingColumns: readonly Column<Setting>[] = [
   {
     key: "environment",
     header: "Variable",
-    wide: true,
     cell: ({ environment }) => <span className={css.muted}>{environment}</span>,
   },
   {

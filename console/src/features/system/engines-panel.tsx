@@ -27,8 +27,8 @@ export function EnginesPanel({ engines }: { readonly engines: readonly Engine[] 
 const columns: readonly Column<Engine>[] = [
   { key: "service", header: "Service", cell: ({ serviceId }) => <ServiceLink serviceId={serviceId} /> },
   { key: "memory", header: "Memory", cell: (engine) => <MemoryCell engine={engine} /> },
-  { key: "pid", header: "Process", align: "end", wide: true, cell: ({ pid }) => pid },
-  { key: "version", header: "ClickHouse", wide: true, nowrap: true, cell: ({ version }) => version },
+  { key: "pid", header: "Process", align: "end", cell: ({ pid }) => pid },
+  { key: "version", header: "ClickHouse", nowrap: true, cell: ({ version }) => version },
 ];
 
 function ServiceLink({ serviceId }: { readonly serviceId: string }) {

@@ -21,7 +21,7 @@ export function LoopsPanel({ loops }: { readonly loops: readonly Loop[] }) {
 const columns: readonly Column<Loop>[] = [
   { key: "name", header: "Name", cell: ({ name }) => name },
   { key: "state", header: "State", nowrap: true, cell: (loop) => <LoopState loop={loop} /> },
-  { key: "passes", header: "Passes", align: "end", wide: true, cell: ({ passes }) => countText(passes) },
+  { key: "passes", header: "Passes", align: "end", cell: ({ passes }) => countText(passes) },
   {
     key: "error",
     header: "Last error",

@@ -31,7 +31,7 @@ const columns: readonly Column<Worker>[] = [
   { key: "slots", header: "Slots", align: "end", cell: ({ slots, own }) => (own ? `${slots}, own` : slots) },
   { key: "memory", header: "Memory", cell: (worker) => <MemoryCell worker={worker} /> },
   { key: "load", header: "Load", align: "end", cell: ({ utilization }) => `${Math.round(utilization * 100)} %` },
-  { key: "pid", header: "Process", align: "end", wide: true, cell: ({ pid }) => pid },
+  { key: "pid", header: "Process", align: "end", cell: ({ pid }) => pid },
 ];
 
 /** A worker may run hundreds of pipes. */
