@@ -1,10 +1,10 @@
 /** The outgoing connections that the server's settings allow. */
 import { type Config, flagName } from "./config.ts";
+import { EgressProxy } from "./endpoint/egress/proxy.ts";
 import { ownPorts } from "./lib/own-ports.ts";
 import type { DialTarget } from "./outgoing/dialer.ts";
 import { Permits } from "./outgoing/permits.ts";
 import { defaultReach, OutgoingPolicy, parseReach } from "./outgoing/policy.ts";
-import { EgressProxy } from "./outgoing/proxy.ts";
 
 /** The policies of pipes and engines. All of them know the ports of the server itself. */
 export class Outgoing {

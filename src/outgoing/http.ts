@@ -3,7 +3,7 @@ import type * as Https from "node:https";
 import { isIP, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { Agent } from "../lib/node-http.ts";
-import { Dialer, type DialTarget } from "./dialer.ts";
+import { Dialer } from "./dialer.ts";
 import type { OutgoingPolicy } from "./policy.ts";
 
 const https: typeof Https = process.getBuiltinModule("node:https");
@@ -24,14 +24,11 @@ const defaults: AgentOptions = { keepAlive: true, maxSockets: 50 };
 type Created = (error: Error | null, socket: Duplex) => void;
 type Wanted = { readonly host?: string | null; readonly port?: number | string | null };
 
-/** One dialer for all targets, or one for each. */
-type Dialers = Dialer | ((target: DialTarget) => Dialer);
-
 class GuardedHttpAgent extends Agent {
-  readonly #dialer: Dialers;
+  readonly #dialer: Dialer;
   readonly #isShared: boolean;
 
-  constructor(dialer: Dialers, options: AgentOptions) {
+  constructor(dialer: Dialer, options: AgentOptions) {
     super(options);
     this.#dialer = dialer;
     this.#isShared = options.isShared === true;
@@ -95,17 +92,6 @@ export function sharedAgents(policy: OutgoingPolicy, organizationId: string, fie
   return agents;
 }
 
-/**
- * An agent for `http:` with a dialer for each target. A kept connection serves only requests of the same target and of
- * the same `scope`, which is a member of the request's options.
- */
-export function scopedAgent(dialerFor: (target: DialTarget) => Dialer): Agent {
-  const agent = new GuardedHttpAgent(dialerFor, { keepAlive: true, timeout: 5_000 });
-  const plainName = agent.getName.bind(agent);
-  agent.getName = (options) => `${plainName(options)}:${(options as { scope?: string }).scope ?? ""}`;
-  return agent;
-}
-
 /** `createConnection` of `http2.connect`, for TLS. Throws SOURCE_ADDRESS_REFUSED. */
 export function http2Connection(dialer: Dialer): (authority: URL) => Socket {
   return ({ hostname, port }) => {
@@ -120,7 +106,7 @@ export function http2Connection(dialer: Dialer): (authority: URL) => Socket {
 }
 
 function guarded(
-  dialers: Dialers,
+  dialer: Dialer,
   options: object,
   callback: Created | undefined,
   create: (options: object) => Duplex | null | undefined,
@@ -128,7 +114,6 @@ function guarded(
   const { host, port } = options as Wanted;
   // Some clients keep the brackets of an IPv6 address.
   const target = { host: (host ?? "localhost").replaceAll(/[[\]]/g, ""), port: Number(port) };
-  const dialer = typeof dialers === "function" ? dialers(target) : dialers;
   const refused = dialer.literalRefusal(target);
   if (refused === undefined) return create({ ...options, host: target.host, lookup: dialer.lookup(target.port) });
   // If a socket failed before the agent has seen it, nothing would handle the error.

@@ -11,7 +11,7 @@ import type { Logger } from "../lib/logger.ts";
 import { Loop } from "../lib/loop.ts";
 import { parsePorts } from "../lib/port-range.ts";
 import type { OutgoingPolicy } from "../outgoing/policy.ts";
-import type { EgressProxy } from "../outgoing/proxy.ts";
+import type { EgressProxy } from "../endpoint/egress/proxy.ts";
 import type { LeasedStores } from "../store/open.ts";
 import type { ServiceConnection } from "../store/service-connections.ts";
 import type { ServiceUser } from "../store/service-users.ts";

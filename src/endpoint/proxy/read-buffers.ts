@@ -2,6 +2,7 @@
  * Reusable buffers for reading responses. Node's own reading allocates 64 KiB for each read, and takes three times the
  * processor time.
  */
+import type { OnReadOpts, Socket } from "node:net";
 
 const smallBytes = 65_536;
 const largeBytes = 1_048_576;
@@ -47,4 +48,55 @@ export class BufferLease {
     releaseBuffer(this.buffer);
     this.#onFree();
   };
+}
+
+/** Maximum number of reads not yet passed on; then reading pauses. */
+const maxUnsent = 3;
+
+/** Reads a connection into reusable buffers, and no faster than what was read is passed on. */
+export class LeasedReads {
+  /** For the socket, when it is made. */
+  readonly onread: OnReadOpts = {
+    buffer: () => this.#lease.buffer,
+    callback: (bytes) => this.#onRead(bytes),
+  };
+  readonly #take: (bytes: Buffer) => void;
+  #socket: Socket | undefined;
+  #lease = this.#nextLease(0);
+  #unsent = 0;
+
+  /** `take` gets what was read; its memory is reused when it returns, unless it has called `hold`. */
+  constructor(take: (bytes: Buffer) => void) {
+    this.#take = take;
+  }
+
+  /** The socket that was made with `onread`. */
+  set socket(socket: Socket) {
+    this.#socket = socket;
+  }
+
+  /** Within `take`: keeps the memory until the returned function is called. */
+  hold(): () => void {
+    return this.#lease.hold();
+  }
+
+  #nextLease(bytes: number): BufferLease {
+    return new BufferLease(acquireBuffer(bytes), () => {
+      this.#unsent -= 1;
+      if (this.#unsent < maxUnsent && this.#socket?.isPaused()) this.#socket.resume();
+    });
+  }
+
+  /** Returns whether to continue reading. The next read goes into the buffer of the next lease. */
+  #onRead(bytes: number): boolean {
+    const lease = this.#lease;
+    const done = lease.hold();
+    this.#unsent += 1;
+    this.#take(lease.buffer.subarray(0, bytes));
+    done();
+    this.#lease = this.#nextLease(bytes);
+    if (this.#unsent < maxUnsent) return true;
+    this.#socket?.pause();
+    return false;
+  }
 }

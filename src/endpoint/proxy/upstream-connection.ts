@@ -3,13 +3,18 @@ import { connect, type OnReadOpts, type Socket } from "node:net";
 import type { Readable } from "node:stream";
 import { type AnswerHead, AnswerReader, MalformedAnswer } from "./answer-reader.ts";
 import { BodyUpload, type Splicing, writeChunk } from "./body-upload.ts";
-import { acquireBuffer, BufferLease } from "./read-buffers.ts";
+import { LeasedReads } from "./read-buffers.ts";
+
+export type HeaderList = readonly (readonly [name: string, value: string])[];
 
 export type UpstreamRequest = {
   readonly method: string;
+  /** The value of the `Host` header. Default `localhost`. */
+  readonly host?: string;
   /** Path and query, percent-encoded. */
   readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
+  /** Without `Host`; a list may have a name several times. */
+  readonly headers: Readonly<Record<string, string>> | HeaderList;
   /** The bytes that are known already, followed by the rest as it arrives. */
   readonly body: { readonly first: readonly Buffer[]; readonly rest: Readable | undefined };
   /** Lets the kernel move a large rest. */
@@ -32,6 +37,8 @@ export type UpstreamConnector = {
   open(onread: OnReadOpts): Socket;
   /** The socket's event after which it sends; before it, nothing of a request has reached the server. */
   readonly readyEvent: "connect" | "secureConnect";
+  /** How long a connection without a request is kept. Default 25 s. */
+  readonly idleMs?: number;
 };
 
 /** Of a port of this machine. */
@@ -48,20 +55,17 @@ type Exchange = {
   readonly upload: BodyUpload | undefined;
 };
 
-/** Maximum number of reads not yet sent to the client; then reading pauses. */
-const maxUnsent = 3;
 const idleMs = 25_000;
 
 export class UpstreamConnection {
   readonly #socket: Socket;
-  readonly #readyEvent: UpstreamConnector["readyEvent"];
+  readonly #connector: UpstreamConnector;
   readonly #onIdle: (connection: UpstreamConnection) => void;
   #exchange: Exchange | undefined;
   #connected = false;
   /** False while a part of a request's head has not left this process. */
   #headSent = true;
-  #lease: BufferLease;
-  #unsent = 0;
+  readonly #reads = new LeasedReads((bytes) => this.#take(bytes));
 
   /** `onIdle` is called when an exchange has ended and the next may begin. */
   constructor(
@@ -69,11 +73,10 @@ export class UpstreamConnection {
     listeners: { onIdle(connection: UpstreamConnection): void; onClose(connection: UpstreamConnection): void },
   ) {
     this.#onIdle = listeners.onIdle;
-    this.#lease = this.#nextLease(0);
-    const buffer = () => this.#lease.buffer;
-    this.#socket = connector.open({ buffer, callback: (bytes) => this.#onRead(bytes) });
+    this.#connector = connector;
+    this.#socket = connector.open(this.#reads.onread);
+    this.#reads.socket = this.#socket;
     let failure: Error | undefined;
-    this.#readyEvent = connector.readyEvent;
     this.#socket.once(connector.readyEvent, () => {
       this.#connected = true;
     });
@@ -92,11 +95,13 @@ export class UpstreamConnection {
    * Begins an exchange; none may be in progress. Returns a function that cancels it while it lasts. Throws when a value
    * cannot be part of a request's head.
    */
-  send({ method, path, headers, body, splicing }: UpstreamRequest, handler: UpstreamHandler): (error: Error) => void {
+  send(request: UpstreamRequest, handler: UpstreamHandler): (error: Error) => void {
+    const { method, body, splicing } = request;
     const { first, rest } = body;
-    const length = rest === undefined ? undefined : headers["content-length"];
+    const headers: HeaderList = isList(request.headers) ? request.headers : Object.entries(request.headers);
+    const length = rest === undefined ? undefined : headers.find(([name]) => isNamed(name, "content-length"))?.[1];
     const chunked = rest !== undefined && length === undefined;
-    const head = headOf(method, path, headers, framingOf(method, body, length));
+    const head = headOf(request, headers, framingOf(method, body, length));
     const upload = rest === undefined ? undefined : this.#upload(rest, length, first, splicing);
     const exchange: Exchange = { reader: this.#reader(method, handler), handler, upload };
     this.#exchange = exchange;
@@ -113,7 +118,7 @@ export class UpstreamConnection {
     // Before the connection is established nothing is read from the body, so that the request can be sent again.
     if (this.#connected) upload?.begin();
     else if (upload !== undefined) {
-      this.#socket.once(this.#readyEvent, () => this.#exchange === exchange && upload.begin());
+      this.#socket.once(this.#connector.readyEvent, () => this.#exchange === exchange && upload.begin());
     }
     return (error) => {
       if (this.#exchange === exchange) this.destroy(error);
@@ -143,7 +148,7 @@ export class UpstreamConnection {
   #reader(method: string, handler: UpstreamHandler): AnswerReader {
     return new AnswerReader(method, {
       onHead: (head) => handler.onHead(head),
-      onData: (slice) => handler.onData(slice, this.#lease.hold()),
+      onData: (slice) => handler.onData(slice, this.#reads.hold()),
       onEnd: (reusable) => {
         const upload = this.#exchange?.upload;
         this.#exchange = undefined;
@@ -151,30 +156,10 @@ export class UpstreamConnection {
         if (discarded === undefined) handler.onEnd();
         else void discarded.then(() => handler.onEnd());
         if (!reusable || !this.#headSent || upload?.isComplete === false) return this.destroy();
-        this.#socket.setTimeout(idleMs);
+        this.#socket.setTimeout(this.#connector.idleMs ?? idleMs);
         this.#onIdle(this);
       },
     });
-  }
-
-  #nextLease(bytes: number): BufferLease {
-    return new BufferLease(acquireBuffer(bytes), () => {
-      this.#unsent -= 1;
-      if (this.#unsent < maxUnsent && this.#socket.isPaused()) this.#socket.resume();
-    });
-  }
-
-  /** Returns whether to continue reading. The next read goes into the buffer of the next lease. */
-  #onRead(bytes: number): boolean {
-    const lease = this.#lease;
-    const done = lease.hold();
-    this.#unsent += 1;
-    this.#take(lease.buffer.subarray(0, bytes));
-    done();
-    this.#lease = this.#nextLease(bytes);
-    if (this.#unsent < maxUnsent) return true;
-    this.#socket.pause();
-    return false;
   }
 
   #take(bytes: Buffer): void {
@@ -194,6 +179,14 @@ export class UpstreamConnection {
     // Without a length and without chunks, the end of the connection is the end of the response.
     if (!broken.reader.close()) broken.handler.onError(error, !this.#connected);
   }
+}
+
+function isList(headers: UpstreamRequest["headers"]): headers is HeaderList {
+  return Array.isArray(headers);
+}
+
+function isNamed(name: string, wanted: string): boolean {
+  return name.length === wanted.length && name.toLowerCase() === wanted;
 }
 
 function sizeOf(buffers: readonly Buffer[]): number {
@@ -218,14 +211,13 @@ function framingOf(
  * request of the client's making.
  */
 function headOf(
-  method: string,
-  path: string,
-  headers: Readonly<Record<string, string>>,
+  { method, path, host = "localhost" }: UpstreamRequest,
+  headers: HeaderList,
   framing: string | undefined,
 ): string {
-  const lines = [`${method} ${path} HTTP/1.1`, "Host: localhost"];
-  for (const [name, value] of Object.entries(headers)) {
-    if (name !== "content-length" && name !== "transfer-encoding") lines.push(`${name}: ${value}`);
+  const lines = [`${method} ${path} HTTP/1.1`, `Host: ${host}`];
+  for (const [name, value] of headers) {
+    if (!isNamed(name, "content-length") && !isNamed(name, "transfer-encoding")) lines.push(`${name}: ${value}`);
   }
   if (framing !== undefined) lines.push(framing);
   const head = `${lines.join("\r\n")}\r\n\r\n`;

@@ -18,11 +18,14 @@ const maxIdle = 64;
 
 export class Upstream {
   readonly #connector: UpstreamConnector;
+  readonly #onUnused: () => void;
   readonly #open = new Set<UpstreamConnection>();
   readonly #idle: UpstreamConnection[] = [];
 
-  constructor(connector: UpstreamConnector) {
+  /** `onUnused` is called when the last connection has closed. */
+  constructor(connector: UpstreamConnector, onUnused: () => void = () => {}) {
     this.#connector = connector;
+    this.#onUnused = onUnused;
   }
 
   /**
@@ -46,6 +49,7 @@ export class Upstream {
         this.#open.delete(one);
         const at = this.#idle.indexOf(one);
         if (at !== -1) this.#idle.splice(at, 1);
+        if (this.#open.size === 0) this.#onUnused();
       },
     });
     this.#open.add(connection);
@@ -53,7 +57,7 @@ export class Upstream {
   }
 }
 
-/** One client per server, created on first use. */
+/** One client per server, created on first use, and forgotten when its last connection has closed. */
 export class UpstreamPool<Target> {
   readonly #connectorTo: (target: Target) => UpstreamConnector;
   readonly #known = new Map<Target, Upstream>();
@@ -65,7 +69,10 @@ export class UpstreamPool<Target> {
   to(target: Target): Upstream {
     let upstream = this.#known.get(target);
     if (upstream === undefined) {
-      upstream = new Upstream(this.#connectorTo(target));
+      const created = new Upstream(this.#connectorTo(target), () => {
+        if (this.#known.get(target) === created) this.#known.delete(target);
+      });
+      upstream = created;
       this.#known.set(target, upstream);
     }
     return upstream;

@@ -1,6 +1,8 @@
 /** Tunnels (`CONNECT host:port`), which clients request for `https:`. Their content is encrypted end to end. */
 import type { Socket } from "node:net";
-import type { Dialer, DialTarget } from "./dialer.ts";
+import type { Dialer, DialTarget } from "../../outgoing/dialer.ts";
+import { LeasedReads } from "../proxy/read-buffers.ts";
+import { dial } from "./dial.ts";
 import { answerFor, badProxyRequest, bodyOf, type ProxyAnswer, reasonOf } from "./proxy-answers.ts";
 
 /** An idle tunnel is closed after this time. */
@@ -19,15 +21,13 @@ export function openTunnel(options: TunnelOptions, authority: string, client: So
     answer(client, badProxyRequest);
     return;
   }
-  const upstream = options.dialerFor(target).connect({ ...target, noDelay: true });
-  const timedOut = Object.assign(new Error("connecting timed out"), { code: "ETIMEDOUT" });
-  const timer = setTimeout(() => upstream.destroy(timedOut), options.connectTimeoutMs);
+  const reads = new LeasedReads((bytes) => void client.write(bytes, reads.hold()));
+  const upstream = dial(options.dialerFor(target), target, options.connectTimeoutMs, reads.onread);
+  reads.socket = upstream;
   const refuse = (error: Error) => answer(client, answerFor(error));
   upstream.once("error", refuse);
-  upstream.once("close", () => clearTimeout(timer));
   client.once("close", () => upstream.destroy());
   upstream.once("connect", () => {
-    clearTimeout(timer);
     upstream.off("error", refuse);
     upstream.on("error", () => client.destroy());
     // Received bytes are still sent.
@@ -35,7 +35,8 @@ export function openTunnel(options: TunnelOptions, authority: string, client: So
     client.write("HTTP/1.1 200 Connection established\r\n\r\n");
     if (head.length > 0) upstream.write(head);
     for (const socket of [client, upstream]) socket.setTimeout(idleMs, () => socket.destroy());
-    client.pipe(upstream).pipe(client);
+    upstream.once("end", () => client.end());
+    client.pipe(upstream);
   });
 }
 

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type Server } from "node:http";
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ownPorts } from "../lib/own-ports.ts";
-import { OutgoingPolicy } from "./policy.ts";
+import { ownPorts } from "../../lib/own-ports.ts";
+import { OutgoingPolicy } from "../../outgoing/policy.ts";
 import { EgressProxy, type EgressProxyOptions } from "./proxy.ts";
 
 const setting = "--sql-networks";

@@ -1,5 +1,5 @@
 /** Responses of the proxy itself, as opposed to forwarded ones. */
-import { addressRefusalOf } from "./dialer.ts";
+import { addressRefusalOf } from "../../outgoing/dialer.ts";
 
 export type ProxyAnswer = { readonly status: number; readonly code: string; readonly message: string };
 

@@ -11,8 +11,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { loopbackCertificate } from "../../harness/network/loopback-certificate.ts";
-import { OutgoingPolicy } from "./policy.ts";
+import { loopbackCertificate } from "../../../harness/network/loopback-certificate.ts";
+import { OutgoingPolicy } from "../../outgoing/policy.ts";
 import { EgressProxy } from "./proxy.ts";
 
 /** The proxy allows 127.0.0.1; 127.0.0.2 represents the inner network. */
@@ -37,7 +37,7 @@ class Engine {
   constructor(configFile: string, proxyUrl: string) {
     // The Rust clients of data lakes read the proxy only from the environment.
     const env = { ...process.env, http_proxy: proxyUrl, https_proxy: proxyUrl };
-    const script = fileURLToPath(new URL("../../harness/engine/proxied-engine.ts", import.meta.url));
+    const script = fileURLToPath(new URL("../../../harness/engine/proxied-engine.ts", import.meta.url));
     this.#child = fork(script, [join(folder, "data"), configFile], { env });
     this.#child.on("message", ({ id, ...answer }: { id: number; text?: string; error?: string }) => {
       this.#waiting.get(id)?.(answer);

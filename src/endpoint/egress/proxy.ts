@@ -5,18 +5,21 @@
  */
 import { once } from "node:events";
 import type { Server } from "node:http";
-import type { Socket } from "node:net";
-import { listenOn } from "../lib/listen.ts";
-import { createServer } from "../lib/node-http.ts";
-import { Dialer, type DialTarget } from "./dialer.ts";
-import { scopedAgent } from "./http.ts";
-import type { OutgoingPolicy } from "./policy.ts";
+import type { OnReadOpts, Socket } from "node:net";
+import { listenOn } from "../../lib/listen.ts";
+import { createServer } from "../../lib/node-http.ts";
+import { Dialer, type DialTarget } from "../../outgoing/dialer.ts";
+import type { OutgoingPolicy } from "../../outgoing/policy.ts";
+import { Upstream } from "../proxy/upstream.ts";
+import { dial } from "./dial.ts";
 import { forwardProxyRequest } from "./proxy-requests.ts";
 import { openTunnel } from "./proxy-tunnel.ts";
 
 /** Signed requests with session tokens have a few KiB. */
 const maxHeaderBytes = 64 * 1024;
 const headersTimeoutMs = 10_000;
+/** An idle connection to an object store is closed before the store closes it. */
+const idleMs = 5_000;
 
 export type EgressProxyOptions = {
   /** The policy for a target of the service. */
@@ -68,8 +71,19 @@ export class EgressProxy {
   async #listen(serviceId: string): Promise<Listener> {
     const { policyFor, connections = 512, connectTimeoutMs = 10_000 } = this.#options;
     const dialerFor = (target: DialTarget) => new Dialer(policyFor(serviceId, target), "address");
-    const agent = scopedAgent(dialerFor);
-    const scopeOf = (target: DialTarget) => policyFor(serviceId, target).setting;
+    const upstreams = new Map<string, Upstream>();
+    // A kept connection serves only requests of the same target under the same policy.
+    const upstreamTo = (target: DialTarget) => {
+      const policy = policyFor(serviceId, target);
+      const key = `${policy.setting} ${target.host}:${target.port}`;
+      const known = upstreams.get(key);
+      if (known !== undefined) return known;
+      const dialer = new Dialer(policy, "address");
+      const open = (onread: OnReadOpts) => dial(dialer, target, connectTimeoutMs, onread);
+      const created = new Upstream({ open, readyEvent: "connect", idleMs }, () => void upstreams.delete(key));
+      upstreams.set(key, created);
+      return created;
+    };
     const server = createServer({ maxHeaderSize: maxHeaderBytes, headersTimeout: headersTimeoutMs, requestTimeout: 0 });
     const sockets = new Set<Socket>();
     server.maxConnections = connections;
@@ -77,9 +91,7 @@ export class EgressProxy {
       sockets.add(socket);
       socket.once("close", () => sockets.delete(socket));
     });
-    server.on("request", (request, response) =>
-      forwardProxyRequest({ agent, scopeOf, connectTimeoutMs }, request, response),
-    );
+    server.on("request", (request, response) => forwardProxyRequest(upstreamTo, request, response));
     server.on("connect", (request, socket, head) =>
       openTunnel({ dialerFor, connectTimeoutMs }, request.url ?? "", socket as Socket, head),
     );
@@ -88,7 +100,7 @@ export class EgressProxy {
     const close = () => {
       server.close();
       for (const socket of sockets) socket.destroy();
-      agent.destroy();
+      for (const upstream of upstreams.values()) upstream.close();
     };
     return { server, port, close };
   }
