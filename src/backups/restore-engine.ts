@@ -1,7 +1,7 @@
 /** Restores a whole backup into an empty engine, and counts its rows before anything can merge or refresh them. */
-import { setTimeout as delay } from "node:timers/promises";
 import type { ClickHouseClient } from "../clickhouse/client.ts";
 import { ownDatabases } from "../clickhouse/sql.ts";
+import { sleep } from "../lib/abort.ts";
 import { createFunctions, localFolder, operationProgress, restoreFrom } from "./engine-backup.ts";
 import type { Manifest } from "./files/manifest.ts";
 
@@ -55,15 +55,13 @@ export async function withProgress(
   onProgress: (doneBytes: number) => void,
   run: () => Promise<void>,
 ): Promise<void> {
-  let over = false;
-  const running = run().finally(() => {
-    over = true;
-  });
+  const over = new AbortController();
+  const running = run().finally(() => over.abort());
   const watch = async () => {
-    while (!over) {
+    while (!over.signal.aborted) {
       const progress = await operationProgress(client, operationId).catch(() => undefined);
       if (progress !== undefined) onProgress(progress[0]);
-      await delay(lookMs);
+      await sleep(lookMs, over.signal);
     }
   };
   await Promise.all([running, watch()]);

@@ -10,7 +10,7 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:
 import { closeSync, fdatasyncSync, openSync, readSync, writeSync } from "node:fs";
 
 export type FileTask =
-  | { readonly op: "hash"; readonly path: string; readonly sync: boolean }
+  | { readonly op: "hash"; readonly path: string }
   | {
       readonly op: "seal" | "unseal";
       readonly path: string;
@@ -30,11 +30,11 @@ const tagBytes = 16;
 
 /** Runs the task; throws file system errors, and an error for a modified file. */
 export function runFileTask(task: FileTask): FileFacts {
-  if (task.op === "hash") return hash(task.path, task.sync);
+  if (task.op === "hash") return hash(task.path);
   return task.op === "seal" ? seal(task) : unseal(task);
 }
 
-function hash(path: string, sync: boolean): FileFacts {
+function hash(path: string): FileFacts {
   const file = openSync(path, "r");
   try {
     const digest = createHash("sha256");
@@ -44,7 +44,6 @@ function hash(path: string, sync: boolean): FileFacts {
       digest.update(buffer.subarray(0, read));
       size += read;
     }
-    if (sync) fdatasyncSync(file);
     return { size, sha256: digest.digest("hex") };
   } finally {
     closeSync(file);

@@ -1,4 +1,4 @@
-/** The thread that works on whole files. It starts with the first task and ends after some time without one. */
+/** The threads that work on whole files. One starts with its first task and ends after some time without one. */
 
 import { Worker } from "node:worker_threads";
 import { processUrl } from "../../lib/program.ts";
@@ -9,15 +9,16 @@ type Waiting = { resolve: (facts: FileFacts) => void; reject: (error: Error) => 
 
 const restMs = 10_000;
 
-export class FileWorker {
-  #worker: Worker | undefined;
-  #rest: NodeJS.Timeout | undefined;
-  #next = 0;
-  readonly #waiting = new Map<number, Waiting>();
+/** Each of them works on one file at a time. */
+const threads = 2;
 
-  /** Size and SHA-256; with `sync`, the file is durable afterwards. */
-  hash(path: string, sync = false): Promise<FileFacts> {
-    return this.#run({ op: "hash", path, sync });
+/** What several files take is divided among the threads. */
+export class FileWorker {
+  readonly #threads = Array.from({ length: threads }, () => new FileThread());
+
+  /** Size and SHA-256. */
+  hash(path: string): Promise<FileFacts> {
+    return this.#run({ op: "hash", path });
   }
 
   /** Encrypts into `target`, which is durable afterwards; returns the facts of the target. */
@@ -31,11 +32,32 @@ export class FileWorker {
   }
 
   async close(): Promise<void> {
+    await Promise.all(this.#threads.map((thread) => thread.close()));
+  }
+
+  #run(task: FileTask): Promise<FileFacts> {
+    const [first, ...others] = this.#threads as [FileThread, ...FileThread[]];
+    return others.reduce((least, thread) => (thread.waiting < least.waiting ? thread : least), first).run(task);
+  }
+}
+
+class FileThread {
+  #worker: Worker | undefined;
+  #rest: NodeJS.Timeout | undefined;
+  #next = 0;
+  readonly #waiting = new Map<number, Waiting>();
+
+  /** Tasks that it has not ended. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  async close(): Promise<void> {
     clearTimeout(this.#rest);
     await this.#worker?.terminate();
   }
 
-  #run(task: FileTask): Promise<FileFacts> {
+  run(task: FileTask): Promise<FileFacts> {
     clearTimeout(this.#rest);
     this.#worker ??= this.#start();
     const id = this.#next++;

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
-import { copyFile, link, mkdir, readdir, rm, stat } from "node:fs/promises";
+import { copyFile, link, mkdir, open, readdir, rm, stat } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { eachOf } from "../../lib/limiter.ts";
@@ -41,6 +41,7 @@ export async function storeFolder(
   const entries = await readdir(source, { recursive: true, withFileTypes: true });
   const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
   const key = transfer.encryptionKey && backupKey(transfer.encryptionKey, target.backupId);
+  const isLocal = transfer.storage.pathOf("") !== undefined;
   const files: ManifestFile[] = [];
   await eachOf(paths.entries(), parallelFiles, async ([index, path]) => {
     signal.throwIfAborted();
@@ -49,7 +50,8 @@ export async function storeFolder(
     const stored = filesFolder + (key === undefined ? name : String(index).padStart(8, "0"));
     let facts: FileFacts;
     if (key === undefined) {
-      facts = await transfer.worker.hash(path, transfer.storage.pathOf("") !== undefined);
+      // The disk writes while a processor computes.
+      [facts] = await Promise.all([transfer.worker.hash(path), isLocal ? synced(path) : undefined]);
       await transfer.storage.putFile(target.folder + stored, path, signal);
     } else {
       facts = await transfer.worker.seal(path, `${path}.sealed`, key, stored);
@@ -61,6 +63,16 @@ export async function storeFolder(
   });
   await transfer.storage.settle(target.folder);
   return files.sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** Resolves when the file is durable. */
+async function synced(path: string): Promise<void> {
+  const file = await open(path, "r");
+  try {
+    await file.datasync();
+  } finally {
+    await file.close();
+  }
 }
 
 /** Writes one decrypted file to `target`. Throws `DamagedFile` unless its bytes match the manifest. */
