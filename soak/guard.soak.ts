@@ -1,8 +1,8 @@
 /**
  * Two hundred thousand random statements for the guard; accepted ones run on a genuine engine in a temporary directory.
  * No canary is reached: a file, a path to write, a listener, and the data of another engine. Nothing written as
- * forbidden is accepted, and our tokens of the engine's canonical text equal the engine's own. `SEED` repeats a run,
- * `COUNT` and `RUNS` bound it.
+ * forbidden is accepted, and our tokens of the engine's canonical text equal the engine's own. At the end it prints how
+ * often each kind of node was written, and fails when one never was. `SEED` repeats a run, `COUNT` and `RUNS` bound it.
  */
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -19,10 +19,12 @@ import { ClickHouseError } from "../src/clickhouse/client.ts";
 import { ClickHouseException } from "../src/clickhouse/exception.ts";
 import { Guard, type StatementVerdict } from "../src/engine/sql/guard.ts";
 import { guardQueryOf } from "../src/engine/sql/judge.ts";
+import { nodeKinds } from "../src/engine/sql/lists/lists.ts";
 import { isPlainKeyword, plainFacts } from "../src/engine/sql/plain-statement.ts";
 import { readStatement } from "../src/engine/sql/read-statement.ts";
 import { insertHeads } from "../src/engine/sql/text/insert-data.ts";
 import { readCanonical, type SqlToken } from "../src/engine/sql/text/tokens.ts";
+import { readTree, walk } from "../src/engine/sql/tree/read-tree.ts";
 
 export const description = "200,000 statements: what is forbidden never passes, and no canary is reached";
 
@@ -66,7 +68,26 @@ export async function run(): Promise<Record<string, string | number>> {
   } finally {
     stage.close();
   }
+  reportNodes();
   return { seed, ...counts, longestMs: Math.round(counts.longestMs), seconds: secondsSince(started) };
+}
+
+/** How often each kind of node was in the tree of a statement. */
+const nodes = new Map<string, number>([...nodeKinds.all].map((kind) => [kind, 0]));
+
+function countNodes(tree: string): void {
+  try {
+    for (const [{ kind }] of walk(readTree(tree))) nodes.set(kind, (nodes.get(kind) ?? 0) + 1);
+  } catch {
+    // The guard refuses such a tree.
+  }
+}
+
+function reportNodes(): void {
+  const rows = [...nodes].sort(([, a], [, b]) => b - a);
+  console.log(rows.map(([kind, found]) => `${String(found).padStart(8)} ${kind}`).join("\n"));
+  const never = rows.filter(([, found]) => found === 0).map(([kind]) => kind);
+  if (never.length > 0) throw new Error(`never written: ${never.join(", ")}`);
 }
 
 async function prepare(engine: BareEngine, other: BareEngine) {
@@ -170,13 +191,29 @@ async function judge(guard: Guard, statement: Statement, user: string): Promise<
 /** The engine's answers; those of the batch from memory. */
 function answering(engine: BareEngine, canonical: ReadonlyMap<string, Canonical>) {
   const guardQuery = guardQueryOf(engine.client);
-  return async (statement: string): Promise<string> => {
-    const quoted = /^WITH '([\s\S]*)' AS t SELECT concat\(formatQuerySingleLine\(t\)/.exec(statement)?.[1];
+  return async (statement: string, params?: Readonly<Record<string, string>>): Promise<string> => {
+    if (statement.startsWith("EXPLAIN AST ")) {
+      const tree = await once(() => guardQuery(statement, params));
+      countNodes(tree);
+      return tree;
+    }
+    const quoted =
+      /^(?:WITH|SELECT formatQuerySingleLine\()\s?'([\s\S]*)'(?: AS t SELECT concat\(formatQuerySingleLine\(t\)|\) FORMAT RawBLOB)/.exec(
+        statement,
+      )?.[1];
     const known = quoted === undefined ? undefined : canonical.get(quoted.replace(/\\([\s\S])/g, "$1"));
-    if (known === undefined) return await guardQuery(statement);
+    if (known === undefined) return await once(() => guardQuery(statement, params));
     if (known.text === undefined) throw new ClickHouseException(62, "SYNTAX_ERROR", "Syntax error");
-    return `${known.text}\n${JSON.stringify(known.quotes)}`;
+    return statement.startsWith("WITH") ? `${known.text}\n${JSON.stringify(known.quotes)}` : known.text;
   };
+}
+
+/** A kept connection may have been closed by the engine: what changes nothing is sent once more. */
+async function once<T>(ask: () => Promise<T>): Promise<T> {
+  return await ask().catch(async (error: unknown) => {
+    if (error instanceof ClickHouseError || error instanceof ClickHouseException) throw error;
+    return await ask();
+  });
 }
 
 /** Our tokens of a canonical text are the engine's. */
@@ -232,10 +269,12 @@ async function runOne(
     max_result_rows: "10000",
   };
   const settings = { ...bounds, ...compute };
-  const answer = await engine
-    .clientOf(user)
-    .stream("", { body: Buffer.from(statement.text), params: { ...statement.params }, settings })
-    .then(bodyText)
+  const send = async () =>
+    await engine
+      .clientOf(user)
+      .stream("", { body: Buffer.from(statement.text), params: { ...statement.params }, settings })
+      .then(bodyText);
+  const answer = await (verdict.kind === "read" ? once(send) : send())
     .then((text) => {
       counts.answered += 1;
       return text;

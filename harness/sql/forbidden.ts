@@ -79,6 +79,22 @@ export function badExpression(dice: Dice, canaries: Canaries): string {
   ]);
 }
 
+/** What may follow APPLY; the quotes hide a call from a reader of the canonical text. */
+export function badApplied(dice: Dice, canaries: Canaries): string {
+  const call = `file(${literal(dice, canaries.file)}) AS f`;
+  return dice.pick([
+    "file",
+    "(file)",
+    "(x -> file(x))",
+    "(file, 'x')",
+    "(`file`, 'x')",
+    "(file('x'), 'y')",
+    `\`toString '\`, ${call}, COLUMNS('zzz') APPLY \`toString'\``,
+    `\`toString, '\`, ${call}, COLUMNS(' AS y, ') APPLY \`k'\``,
+    `(sum, 'k\\' y '), ${call}, COLUMNS('zzz') APPLY(sum, 'k\\' y ')`,
+  ]);
+}
+
 export function badEngine(dice: Dice): string {
   return dice.pick([
     "File(CSV)",

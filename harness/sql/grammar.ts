@@ -6,6 +6,7 @@
 import type { Dice } from "../random.ts";
 import * as bad from "./forbidden.ts";
 import { literal, name, space } from "./spelling.ts";
+import { anyKind } from "./statements.ts";
 
 export type Statement = {
   readonly text: string;
@@ -43,6 +44,10 @@ export class Grammar {
     const lambda = () =>
       this.#words("CREATE OR REPLACE FUNCTION", this.#one("f1", "f2"), "AS (x) ->", this.#expression());
     const set = () => this.#words("SET", this.#setting());
+    if (this.#bad(0.05)) {
+      const second = this.#one("CREATE TABLE pw (a Int8) ENGINE = Memory", "DROP TABLE t", "ALTER TABLE t FREEZE");
+      return this.#words(this.#one("USE default", "SET max_threads = 1", "SELECT 1"), "PARALLEL WITH", second);
+    }
     const defined = [() => this.#table(), () => this.#view(), () => this.#dictionary(), () => this.#alter()];
     return this.#one(
       select,
@@ -54,6 +59,8 @@ export class Grammar {
       lambda,
       explain,
       set,
+      () => this.#one(...anyKind),
+      () => this.#one(...anyKind),
       () => this.#other(),
     );
   }
@@ -87,15 +94,27 @@ export class Grammar {
 
   #item(): string {
     const d = this.#dice;
-    if (d.chance(0.08)) return `* ${this.#one("EXCEPT", "EXCEPT STRICT")}(dummy)`;
-    if (d.chance(0.08)) {
-      const applied = this.#bad(0.5)
-        ? this.#one("file", "(file)", "(x -> file(x))")
-        : this.#one("upper", "(toString)", "(x -> hex(x))");
-      return this.#words("*", "APPLY", applied);
-    }
+    if (d.chance(0.12))
+      return this.#words(this.#columns(), ...Array.from({ length: d.below(3) }, () => this.#transformer()));
     const value = this.#expression();
     return d.chance(0.25) ? this.#words(value, "AS", this.#alias()) : value;
+  }
+
+  #columns(): string {
+    return this.#one("*", "t.*", "COLUMNS('a')", "COLUMNS('zzq')", "COLUMNS(a, b)", "t.COLUMNS('a')", "t.COLUMNS(a)");
+  }
+
+  #transformer(): string {
+    if (this.#bad(0.3)) return this.#words("APPLY", bad.badApplied(this.#dice, this.#canaries));
+    const named = () => name(this.#dice, this.#one("upper", "toString", "it's", "a) b", "a b"));
+    return this.#one(
+      () => this.#words("APPLY", this.#one("upper", "(toString)", "(x -> hex(x))", "quantile(0.5)", "(upper, 'p_')")),
+      () => this.#words("APPLY", named()),
+      () => `APPLY(${named()}, ${literal(this.#dice, this.#one("p_", "it's", "a\\"))})`,
+      () => this.#words(this.#one("EXCEPT", "EXCEPT STRICT"), `(${this.#alias()})`),
+      () => `EXCEPT(${this.#one("'a'", "b")})`,
+      () => `REPLACE(${this.#expression()} AS ${this.#alias()})`,
+    );
   }
 
   #with(): string {
@@ -109,7 +128,10 @@ export class Grammar {
   /** Function names are allowed as names of other things. */
   #alias(): string {
     if (this.#dice.chance(0.03)) return "{w:Identifier}";
-    return name(this.#dice, this.#one("a", "b", "file", "executable", "url", "values", "it's", "a b", "x"));
+    return name(
+      this.#dice,
+      this.#one("a", "b", "file", "executable", "url", "values", "it's", "a b", "x", "a) b", "count()"),
+    );
   }
 
   #source(): string {
@@ -255,6 +277,9 @@ export class Grammar {
           "Log",
           "Null",
           () => `${tree} TTL toDateTime(${e()})`,
+          () => `${tree} TTL toDateTime(k) DELETE WHERE k IN (${this.#evilQuery()})`,
+          () => `${tree} TTL toDateTime(k) GROUP BY k SET ${this.#alias()} = max(${e()})`,
+          () => `${tree} PARTITION BY ${e()}`,
           () => `${tree} SAMPLE BY ${e()}`,
         );
     const disk = () => `SETTINGS disk = disk(type = local, path = ${literal(d, this.#canaries.loot)})`;
@@ -262,7 +287,19 @@ export class Grammar {
     return this.#words(head, "ENGINE =", engine, this.#bad(0.1) ? disk() : "");
   }
 
+  /** A list of values, or a query, which no definition may hold. */
+  #evilQuery(): string {
+    return this.#bad(0.5) ? this.#one("SELECT a FROM t", "SELECT 1") : "'x', 'y'";
+  }
+
   #view(): string {
+    const select = this.#select();
+    const kind = this.#dice.below(6);
+    if (kind === 0)
+      return this.#words("CREATE MATERIALIZED VIEW mv ENGINE = MergeTree ORDER BY", this.#expression(), "AS", select);
+    if (kind === 1) return this.#words("CREATE MATERIALIZED VIEW mv TO u1 AS", select);
+    if (kind === 2)
+      return this.#words("CREATE MATERIALIZED VIEW rv REFRESH EVERY 1 YEAR ENGINE = Memory EMPTY AS", select);
     return this.#words("CREATE OR REPLACE VIEW", this.#one("v1", "v2"), "AS", this.#select());
   }
 
