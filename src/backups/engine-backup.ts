@@ -158,8 +158,7 @@ export async function relocateBase(folder: string, basePath: string): Promise<vo
   const file = join(folder, engineIndex);
   const xml = await readFile(file, "utf8");
   const here = `<base_backup>${escapeXml(`File(${literal(basePath)})`)}</base_backup>`;
-  // A new file, never a change in place: this one may be a hard link to the stored backup. A replacer function, because
-  // a `$` in the path has no special meaning here.
+  // A new file, never a change in place. A replacer function, because a `$` in the path has no special meaning here.
   await writeFile(
     `${file}.new`,
     xml.replace(/<base_backup>.*?<\/base_backup>/s, () => here),

@@ -161,7 +161,7 @@ export async function fetchMetadata(
     const staged = join(dataDir, `${file.path}.restoring`);
     await rm(staged, { force: true });
     await fetchFile(transfer, folder, manifest, file, staged, signal);
-    // A copy: the fetched file may be a hard link to the backup's own file, and this one will be modified.
+    // A copy, because the file of this name may exist and be open.
     await copyFile(staged, join(dataDir, file.path));
     await chmod(join(dataDir, file.path), 0o600);
     await rm(staged);

@@ -1,8 +1,8 @@
 /** Moves the files of a backup between an engine's folder and the storage, and verifies them. */
 
 import { createHash } from "node:crypto";
-import { createReadStream, createWriteStream } from "node:fs";
-import { copyFile, link, mkdir, open, readdir, rm, stat } from "node:fs/promises";
+import { constants, createReadStream, createWriteStream } from "node:fs";
+import { copyFile, mkdir, readdir, rm, stat } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { eachOf } from "../../lib/limiter.ts";
@@ -30,7 +30,7 @@ export class DamagedFile extends Error {
   }
 }
 
-/** Stores everything below `source` in the backup's folder. Files may be moved away. */
+/** Stores everything below `source` in the backup's folder, and removes it. */
 export async function storeFolder(
   transfer: FileTransfer,
   source: string,
@@ -41,23 +41,13 @@ export async function storeFolder(
   const entries = await readdir(source, { recursive: true, withFileTypes: true });
   const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
   const key = transfer.encryptionKey && backupKey(transfer.encryptionKey, target.backupId);
-  const isLocal = transfer.storage.pathOf("") !== undefined;
   const files: ManifestFile[] = [];
   await eachOf(paths.entries(), parallelFiles, async ([index, path]) => {
     signal.throwIfAborted();
     const name = relative(source, path);
     // Names of databases and tables are confidential too: encrypted files are numbered.
     const stored = filesFolder + (key === undefined ? name : String(index).padStart(8, "0"));
-    let facts: FileFacts;
-    if (key === undefined) {
-      // The disk writes while a processor computes.
-      [facts] = await Promise.all([transfer.worker.hash(path), isLocal ? synced(path) : undefined]);
-      await transfer.storage.putFile(target.folder + stored, path, signal);
-    } else {
-      facts = await transfer.worker.seal(path, `${path}.sealed`, key, stored);
-      await rm(path);
-      await transfer.storage.putFile(target.folder + stored, `${path}.sealed`, signal);
-    }
+    const facts = await storeFile(transfer, path, { key, stored, at: target.folder + stored }, signal);
     files.push({ path: name, stored, ...facts });
     onStored(facts.size);
   });
@@ -65,14 +55,20 @@ export async function storeFolder(
   return files.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** Resolves when the file is durable. */
-async function synced(path: string): Promise<void> {
-  const file = await open(path, "r");
-  try {
-    await file.datasync();
-  } finally {
-    await file.close();
-  }
+/** Stores one file, and removes it. */
+async function storeFile(
+  { storage, worker }: FileTransfer,
+  path: string,
+  { key, stored, at }: { key: Buffer | undefined; stored: string; at: string },
+  signal: AbortSignal,
+): Promise<FileFacts> {
+  const whole = key === undefined ? path : `${path}.sealed`;
+  const sealed = key && (await worker.seal(path, whole, key, stored));
+  const facts = sealed ?? (storage.pathOf(at) === undefined ? await worker.hash(path) : undefined);
+  await storage.putFile(at, whole, signal);
+  for (const file of new Set([path, whole])) await rm(file);
+  // A local copy: nobody but this program can have written what is read here.
+  return facts ?? (await worker.hash(storage.pathOf(at) as string));
 }
 
 /** Writes one decrypted file to `target`. Throws `DamagedFile` unless its bytes match the manifest. */
@@ -96,7 +92,7 @@ export async function fetchFile(
       .catch((cause) => {
         throw new DamagedFile(folder + file.stored, "cannot be decrypted", { cause });
       });
-  } else await linkOrCopy(source, target);
+  } else await copyFile(source, target, constants.COPYFILE_FICLONE);
   if (local === undefined) await rm(source, { force: true });
 }
 
@@ -144,14 +140,6 @@ async function download(storage: BackupStorage, key: string, target: string, sig
     if (error instanceof MissingFile) throw new DamagedFile(key, "is missing", { cause: error });
     throw error;
   }
-}
-
-/** The engine only reads its restore folder, so it may contain a hard link to the backup's own file. */
-async function linkOrCopy(source: string, target: string): Promise<void> {
-  await link(source, target).catch(async (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EXDEV" && error.code !== "EPERM" && error.code !== "EMLINK") throw error;
-    await copyFile(source, target);
-  });
 }
 
 /** Copies whatever is readable without verifying it, for a forced restore. */

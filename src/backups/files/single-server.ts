@@ -53,7 +53,7 @@ function isEngine({ kind, text }: Token): boolean {
   return kind === "word" && text.toUpperCase() === "ENGINE";
 }
 
-/** A new file, because this one may be a hard link to the stored backup. */
+/** A new file, so that a reader finds the old one or the new one whole. */
 async function replace(file: string, content: string): Promise<void> {
   await writeFile(`${file}.new`, content, { mode: 0o600 });
   await rename(`${file}.new`, file);

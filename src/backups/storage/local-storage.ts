@@ -1,4 +1,7 @@
-/** Backups in a directory. Folders are private to their owner; writes are synced before they are reported. */
+/**
+ * Backups in a directory. Folders are private to their owner; writes are synced before they are reported. Files are
+ * copies: an engine host that is in the hands of an attacker may have those of its own folder open for writing.
+ */
 import { constants, createReadStream } from "node:fs";
 import { copyFile, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
@@ -18,13 +21,8 @@ export class LocalStorage implements BackupStorage {
   async putFile(key: string, path: string): Promise<void> {
     const target = this.pathOf(key);
     await mkdir(dirname(target), { recursive: true, mode: 0o700 });
-    try {
-      await rename(path, target);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EXDEV") throw error;
-      await copyFile(path, target, constants.COPYFILE_EXCL);
-      await sync(target);
-    }
+    await copyFile(path, target, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+    await sync(target);
   }
 
   async settle(folder: string): Promise<void> {

@@ -7,7 +7,7 @@ export type StoredFile = { readonly key: string; readonly size: number; readonly
 
 export interface BackupStorage {
   readonly location: BackupLocation;
-  /** Stores a file; `path` may be moved away. It is durable once `settle` of its folder has resolved. */
+  /** Stores a copy of a file. It is durable once `settle` of its folder has resolved. */
   putFile(key: string, path: string, signal: AbortSignal): Promise<void>;
   /** Makes everything below the key durable. */
   settle(folder: string): Promise<void>;
