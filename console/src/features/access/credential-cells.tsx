@@ -27,7 +27,7 @@ export function CredentialState({ credential }: { readonly credential: Credentia
 export function ExpiryCell({ credential }: { readonly credential: Credential }) {
   const now = useServerNow();
   const { expireAt } = credential;
-  if (expireAt == null) return <span className={css.muted}>never</span>;
+  if (expireAt == null) return <span className="muted">never</span>;
   const look = Date.parse(expireAt) <= now ? css.over : expiresSoon(credential, now) ? css.soon : undefined;
   return (
     <span className={look}>

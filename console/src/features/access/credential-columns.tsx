@@ -10,9 +10,9 @@ type ListedCredential = Credential & { readonly usedAt?: string | undefined; rea
 /** The name, with the end of the secret below it. */
 export function NameCell({ children, suffix }: { readonly children: ReactNode; readonly suffix: string | undefined }) {
   return (
-    <div className={css.stack}>
+    <div className="stack">
       <span className={css.name}>{children}</span>
-      <span className={css.muted}>
+      <span className="muted">
         ends with <code>{suffix}</code>
       </span>
     </div>

@@ -78,11 +78,11 @@ const columns: readonly Column<Session>[] = [
     key: "browser",
     header: "Browser",
     cell: ({ userAgent, current, keyName }) => (
-      <div className={css.stack}>
+      <div className="stack">
         <span className={css.name} title={userAgent}>
           {browserText(userAgent)} {current && <Badge tone="info">this one</Badge>}
         </span>
-        <span className={css.muted}>acts as {keyName}</span>
+        <span className="muted">acts as {keyName}</span>
       </div>
     ),
   },

@@ -15,9 +15,9 @@ export function activityColumns(onShow: (id: string) => void): readonly Column<A
       header: "Time",
       nowrap: true,
       cell: ({ createdAt }) => (
-        <div className={css.stack}>
+        <div className="stack">
           <span className="numeric">{timeText(Date.parse(createdAt)).slice(5)}</span>
-          <span className={css.muted}>
+          <span className="muted">
             <RelativeTime at={createdAt} />
           </span>
         </div>
@@ -29,9 +29,9 @@ export function activityColumns(onShow: (id: string) => void): readonly Column<A
       key: "who",
       header: "Who",
       cell: ({ actorType, actorDetails, actorIpAddress }) => (
-        <div className={css.stack}>
+        <div className="stack">
           <span>{actorWords(actorType, actorDetails)}</span>
-          {actorIpAddress !== undefined && <span className={css.muted}>{actorIpAddress}</span>}
+          {actorIpAddress !== undefined && <span className="muted">{actorIpAddress}</span>}
         </div>
       ),
     },
@@ -53,7 +53,7 @@ function WhatCell({ activity, onShow }: WhatProps) {
           {reason}
         </span>
       )}
-      {fields !== undefined && fields.length > 0 && <span className={css.muted}>set {fields.join(", ")}</span>}
+      {fields !== undefined && fields.length > 0 && <span className="muted">set {fields.join(", ")}</span>}
     </div>
   );
 }
@@ -63,9 +63,9 @@ export function ObjectCell({ activity }: { readonly activity: Activity }) {
   const address = addressOf(activity);
   const name = objectName ?? objectId.slice(0, 8);
   return (
-    <div className={css.stack}>
+    <div className="stack">
       {address === undefined ? <span>{name}</span> : <Link {...address}>{name}</Link>}
-      <span className={css.muted}>{objectWords(objectType)}</span>
+      <span className="muted">{objectWords(objectType)}</span>
     </div>
   );
 }

@@ -82,7 +82,7 @@ function Pager({ search, nextCursor }: { readonly search: ActivitySearch; readon
   const { cursor, id, ...filters } = search;
   return (
     <div className={css.pager}>
-      <span className={css.muted}>100 on a page, newest first</span>
+      <span className="muted">100 on a page, newest first</span>
       <div className={css.buttons}>
         {cursor !== undefined && (
           <ButtonLink to="/activity" search={filters}>

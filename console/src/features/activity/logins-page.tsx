@@ -83,9 +83,9 @@ const columns: readonly Column<Event>[] = [
     key: "who",
     header: "Who",
     cell: ({ actorType, actorId }) => (
-      <div className={css.stack}>
+      <div className="stack">
         <code title={actorId}>{actorType === "database_user" ? actorId : actorId.slice(0, 8)}</code>
-        <span className={css.muted}>{actors[actorType]}</span>
+        <span className="muted">{actors[actorType]}</span>
       </div>
     ),
   },

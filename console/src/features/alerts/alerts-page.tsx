@@ -12,7 +12,6 @@ import { type Alert, alertName, alertStates, conditionText, sortedAlerts } from 
 import { AlertMenu } from "./alert-menu.tsx";
 import { AlertStateBadge, stateWord } from "./alert-state.tsx";
 import { AlertTabs } from "./alert-tabs.tsx";
-import css from "./alerts.module.css";
 import { type ListSearch, listSearch, matchingAlerts } from "./list-search.ts";
 import { type Known, useKnown, watchedBy } from "./watched.ts";
 import { WatchedLink } from "./watched-link.tsx";
@@ -106,9 +105,9 @@ function columnsOf(known: Known): Column<Alert>[] {
       header: "State",
       nowrap: true,
       cell: ({ state, stateChangedAt }) => (
-        <span className={css.stack}>
+        <span className="stack">
           <AlertStateBadge state={state} />
-          <span className={css.muted}>
+          <span className="muted">
             <RelativeTime at={stateChangedAt} />
           </span>
         </span>

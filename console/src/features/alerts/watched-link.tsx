@@ -1,13 +1,12 @@
 import { Link } from "@tanstack/react-router";
 import { defaultRange } from "../../charts/time-range.ts";
-import css from "./alerts.module.css";
 import type { Watched } from "./watched.ts";
 
 /** What an alert watches, which leads to Explore. */
 export function WatchedLink({ watched: { kind, name, chart } }: { readonly watched: Watched }) {
   const title = name ?? "–";
   return (
-    <span className={css.stack}>
+    <span className="stack">
       {chart === undefined ? (
         title
       ) : (
@@ -15,7 +14,7 @@ export function WatchedLink({ watched: { kind, name, chart } }: { readonly watch
           {title}
         </Link>
       )}
-      <span className={css.muted}>{kind}</span>
+      <span className="muted">{kind}</span>
     </span>
   );
 }

@@ -9,7 +9,6 @@ import { Answer, EmptyState } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { type Alert, alertName } from "./alert.ts";
 import { AlertTabs } from "./alert-tabs.tsx";
-import css from "./alerts.module.css";
 import type { Webhook } from "./watched.ts";
 import { WebhookDialog } from "./webhook-dialog.tsx";
 import { webhookKinds } from "./webhook-form.ts";
@@ -53,9 +52,9 @@ function columnsOf(alerts: readonly Alert[] | undefined): Column<Webhook>[] {
       key: "name",
       header: "Name",
       cell: ({ name, description }) => (
-        <span className={css.stack}>
+        <span className="stack">
           <span>{name}</span>
-          {description !== undefined && <span className={css.muted}>{description}</span>}
+          {description !== undefined && <span className="muted">{description}</span>}
         </span>
       ),
     },

@@ -5,7 +5,6 @@ import { Bytes, Duration } from "../../parts/numbers.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { type Column, mainLinkClass } from "../../parts/table.tsx";
 import { type Backup, titleOf } from "./backup.ts";
-import css from "./backups.module.css";
 import { ProofBadge } from "./proof-badge.tsx";
 
 type Retention = OperationResult<"previewRetention">;
@@ -34,7 +33,7 @@ export function backupColumns(retention: Retention): readonly Column<Backup>[] {
 
 function NameCell({ backup }: { readonly backup: Backup }) {
   return (
-    <div className={css.stack}>
+    <div className="stack">
       <Link
         to="/backups/$serviceId/$backupId"
         params={{ serviceId: backup.serviceId, backupId: backup.id }}
@@ -42,7 +41,7 @@ function NameCell({ backup }: { readonly backup: Backup }) {
       >
         {titleOf(backup)}
       </Link>
-      <span className={css.muted}>
+      <span className="muted">
         <RelativeTime at={backup.startedAt} />
       </span>
     </div>
@@ -56,7 +55,7 @@ function SizeCell({ backup: { status, sizeInBytes } }: { readonly backup: Backup
 function RetentionCell({ verdict }: { readonly verdict: Retention[number] | undefined }) {
   if (verdict === undefined) return <>–</>;
   return (
-    <span className={css.muted}>
+    <span className="muted">
       {verdict.keep ? "kept" : "removed next"}: {verdict.reason}
     </span>
   );

@@ -105,7 +105,7 @@ function ChainPanel({ backup }: { readonly backup: BackupDetails }) {
   return (
     <Panel title="Chain">
       <Chain chain={chain} current={backup.id} large />
-      <p className={css.muted}>
+      <p className="muted">
         {index === 0 ? "This full backup needs no other." : `This backup needs the ${countOf(index)} before it.`}
         {later > 0 && ` The ${countOf(later)} after it ${later === 1 ? "needs" : "need"} it.`}
       </p>

@@ -5,7 +5,6 @@ import { RelativeTime } from "../../parts/relative-time.tsx";
 import { type Column, mainLinkClass } from "../../parts/table.tsx";
 import { BackUpButton } from "./back-up-button.tsx";
 import { chainsOf } from "./backup.ts";
-import css from "./backups.module.css";
 import { Chain } from "./chain.tsx";
 import type { Protected } from "./list-search.ts";
 import { ProofBadge } from "./proof-badge.tsx";
@@ -37,24 +36,24 @@ type BackupsProps = Pick<Protected, "backups">;
 
 function NameCell({ row: { serviceId, service } }: RowProps) {
   return (
-    <div className={css.stack}>
+    <div className="stack">
       <Link to="/backups/$serviceId" params={{ serviceId }} className={mainLinkClass}>
         {service?.name ?? serviceId.slice(0, 8)}
       </Link>
-      {service === undefined && <span className={css.muted}>service deleted</span>}
+      {service === undefined && <span className="muted">service deleted</span>}
     </div>
   );
 }
 
 function NewestCell({ row: { serviceId, backups } }: RowProps) {
   const [newest] = backups;
-  if (newest === undefined) return <span className={css.muted}>none yet</span>;
+  if (newest === undefined) return <span className="muted">none yet</span>;
   return (
-    <div className={css.stack}>
+    <div className="stack">
       <Link to="/backups/$serviceId/$backupId" params={{ serviceId, backupId: newest.id }} className={mainLinkClass}>
         <RelativeTime at={newest.startedAt} />
       </Link>
-      <span className={css.muted}>
+      <span className="muted">
         {newest.type}, <Bytes value={newest.status === "done" ? newest.sizeInBytes : undefined} />
       </span>
     </div>
@@ -66,15 +65,15 @@ function ProofCell({ row: { service, backups } }: RowProps) {
   if (newest === undefined) return <>–</>;
   const last = service?.lastBackup?.id === newest.id ? service.lastBackup : undefined;
   return (
-    <div className={css.stack}>
+    <div className="stack">
       <ProofBadge backup={newest} />
       {last?.verifiedAt !== undefined && (
-        <span className={css.muted}>
+        <span className="muted">
           read back <RelativeTime at={last.verifiedAt} />
         </span>
       )}
       {last?.deepVerifiedAt !== undefined && (
-        <span className={css.muted}>
+        <span className="muted">
           trial restore <RelativeTime at={last.deepVerifiedAt} />
         </span>
       )}
@@ -92,7 +91,7 @@ function StoredCell({ backups }: BackupsProps) {
   return (
     <>
       <Bytes value={backups.reduce((sum, { sizeInBytes }) => sum + sizeInBytes, 0)} />
-      <div className={css.muted}>{backups.length === 1 ? "1 backup" : `${backups.length} backups`}</div>
+      <div className="muted">{backups.length === 1 ? "1 backup" : `${backups.length} backups`}</div>
     </>
   );
 }

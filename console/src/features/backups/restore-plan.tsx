@@ -47,7 +47,7 @@ export function RestorePlan({ form, plan, services, source }: PlanProps) {
       <div className={css.section}>
         <h3>Pipes</h3>
         {plan.pipes.length === 0 ? (
-          <p className={css.muted}>{target === undefined ? "The backup contains no pipes." : "No pipe is affected."}</p>
+          <p className="muted">{target === undefined ? "The backup contains no pipes." : "No pipe is affected."}</p>
         ) : (
           <ul className={css.effects}>
             {plan.pipes.map((pipe) => (
@@ -58,7 +58,7 @@ export function RestorePlan({ form, plan, services, source }: PlanProps) {
       </div>
       <div className={css.section}>
         <h3>Users</h3>
-        <p className={css.muted}>{plan.users.note}</p>
+        <p className="muted">{plan.users.note}</p>
       </div>
     </>
   );
@@ -92,7 +92,7 @@ function PipeEffect({ pipe: { name, effect, note } }: { readonly pipe: PlannedPi
       <span className={css.effectHead}>
         {name} <Badge tone={tone}>{word}</Badge>
       </span>
-      {note !== undefined && <span className={css.muted}>{note}</span>}
+      {note !== undefined && <span className="muted">{note}</span>}
     </li>
   );
 }

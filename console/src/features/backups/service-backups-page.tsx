@@ -126,14 +126,14 @@ function ChainsPanel({ backups }: { readonly backups: readonly Backup[] }) {
     <Panel title="Chains" actions={<span className={css.legend}>a backup needs all blocks before it</span>}>
       {chains.slice(0, shownChains).map((chain) => (
         <div key={chain[0]?.id} className={css.section}>
-          <span className={css.muted}>
+          <span className="muted">
             begun {titleOf(chain[0] as Backup)}, newest <RelativeTime at={chain.at(-1)?.startedAt} />
           </span>
           <Chain chain={chain} large />
         </div>
       ))}
       {chains.length > shownChains && (
-        <p className={css.muted}>{chains.length - shownChains} older chains are in the list below.</p>
+        <p className="muted">{chains.length - shownChains} older chains are in the list below.</p>
       )}
     </Panel>
   );

@@ -38,7 +38,7 @@ export function ChartPanelContent({ panel, filtered, range, bounds, onRange }: C
         </h2>
         <ChartPanelMenu title={title} chart={filtered} range={range} />
       </div>
-      {missing !== undefined && <p className={css.quiet}>{missing}</p>}
+      {missing !== undefined && <p className="muted">{missing}</p>}
       {isAsleep && shown === undefined && (
         <div className={css.asleep}>
           <ChartAway chart={filtered} bounds={bounds} />

@@ -63,7 +63,7 @@ export function EditDashboard({ id, name, version, dashboard, onEnd }: EditDashb
       {problem !== undefined && <Note tone="bad">{problem}</Note>}
       <TextField label="Name" value={title} onChange={setTitle} />
       <VariableEditor variables={draft.variables} onChange={(variables) => setDraft({ ...draft, variables })} />
-      <p className={css.quiet}>
+      <p className="muted">
         In the tools of a chart, <kbd>←</kbd> and <kbd>→</kbd> move it, <kbd>+</kbd> and <kbd>-</kbd> change its width.
       </p>
       <span className="visually-hidden" role="status">

@@ -51,7 +51,7 @@ export function VariableEditor({ variables, onChange }: VariableEditorProps) {
         >
           Add variable
         </Button>
-        <span className={css.quiet}>A variable filters all charts of its source by one value of a field.</span>
+        <span className="muted">A variable filters all charts of its source by one value of a field.</span>
       </div>
     </section>
   );

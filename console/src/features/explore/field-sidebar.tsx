@@ -35,13 +35,13 @@ export function FieldSidebar({ source, fields, bounds, filter, onFilter }: Field
       <h2>Fields</h2>
       <SearchInput label="Find a field" placeholder="Find" value={text} onChange={setText} />
       {fields.isPending && <Skeleton lines={6} />}
-      {fields.isError && <p className={css.quiet}>Fields are listed while the service runs.</p>}
+      {fields.isError && <p className="muted">Fields are listed while the service runs.</p>}
       <ul>
         {found.slice(0, shownFields).map((field) => (
           <FieldNode key={field.name} {...{ source, field, bounds, filter, onFilter }} />
         ))}
       </ul>
-      {found.length > shownFields && <p className={css.quiet}>{found.length - shownFields} more: type to find them.</p>}
+      {found.length > shownFields && <p className="muted">{found.length - shownFields} more: type to find them.</p>}
     </aside>
   );
 }
@@ -54,7 +54,7 @@ function FieldNode({ source, field, bounds, filter, onFilter }: FieldNodeProps) 
     <li>
       <button type="button" className={css.fieldName} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         <ChevronRight size={14} aria-hidden className={css.chevron} />
-        <span className={css.cut} title={field.name}>
+        <span className="cut" title={field.name}>
           {field.name}
         </span>
         <span className={css.fieldType} title={field.type}>
@@ -86,9 +86,9 @@ function TopValues({ source, field, bounds, filter, onFilter }: TopValuesProps) 
     staleTime: 60_000,
     refetchOnWindowFocus: false,
   });
-  if (error !== null) return <p className={css.quiet}>{error.message}</p>;
-  if (data === undefined) return <p className={css.quiet}>Counting …</p>;
-  if (data.data.length === 0) return <p className={css.quiet}>No values in this range.</p>;
+  if (error !== null) return <p className="muted">{error.message}</p>;
+  if (data === undefined) return <p className="muted">Counting …</p>;
+  if (data.data.length === 0) return <p className="muted">No values in this range.</p>;
   const most = data.data[0]?.count ?? 1;
   return (
     <ul className={css.values}>
@@ -115,7 +115,7 @@ function TopValues({ source, field, bounds, filter, onFilter }: TopValuesProps) 
           </span>
         </li>
       ))}
-      {!data.meta.complete && <li className={css.quiet}>Of the first million rows.</li>}
+      {!data.meta.complete && <li className="muted">Of the first million rows.</li>}
     </ul>
   );
 }

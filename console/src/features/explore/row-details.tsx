@@ -27,7 +27,7 @@ export function RowDetails({ columns, row, onFilter }: RowDetailsProps) {
             <dd>
               <span className={css.detailText}>
                 {text.slice(0, shownCharacters)}
-                {isUtc(field) && <span className={css.quiet}> UTC</span>}
+                {isUtc(field) && <span className="muted"> UTC</span>}
               </span>
               <span className={css.detailActions}>
                 <IconButton

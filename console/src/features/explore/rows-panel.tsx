@@ -38,14 +38,14 @@ export function RowsPanel({ source, bounds, isPart, filter, onWhole, onFilter }:
       <div className={css.rowsHead}>
         <h2>Rows</h2>
         {pages.length > 0 && (
-          <span className={css.quiet}>
+          <span className="muted">
             {countText(all.length)}
             {rows.hasNextPage ? " newest" : ""} · {durationText(elapsed / 1000)}
           </span>
         )}
         {isPart && bounds !== undefined && (
           <>
-            <span className={css.quiet}>
+            <span className="muted">
               {timeText(bounds.from)} to {timeText(bounds.to)}, {zoneText(bounds.to)}
             </span>
             <Button small onClick={onWhole}>
@@ -106,9 +106,9 @@ type RowListProps = {
 function RowList({ source, pages, all, error, isLoading, onFilter }: RowListProps) {
   if (source.kind === "metric")
     return <EmptyState title="Metrics have no rows">Points of metrics are numbers: the chart shows them.</EmptyState>;
-  if (error?.code === "SERVICE_ASLEEP") return <p className={css.quiet}>Rows appear when the service runs.</p>;
+  if (error?.code === "SERVICE_ASLEEP") return <p className="muted">Rows appear when the service runs.</p>;
   if (error !== null && error.status !== 400) return <ErrorState error={error} />;
-  if (error !== null) return <p className={css.quiet}>The filter has a mistake.</p>;
+  if (error !== null) return <p className="muted">The filter has a mistake.</p>;
   if (isLoading) return <Skeleton lines={8} />;
   if (all.length === 0)
     return (

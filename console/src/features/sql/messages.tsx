@@ -5,7 +5,6 @@ import { EmptyState } from "../../parts/states.tsx";
 import { type Outcome, outcomeOf } from "./history.ts";
 import type { QueryError } from "./query-error.ts";
 import result from "./result.module.css";
-import css from "./sql.module.css";
 import type { RunMessage } from "./use-runs.ts";
 
 /** Why a statement failed, in full. */
@@ -24,7 +23,7 @@ export function QueryProblem({ error }: { readonly error: QueryError }) {
           <p>{error.more}</p>
         </details>
       )}
-      {error.requestId !== undefined && <p className={css.quiet}>request {error.requestId}</p>}
+      {error.requestId !== undefined && <p className="muted">request {error.requestId}</p>}
     </div>
   );
 }
@@ -41,8 +40,8 @@ export function Messages({ messages }: { readonly messages: readonly RunMessage[
         <li key={id}>
           <span className={result.messageHead}>
             <Badge tone={tones[outcomeOf(state)]}>{outcomeOf(state)}</Badge>
-            <code className={css.cut}>{state.statement.replaceAll(/\s+/g, " ").slice(0, 300)}</code>
-            <span className={css.quiet}>
+            <code className="cut">{state.statement.replaceAll(/\s+/g, " ").slice(0, 300)}</code>
+            <span className="muted">
               {state.columns.length > 0 && `${countText(state.rowCount)} rows · `}
               {durationText(state.elapsedMs / 1000)}
             </span>

@@ -13,7 +13,7 @@ type QueryHistoryProps = { readonly serviceId: string; readonly onOpen: (text: s
 /** Own statements, and those of other clients, newest first. Reading them wakes nothing. */
 export function QueryHistory({ serviceId, onOpen }: QueryHistoryProps) {
   const refusal = useRefusal("developer");
-  if (refusal !== undefined) return <p className={css.quiet}>{refusal}</p>;
+  if (refusal !== undefined) return <p className="muted">{refusal}</p>;
   return (
     <>
       <OwnStatements {...{ serviceId, onOpen }} />
@@ -28,7 +28,7 @@ function OwnStatements({ serviceId, onOpen }: QueryHistoryProps) {
     <section aria-label="Your statements">
       <h2 className={css.database}>Your statements</h2>
       {past === undefined && <Skeleton lines={3} />}
-      {past?.length === 0 && <p className={css.quiet}>What you run here is kept with its outcome.</p>}
+      {past?.length === 0 && <p className="muted">What you run here is kept with its outcome.</p>}
       <ul>
         {past?.map(({ text, outcome, rows, ms, at, error }) => (
           <Entry key={text} {...{ text, onOpen, at }} isBad={outcome === "failed"} title={error}>
@@ -54,12 +54,12 @@ function OfOthers({ serviceId, onOpen }: QueryHistoryProps) {
         {({ running, recent, live, asOf }) => (
           <>
             {!live && (
-              <p className={css.quiet}>
+              <p className="muted">
                 {asOf === undefined ? "Nothing is known yet." : "The service does not run; this is from "}
                 {asOf !== undefined && <RelativeTime at={asOf} />}
               </p>
             )}
-            {live && ![...running, ...recent].some(isOther) && <p className={css.quiet}>No statement of others.</p>}
+            {live && ![...running, ...recent].some(isOther) && <p className="muted">No statement of others.</p>}
             <ul>
               {[...running, ...recent].filter(isOther).map((one) => (
                 <Entry

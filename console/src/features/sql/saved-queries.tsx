@@ -73,12 +73,12 @@ function List({ title, none, items, onDelete }: ListProps) {
   return (
     <section aria-label={title}>
       <h2 className={css.database}>{title}</h2>
-      {items.length === 0 && <p className={css.quiet}>{none}</p>}
+      {items.length === 0 && <p className="muted">{none}</p>}
       <ul>
         {items.map((item) => (
           <li key={item.id} className={css.node}>
             <button type="button" className={css.entry} onClick={() => openSaved(item.id).catch(toastError)}>
-              <span className={css.cut}>{item.name}</span>
+              <span className="cut">{item.name}</span>
               <span className={css.entryFacts}>
                 {item.updatedBy} · <RelativeTime at={item.updatedAt} />
               </span>

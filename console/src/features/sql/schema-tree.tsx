@@ -43,12 +43,12 @@ export function SchemaTree({ serviceId, tables, onInsert, onPreview }: SchemaTre
           </ul>
         </section>
       ))}
-      {shown.length === 0 && <p className={css.quiet}>{wanted === "" ? "No tables yet." : "Nothing matches."}</p>}
+      {shown.length === 0 && <p className="muted">{wanted === "" ? "No tables yet." : "Nothing matches."}</p>}
       {defined !== undefined && (
         <TableDialog serviceId={serviceId} table={defined} onClose={() => setShown(undefined)} />
       )}
-      {tables.truncated && <p className={css.quiet}>There are more tables than are listed.</p>}
-      <p className={css.quiet}>
+      {tables.truncated && <p className="muted">There are more tables than are listed.</p>}
+      <p className="muted">
         {tables.asOf === undefined
           ? "Nothing is known yet."
           : tables.live
@@ -92,7 +92,7 @@ function TableNode({ table, wanted, onInsert, onPreview, onShow }: NodeProps) {
         >
           <ChevronRight size={14} aria-hidden className={css.chevron} />
           <Table2 size={14} aria-hidden />
-          <span className={css.cut}>{name}</span>
+          <span className="cut">{name}</span>
         </button>
         <span className={css.nodeSize}>
           <Count value={rows} none="" />
@@ -120,7 +120,7 @@ function TableNode({ table, wanted, onInsert, onPreview, onShow }: NodeProps) {
       </div>
       {open && (
         <ul className={css.columns}>
-          <li className={css.quiet}>
+          <li className="muted">
             {engine} · <Count value={rows} none="unknown" /> rows · <Bytes value={bytes} />
           </li>
           {columns
@@ -134,7 +134,7 @@ function TableNode({ table, wanted, onInsert, onPreview, onShow }: NodeProps) {
                   onClick={() => onInsert(quotedName(column.name))}
                   aria-label={`Insert ${column.name}, ${column.type}`}
                 >
-                  <span className={css.cut}>{column.name}</span>
+                  <span className="cut">{column.name}</span>
                   <span className={css.columnType}>{column.type}</span>
                 </button>
               </li>

@@ -69,7 +69,7 @@ function WithService({ services }: { readonly services: readonly Service[] }) {
         />
         <StateBadge state={service.state} />
         {service.state === "idle" && (
-          <span className={css.quiet}>Run wakes it in about 0.2 s; reading tables does not.</span>
+          <span className="muted">Run wakes it in about 0.2 s; reading tables does not.</span>
         )}
         {awayStates.includes(service.state) && <ServiceAway serviceId={service.id} reads={reads} />}
       </header>

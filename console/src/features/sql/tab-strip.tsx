@@ -30,7 +30,7 @@ export function TabStrip() {
               aria-current={tab === active ? "true" : undefined}
               onClick={() => selectTab(tab.id)}
             >
-              <span className={css.cut}>{titleOf(tab)}</span>
+              <span className="cut">{titleOf(tab)}</span>
             </button>
             <IconButton small label={`Close ${titleOf(tab)}`} icon={<X aria-hidden />} onClick={() => close(tab)} />
           </li>

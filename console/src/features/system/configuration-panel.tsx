@@ -62,7 +62,7 @@ const settingColumns: readonly Column<Setting>[] = [
     key: "value",
     header: "Value",
     cell: (setting) => (
-      <span className={valueText(setting) === "not set" || setting.secret ? css.muted : css.value}>
+      <span className={valueText(setting) === "not set" || setting.secret ? "muted" : css.value}>
         {valueText(setting)}
       </span>
     ),
@@ -70,13 +70,13 @@ const settingColumns: readonly Column<Setting>[] = [
   {
     key: "environment",
     header: "Variable",
-    cell: ({ environment }) => <span className={css.muted}>{environment}</span>,
+    cell: ({ environment }) => <span className="muted">{environment}</span>,
   },
   {
     key: "origin",
     header: "From",
     nowrap: true,
     cell: ({ origin }) =>
-      origin === "default" ? <span className={css.muted}>default</span> : <Badge tone="info">{origin}</Badge>,
+      origin === "default" ? <span className="muted">default</span> : <Badge tone="info">{origin}</Badge>,
   },
 ];

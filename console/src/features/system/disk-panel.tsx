@@ -6,7 +6,6 @@ import { Bytes } from "../../parts/numbers.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { Answer, EmptyState } from "../../parts/states.tsx";
 import { type Column, mainLinkClass, Table } from "../../parts/table.tsx";
-import css from "./system.module.css";
 import type { System } from "./system.ts";
 
 type Row = { readonly id: string; readonly name: string; readonly bytes: number | undefined };
@@ -29,7 +28,7 @@ export function DiskPanel({ disk }: { readonly disk: System["disk"] }) {
   const query = useOperation("listServices", {}, { pace: "slow" });
   const text = `${bytesText(disk.freeBytes)} of ${bytesText(disk.totalBytes)} free`;
   return (
-    <Panel flush title="Disk" actions={<span className={css.muted}>{text}</span>}>
+    <Panel flush title="Disk" actions={<span className="muted">{text}</span>}>
       <Answer query={query}>
         {(services) => {
           const rows = services.map(({ id, name, diskUsedBytes }) => ({ id, name, bytes: diskUsedBytes }));

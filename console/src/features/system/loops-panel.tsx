@@ -27,9 +27,9 @@ const columns: readonly Column<Loop>[] = [
     header: "Last error",
     cell: ({ consecutiveFailures, lastError }) =>
       lastError === undefined ? (
-        <span className={css.muted}>none</span>
+        <span className="muted">none</span>
       ) : (
-        <span className={consecutiveFailures > 0 ? css.error : css.muted}>{lastError}</span>
+        <span className={consecutiveFailures > 0 ? css.error : "muted"}>{lastError}</span>
       ),
   },
 ];

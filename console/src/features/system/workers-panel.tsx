@@ -40,7 +40,7 @@ const shown = 3;
 function PipeLinks({ pipes }: { readonly pipes: readonly string[] }) {
   const { data } = useOperation("listAllPipes", {}, { pace: "slow" });
   return (
-    <div className={css.stack}>
+    <div className="stack">
       {pipes.slice(0, shown).map((pipeId) => {
         const pipe = data?.pipes.find(({ id }) => id === pipeId);
         if (pipe === undefined) return <span key={pipeId}>{pipeId.slice(0, 8)}</span>;
@@ -50,7 +50,7 @@ function PipeLinks({ pipes }: { readonly pipes: readonly string[] }) {
           </Link>
         );
       })}
-      {pipes.length > shown && <span className={css.muted}>and {pipes.length - shown} more</span>}
+      {pipes.length > shown && <span className="muted">and {pipes.length - shown} more</span>}
     </div>
   );
 }
