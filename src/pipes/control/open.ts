@@ -99,7 +99,7 @@ export function openPipes(options: PipesOptions): Pipes {
   const loop = new Loop({ name: "pipes", everyMs: 1_000, logger, body });
   const watch = new ReplicationSlotWatch({
     ...{ pipes, leftovers, connectorOf, policy, logger },
-    isLeftToOthers: (pipeId) => supervisor.hasWorkers(pipeId) || !leases.holds("pipe", pipeId),
+    isLeftToOthers: (pipeId) => supervisor.reportOf(pipeId) !== undefined || !leases.holds("pipe", pipeId),
   });
   const watchLoop = new Loop({ name: "slots", everyMs: watchEveryMs, logger, body: () => watch.pass() });
   const checks = new PipeChecks({ acquire, policy, permits, ledger, limit: config.pipeChecksPerOrganization });
@@ -155,11 +155,8 @@ function reportsOf(stores: LeasedStores, supervisor: PipesSupervisor, watch: Rep
   return new SharedReports({
     reports: stores.pipeReports,
     leases: stores.leases,
-    ownIds: () => [...supervisor.workers().keys(), ...watch.ids()],
-    own: (id) => {
-      if (!supervisor.hasWorkers(id)) return { workers: 0, ...watch.seen(id) };
-      return { workers: supervisor.workers().get(id) ?? 0, gauges: supervisor.gauges(id) };
-    },
+    ownIds: () => [...supervisor.ids(), ...watch.ids()],
+    own: (id) => supervisor.reportOf(id) ?? { workers: 0, ...watch.seen(id) },
   });
 }
 

@@ -14,7 +14,7 @@ describe("pipes supervisor", () => {
 
   test("a pipe runs with its replicas; stop ends them; start brings new ones", async () => {
     await s.running();
-    expect(s.supervisor.gauges(s.id)).toEqual({ lag: 4 });
+    expect(s.supervisor.reportOf(s.id)).toEqual({ workers: 2, gauges: { lag: 4 } });
     await s.pipes.change(s.id, { desiredState: "stopped" });
     await s.until("Stopped", 0);
     await s.pass();
@@ -140,7 +140,7 @@ describe("pipes supervisor", () => {
     await s.running();
     await s.pipes.remove(s.id);
     await s.until(undefined, 0);
-    expect(s.supervisor.gauges(s.id)).toEqual({});
+    expect(s.supervisor.reportOf(s.id)).toBeUndefined();
   });
 
   test("the outcome of workers is written, and rests until somebody asks again", async () => {

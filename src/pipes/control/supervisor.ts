@@ -23,6 +23,7 @@ import type { ErrorRequestStore } from "../../store/error-requests.ts";
 import { allLeases, type Leases } from "../../store/leases.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { LeftoverStore } from "../../store/leftovers.ts";
+import type { PipeReport } from "../../store/pipe-reports.ts";
 import type { Pipe, PipeStore } from "../../store/pipes.ts";
 import type { Service, ServiceStore } from "../../store/services.ts";
 import { begunMark, type Job, type OutageLimits } from "../protocol.ts";
@@ -144,18 +145,20 @@ export class PipesSupervisor {
     await this.#leases.release("pipe", [pipeId]).catch(() => {});
   }
 
-  hasWorkers(pipeId: string): boolean {
-    return this.#runs.has(pipeId);
+  /** Pipes that have workers. */
+  ids(): Iterable<string> {
+    return this.#runs.keys();
   }
 
-  /** Gauges of the pipe's running workers: amounts are summed, of times and ages the largest counts. */
-  gauges(pipeId: string): Readonly<Record<string, number>> {
-    return gaugesOfAll((this.#runs.get(pipeId)?.workers ?? []).map((worker) => worker.gauges));
-  }
-
-  /** Number of running workers of every pipe that has any. */
-  workers(): Map<string, number> {
-    return new Map([...this.#runs].map(([id, { workers }]) => [id, workers.filter(({ over }) => !over).length]));
+  /**
+   * The number of the pipe's running workers with their gauges, of which amounts are summed, and of times and ages the
+   * largest counts. Undefined without workers.
+   */
+  reportOf(pipeId: string): PipeReport | undefined {
+    const workers = this.#runs.get(pipeId)?.workers;
+    if (workers === undefined) return undefined;
+    const running = workers.filter(({ over }) => !over).length;
+    return { workers: running, gauges: gaugesOfAll(workers.map((worker) => worker.gauges)) };
   }
 
   /** Sends running workers the ports of new services. */
