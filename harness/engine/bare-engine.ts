@@ -25,6 +25,8 @@ export class BareEngine implements AsyncDisposable {
   readonly #clients = new Map<string, ClickHouseClient>();
   #child: ChildProcess | undefined;
   #port = 0;
+  /** Of the native protocol. */
+  readonly native = { port: 0, secret: randomBytes(16).toString("hex") };
 
   private constructor(folder: string) {
     this.dir = mkdtempSync(join(folder, "mr-bare-"));
@@ -77,6 +79,7 @@ export class BareEngine implements AsyncDisposable {
 
   async #start(roles: readonly EngineRole[], maxMemoryBytes: number): Promise<void> {
     this.#port = await freePort();
+    this.native.port = await freePort();
     const child = fork(childFile, { stdio: ["ignore", "ignore", "inherit", "ipc"], env: { HOME: this.dir } });
     this.#child = child;
     const ready = Promise.race([
@@ -89,6 +92,7 @@ export class BareEngine implements AsyncDisposable {
       host: "127.0.0.1",
       port: this.#port,
       key,
+      native: this.native,
       users: [
         { name: "default", readonly: false },
         { name: "reader", readonly: true },

@@ -1,7 +1,7 @@
 /** What the gateway needs from other rooms: the services, and access to a running engine. */
 
 import type { EngineLease } from "../clickhouse/lease.ts";
-import type { EndpointAccess } from "./auth/gatekeeper.ts";
+import type { EndpointAccess } from "./auth/logins.ts";
 import type { HandoffSender } from "./handoff/sender.ts";
 import type { ForwardAddress } from "./proxy/upstream.ts";
 

@@ -2,7 +2,7 @@
 import { traitsOf } from "../api/runtimes.ts";
 import type { Leases } from "../store/leases.ts";
 import type { Service, ServiceStore } from "../store/services.ts";
-import type { EndpointAccess } from "./auth/gatekeeper.ts";
+import type { EndpointAccess } from "./auth/logins.ts";
 import type { Gateway } from "./gateway.ts";
 import type { HostNames } from "./names/open.ts";
 import { listenProblem, servicePortOf } from "./service-ports.ts";

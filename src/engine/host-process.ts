@@ -82,8 +82,8 @@ export async function startHostProcess(
     dataDir: options.dataDir,
     folders: await ownFolders(options),
     // The query service connects to the engine in the same process.
-    connectPorts: proxy === undefined ? [ports.engine] : [ports.engine, proxy.port],
-    bindPorts: [ports.engine, ports.forward],
+    connectPorts: [ports.engine, ports.native, ...(proxy === undefined ? [] : [proxy.port])],
+    bindPorts: [ports.engine, ports.native, ports.forward],
   });
   const child = spawnConfined(
     process.execPath,
@@ -109,7 +109,8 @@ export function boundTo(options: EngineHostOptions): string {
   const folders = [options.dataDir, ...foldersOf(options)];
   // The kernel's rules name folders by their inode, so that a folder which was replaced is out of reach.
   const inodes = folders.map((path) => statSync(path, { throwIfNoEntry: false })?.ino);
-  return JSON.stringify([argumentsOf(options, { host: "", engine: 0, forward: 0 }), options.proxy, folders, inodes]);
+  const none = { host: "", engine: 0, native: 0, forward: 0 };
+  return JSON.stringify([argumentsOf(options, none), options.proxy, folders, inodes]);
 }
 
 /**
@@ -152,14 +153,17 @@ function parentOfRunDir(options: EngineHostOptions): string {
 export type Ports = {
   /** The loopback address at which the engine listens. */
   readonly host: string;
+  /** Of the engine's HTTP interface and of its native protocol. */
   readonly engine: number;
+  readonly native: number;
+  /** Of the host's own listener for the gateway. */
   readonly forward: number;
 };
 
-/** True when a host can bind both ports now. */
-export async function areFree({ host, engine, forward }: Ports): Promise<boolean> {
+/** True when a host can bind all ports now. */
+export async function areFree({ host, engine, native, forward }: Ports): Promise<boolean> {
   try {
-    await closeAll(await Promise.all([listen(host, engine), listen(loopback, forward)]));
+    await closeAll(await Promise.all([listen(host, engine), listen(host, native), listen(loopback, forward)]));
     return true;
   } catch {
     return false;
@@ -171,10 +175,12 @@ const loopback = "127.0.0.1";
 /** Loopback ports that are free now. If one is taken before the host binds it, the start fails. */
 async function freePorts(): Promise<Ports> {
   const engine = await listen(secretLoopback(), 0).catch(() => listen(loopback, 0));
-  const forward = await listen(loopback, 0);
-  const [at, { port }] = [engine.address() as AddressInfo, forward.address() as AddressInfo];
-  await closeAll([engine, forward]);
-  return { host: at.address, engine: at.port, forward: port };
+  const at = engine.address() as AddressInfo;
+  const [native, forward] = await Promise.all([listen(at.address, 0), listen(loopback, 0)]);
+  const portOf = (server: Server) => (server.address() as AddressInfo).port;
+  const ports = { host: at.address, engine: at.port, native: portOf(native), forward: portOf(forward) };
+  await closeAll([engine, native, forward]);
+  return ports;
 }
 
 /**
@@ -205,6 +211,7 @@ function argumentsOf(options: EngineHostOptions, ports: Ports): string[] {
     "forward-port": String(ports.forward),
     "run-dir": hostDirOf(options),
     port: String(ports.engine),
+    "native-port": String(ports.native),
     "max-memory-bytes": String(options.maxMemoryBytes),
     "max-queries": String(options.maxQueries ?? 1_000),
     "min-free-disk-bytes": options.minFreeDiskBytes === undefined ? undefined : String(options.minFreeDiskBytes),

@@ -4,6 +4,7 @@
  * service, which judges their statements: on connections that the gateway hands over, after authentication, and from
  * the gateway itself, on another loopback port. The process ends with its parent, even when the engine hangs.
  */
+import { randomBytes } from "node:crypto";
 import { mkdirSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
 import { parseArgs } from "node:util";
@@ -25,6 +26,7 @@ const { values } = parseArgs({
     "run-dir": { type: "string" },
     "forward-port": { type: "string" },
     port: { type: "string" },
+    "native-port": { type: "string" },
     "max-memory-bytes": { type: "string" },
     "max-queries": { type: "string" },
     "min-free-disk-bytes": { type: "string", default: "0" },
@@ -37,7 +39,9 @@ const { values } = parseArgs({
   },
 });
 
-function required(name: "data-dir" | "run-dir" | "forward-port" | "port" | "max-memory-bytes" | "max-queries"): string {
+type Required = "data-dir" | "run-dir" | "forward-port" | "port" | "native-port" | "max-memory-bytes" | "max-queries";
+
+function required(name: Required): string {
   const value = values[name];
   if (value === undefined) throw new Error(`--${name} is missing`);
   return value;
@@ -64,6 +68,8 @@ async function main({ key, host, users, roles, disk, loadFailure }: Start): Prom
   const dataDir = required("data-dir");
   const runDir = required("run-dir");
   const port = Number(required("port"));
+  // Known to this process alone.
+  const native = { port: Number(required("native-port")), secret: randomBytes(32).toString("hex") };
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   await lockDirectory(dataDir, lockTimeoutMs);
   if (loadFailure !== undefined) takeOutOfUse(dataDir, loadFailure);
@@ -73,6 +79,7 @@ async function main({ key, host, users, roles, disk, loadFailure }: Start): Prom
     host,
     port,
     key,
+    native,
     users,
     roles,
     maxMemoryBytes: Number(required("max-memory-bytes")),
@@ -88,8 +95,9 @@ async function main({ key, host, users, roles, disk, loadFailure }: Start): Prom
   const { serveClients } = await import("./engine-serving.ts");
   const forwardPort = Number(required("forward-port"));
   const logger = deferredLogger(hostLogger);
-  const at = { host, port, forwardPort };
-  const serving = await serveClients(thread, { dataDir, runDir, ...at, key, users, disk, logger });
+  const at = { host, port, native, forwardPort };
+  const displayName = values["display-name"];
+  const serving = await serveClients(thread, { dataDir, runDir, ...at, key, users, disk, displayName, logger });
   flush = serving.flush;
   await fail(new Error(await serving.broken));
 }

@@ -21,6 +21,9 @@ import { outOfUseIn } from "../engine/chdb/unloadable.ts";
 import type { EngineUser } from "../engine/chdb/users.ts";
 import { DiskQuota, type DiskUse } from "../engine/disk-quota.ts";
 import { QueryService } from "../engine/http/query-service.ts";
+import { askerAs } from "../engine/native/ask-as.ts";
+import { SealedPool } from "../engine/native/sealed-pool.ts";
+import { NativeService } from "../engine/native/service.ts";
 import { Guard } from "../engine/sql/guard.ts";
 import { guardQueryOf, statementJudge } from "../engine/sql/judge.ts";
 import { judgeStored } from "../engine/sql/stored.ts";
@@ -36,8 +39,11 @@ export type ServingOptions = {
   /** Loopback address and port of the engine's HTTP interface. */
   readonly host: string;
   readonly port: number;
+  /** Of the engine's native protocol. */
+  readonly native: { readonly port: number; readonly secret: string };
   readonly forwardPort: number;
   readonly key: string;
+  readonly displayName: string;
   readonly users: readonly EngineUser[];
   readonly disk: DiskUse;
   readonly logger: LineLogger;
@@ -76,7 +82,14 @@ export async function serveClients(thread: ServerThread, options: ServingOptions
     kill: (user, queryId) => killQuery(client, user, queryId),
   });
   await listenForGateway({ port: options.forwardPort, key }, queries, logger);
-  const receiver = new HandoffReceiver({ queries, logger, runDir });
+  const native = new NativeService({
+    ...{ client, guard, guardQuery: guardQueryOf(client), users, disk, logger },
+    facts: { displayName: options.displayName, timezone: Intl.DateTimeFormat().resolvedOptions().timeZone },
+    pool: new SealedPool({ host, ...options.native }, (sql) => client.text(sql)),
+    changeAccess: (change) => access.apply(change),
+    askAs: askerAs({ host, port, key }),
+  });
+  const receiver = new HandoffReceiver({ queries, native, logger, runDir });
   process.on("message", (message: ToHost, socket: Socket | undefined) => {
     if (message.type === "disk") disk.limitBytes = message.limitBytes ?? undefined;
     else if (message.type === "accessChanged") access.onAnswer(message);

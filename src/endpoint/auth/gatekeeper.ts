@@ -5,36 +5,18 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { codesOf } from "../../clickhouse/error-codes.ts";
-import { ClickHouseException, clickHouseException } from "../../clickhouse/exception.ts";
+import { ClickHouseException } from "../../clickhouse/exception.ts";
 import type { LineLogger } from "../../lib/deferred-logger.ts";
 import { answerFailure } from "../answer.ts";
 import { clientAddressOf } from "../connections/client-address.ts";
 import { engineCodeHeader } from "../proxy/forward-upstream.ts";
 import { requestUrl } from "../request-url.ts";
-import { accessCheck, plainAddress } from "./access-list.ts";
-import { authenticate, type DatabaseUser, readCredentials } from "./credentials.ts";
+import { plainAddress } from "./access-list.ts";
+import { type DatabaseUser, readCredentials } from "./credentials.ts";
 import type { AccessEvent } from "./events.ts";
-import { FailedLogins } from "./failed-logins.ts";
+import type { FailedLogins } from "./failed-logins.ts";
 import { markLoggedIn } from "./logged-in.ts";
-
-/** Users and access list. Plain data: it is sent between processes. */
-export type EndpointAccess = {
-  readonly id: string;
-  /** An empty list admits nobody; `0.0.0.0/0` and `::/0` admit everybody. */
-  readonly ipAccessList: readonly { readonly source: string }[];
-  readonly users: readonly DatabaseUser[];
-};
-
-/** An authenticated client: set only by the login, never from anything else that the client sends. */
-export type DatabasePrincipal = {
-  readonly user: string;
-  readonly readonly: 0 | 2;
-  /** True for a user who has only the rights that statements have granted. */
-  readonly restricted: boolean;
-  /** Of the client; for the engine's log. */
-  readonly address: string;
-};
+import { type DatabasePrincipal, type EndpointAccess, Logins, principalFor } from "./logins.ts";
 
 /**
  * Handles a request of an authenticated client. Rejects with an exception to send, and only before any part of the
@@ -46,12 +28,6 @@ export type AuthenticatedHandler = (
   url: URL,
   principal: DatabasePrincipal,
 ) => Promise<void>;
-
-/** Failed logins per minute and address of a service; above this the response is 429. */
-const failuresPerMinute = 20;
-
-/** Errors that mean the user lacks a right. */
-const refusals = codesOf("ACCESS_DENIED", "READONLY", "SETTING_CONSTRAINT_VIOLATION");
 
 export type GatekeeperOptions = {
   readonly facts: EndpointAccess;
@@ -66,28 +42,22 @@ export type GatekeeperOptions = {
 };
 
 export class Gatekeeper {
-  #facts: EndpointAccess;
-  #allowed: (address: string | undefined) => boolean;
+  /** Shared with other protocols of the service. */
+  readonly logins: Logins;
   readonly #handler: AuthenticatedHandler;
   readonly #logger: LineLogger;
-  readonly #failedLogins: FailedLogins;
-  readonly #onEvent: (event: AccessEvent) => void;
   /** Proxies use one connection for several clients. */
   readonly #lastUser = new WeakMap<Socket, string>();
 
   constructor(options: GatekeeperOptions) {
-    this.#facts = options.facts;
-    this.#allowed = accessCheck(options.facts.ipAccessList.map(({ source }) => source));
+    this.logins = new Logins(options);
     this.#handler = options.handler;
     this.#logger = options.logger;
-    this.#failedLogins = options.failedLogins ?? new FailedLogins({ perMinute: failuresPerMinute });
-    this.#onEvent = options.onEvent ?? (() => {});
   }
 
   /** Replaces users and access list, from the next request on, also on open connections. */
   update(facts: EndpointAccess): void {
-    this.#facts = facts;
-    this.#allowed = accessCheck(facts.ipAccessList.map(({ source }) => source));
+    this.logins.update(facts);
   }
 
   /** Answers one request. Never rejects. */
@@ -101,54 +71,39 @@ export class Gatekeeper {
 
   async #serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
     const address = plainAddress(clientAddressOf(message.socket));
-    if (!this.#allowed(address)) {
-      const text = `Access from ${address} is not allowed: it is not on the service's IP access list.`;
-      this.#onEvent({ type: "address_refused", user: "", address, detail: "not on the IP access list" });
-      throw clickHouseException("ACCESS_DENIED", text);
-    }
+    this.logins.requireAddress(address);
     const url = requestUrl(message);
     if (answerProbe(message, response, url)) return;
-    const user = await this.#login(message, response, url, address);
-    const refused = (code: number, detail: string) => {
-      if (refusals.has(code)) this.#onEvent({ type: "statement_refused", user: user.name, address, detail });
-    };
+    const principal = principalFor(await this.#login(message, response, url, address), address);
     try {
-      const rights = { readonly: user.readonly ? 2 : 0, restricted: user.restricted === true } as const;
-      await this.#handler(message, response, url, { user: user.name, ...rights, address });
+      await this.#handler(message, response, url, principal);
     } catch (error) {
-      if (error instanceof ClickHouseException) refused(error.code, error.message);
+      if (error instanceof ClickHouseException) this.logins.refused(error.code, principal, error.message);
       throw error;
     }
     const code = response.getHeader(engineCodeHeader);
-    if (code !== undefined) refused(Number(code), `by the engine, with code ${code}`);
+    if (code !== undefined) this.logins.refused(Number(code), principal);
   }
 
-  /** The password is checked first: failures from the same address never block a client with the right password. */
   async #login(message: IncomingMessage, response: ServerResponse, url: URL, address: string): Promise<DatabaseUser> {
     const credentials = readCredentials(message, url.searchParams);
-    const user = authenticate(this.#facts.users, credentials);
-    if (user !== undefined) {
+    const user = await this.logins.logIn(credentials, address);
+    if ("name" in user) {
       markLoggedIn(message.socket);
       if (this.#lastUser.get(message.socket) !== user.name) {
         this.#lastUser.set(message.socket, user.name);
-        this.#onEvent({ type: "login", user: user.name, address, detail: "" });
+        this.logins.loggedIn(user.name, address);
       }
       return user;
     }
-    this.#onEvent({ type: "login_refused", user: credentials.user, address, detail: "wrong password or unknown name" });
-    if (!(await this.#failedLogins.failed(address))) {
+    if (user.tooMany) {
       response.statusCode = 429;
       response.setHeader("Connection", "close");
-      throw clickHouseException("AUTHENTICATION_FAILED", `Too many failed logins from ${address}.`);
-    }
-    if (!credentials.given) {
+    } else if (!credentials.given) {
       response.statusCode = 401;
       response.setHeader("WWW-Authenticate", 'Basic realm="ClickHouse server HTTP API"');
     }
-    throw clickHouseException(
-      "AUTHENTICATION_FAILED",
-      `${credentials.user}: Authentication failed: password is incorrect, or there is no user with such name.`,
-    );
+    throw user.exception;
   }
 }
 

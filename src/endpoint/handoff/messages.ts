@@ -2,7 +2,8 @@
 
 import type { AccessChange } from "../../clickhouse/access-change.ts";
 import type { AccessEvents } from "../auth/events.ts";
-import type { EndpointAccess } from "../auth/gatekeeper.ts";
+import type { EndpointAccess } from "../auth/logins.ts";
+import type { NativeSession } from "../native/session.ts";
 
 /** Further connections of one service stay with their listener, because file descriptors are bounded. */
 export const maxConnections = 2_000;
@@ -15,7 +16,14 @@ export type ToHost =
    * Carries a socket. Answered with `taken` before anything is read from it. From a proxy: the address of the client,
    * and in base64 what was read of the client.
    */
-  | { readonly type: "connection"; readonly id: number; readonly address?: string; readonly ahead?: string }
+  | {
+      readonly type: "connection";
+      readonly id: number;
+      readonly address?: string;
+      readonly ahead?: string;
+      /** Of the native protocol; "new" before the login. */
+      readonly native?: NativeSession | "new";
+    }
   /** See `HandoffSender.drain`. Answered with `drained`. */
   | { readonly type: "drain"; readonly id: number; readonly graceMs: number; readonly unusedForMs?: number }
   /** The disk limit of the service from now on; null: no limit. */
@@ -30,6 +38,8 @@ export type FromHost =
   | { readonly type: "taken"; readonly id: number }
   /** The connection is closed; the control plane must close its end. */
   | { readonly type: "closed"; readonly id: number }
+  /** The session of a native connection from now on, with which it can continue elsewhere. */
+  | { readonly type: "session"; readonly id: number; readonly session: NativeSession }
   /** The host has released a connection between two requests; another process may serve it. */
   | { readonly type: "released"; readonly id: number }
   | { readonly type: "drained"; readonly id: number; readonly unused: boolean }

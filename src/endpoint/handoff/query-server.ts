@@ -1,6 +1,6 @@
 /** Handles authenticated requests. The engine room implements it: this room does not know SQL. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { DatabasePrincipal } from "../auth/gatekeeper.ts";
+import type { DatabasePrincipal } from "../auth/logins.ts";
 
 export type ServeOptions = {
   /** Cancels the query when it aborts. */

@@ -4,25 +4,36 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { clickHouseException } from "../../clickhouse/exception.ts";
+import { setTimeout as delay } from "node:timers/promises";
+import { type ClickHouseException, clickHouseException } from "../../clickhouse/exception.ts";
 import type { LineLogger } from "../../lib/deferred-logger.ts";
 import { EventCounter } from "../../lib/event-counter.ts";
 import { type AccessEvent, anyPrincipal } from "../auth/events.ts";
-import { type DatabasePrincipal, type EndpointAccess, Gatekeeper } from "../auth/gatekeeper.ts";
-import { setClient } from "../connections/client-address.ts";
+import { Gatekeeper } from "../auth/gatekeeper.ts";
+import type { DatabasePrincipal, EndpointAccess } from "../auth/logins.ts";
+import { aheadOf, setClient } from "../connections/client-address.ts";
 import { ClientConnections } from "../connections/connections.ts";
+import type { NativeSession } from "../native/session.ts";
 import { BusyMarks } from "./busy-marks.ts";
 import type { FromHost, ToHost } from "./messages.ts";
+import type { NativeConnection, NativeServer } from "./native-server.ts";
 import type { QueryServer } from "./query-server.ts";
 import { StatementMarks } from "./statement-marks.ts";
 
 /** Minimum interval between reports of activity. */
 const reportEveryMs = 250;
+/** Connections of the native protocol that are busy are looked at again after this time. */
+const releaseEveryMs = 50;
 /** How long the error responses of cancelled queries may take to be sent. */
 const cancelGraceMs = 1_000;
 
 export class HandoffReceiver {
   readonly #queries: QueryServer;
+  readonly #native: NativeServer;
+  /** Open connections of the native protocol. */
+  readonly #natives = new Map<Socket, NativeConnection>();
+  /** Those that run a query. */
+  readonly #nativesRunning = new Set<Socket>();
   readonly #logger: LineLogger;
   readonly #connections: ClientConnections;
   readonly #marks: BusyMarks;
@@ -38,8 +49,9 @@ export class HandoffReceiver {
   #reporting: NodeJS.Timeout | undefined;
   #changed = false;
 
-  constructor(options: { queries: QueryServer; logger: LineLogger; runDir: string }) {
+  constructor(options: { queries: QueryServer; native: NativeServer; logger: LineLogger; runDir: string }) {
     this.#queries = options.queries;
+    this.#native = options.native;
     this.#logger = options.logger;
     this.#marks = new BusyMarks(options.runDir);
     this.#statements = new StatementMarks(options.runDir);
@@ -63,7 +75,7 @@ export class HandoffReceiver {
     send({ type: "admitted", id });
   }
 
-  #take({ id, address, ahead }: Extract<ToHost, { type: "connection" }>, socket: Socket | undefined): void {
+  #take({ id, address, ahead, native }: Extract<ToHost, { type: "connection" }>, socket: Socket | undefined): void {
     if (socket === undefined) {
       send({ type: "closed", id });
       return;
@@ -80,8 +92,43 @@ export class HandoffReceiver {
     // Like the sockets of an HTTP server: a client may close its sending side before it gets the response.
     socket.allowHalfOpen = true;
     socket.on("error", () => {});
+    if (native !== undefined) return this.#takeNative(id, socket, native);
     socket.once("close", () => send({ type: this.#connections.wasDrained(socket) ? "released" : "closed", id }));
     this.#connections.adopt(socket);
+  }
+
+  #takeNative(id: number, socket: Socket, native: NativeSession | "new"): void {
+    const logins = this.#gatekeeper?.logins;
+    let isReleased = false;
+    socket.once("close", () => {
+      this.#natives.delete(socket);
+      this.#onRunning(socket, false);
+      send({ type: isReleased ? "released" : "closed", id });
+    });
+    if (logins === undefined) return void socket.destroy();
+    const connection = this.#native.serve(socket, {
+      logins,
+      session: native === "new" ? undefined : native,
+      ahead: aheadOf(socket) ?? Buffer.alloc(0),
+      onSession: (session) => send({ type: "session", id, session }),
+      onBusy: (busy) => this.#marks.set(id, busy),
+      onRunning: (running) => this.#onRunning(socket, running),
+      onStatement: (text) => this.#statements.set(id, text),
+    });
+    this.#natives.set(socket, {
+      release: () => {
+        isReleased = connection.release();
+        return isReleased;
+      },
+      end: (exception) => connection.end(exception),
+    });
+  }
+
+  #onRunning(socket: Socket, running: boolean): void {
+    const { size } = this.#nativesRunning;
+    if (running) this.#nativesRunning.add(socket);
+    else this.#nativesRunning.delete(socket);
+    if (this.#nativesRunning.size !== size) this.#report();
   }
 
   readonly #handle = async (
@@ -104,11 +151,11 @@ export class HandoffReceiver {
   };
 
   async #drain({ id, graceMs, unusedForMs }: Extract<ToHost, { type: "drain" }>): Promise<void> {
-    const inUse = () =>
-      unusedForMs !== undefined && (this.#running.size > 0 || Date.now() - this.#lastAt < unusedForMs);
+    const inUse = () => unusedForMs !== undefined && (this.#count > 0 || Date.now() - this.#lastAt < unusedForMs);
+    if (!inUse()) await this.#native.settle();
     if (!inUse()) {
       this.#connections.drain();
-      await this.#connections.emptied(graceMs);
+      await Promise.all([this.#connections.emptied(graceMs), this.#nativesReleased(graceMs)]);
     }
     // A connection that arrived in the last moment is served, and keeps the engine in use.
     const unused = !inUse();
@@ -120,10 +167,25 @@ export class HandoffReceiver {
   /** Closes what is left after the grace period: running queries get an error, incomplete heads are closed. */
   async #end(): Promise<void> {
     for (const gone of this.#running) {
-      gone.abort(clickHouseException("NETWORK_ERROR", "The service is being stopped: the query was cancelled."));
+      gone.abort(stopped());
     }
+    for (const native of this.#natives.values()) native.end(stopped());
     if (this.#running.size > 0) await this.#connections.emptied(cancelGraceMs);
     this.#connections.closeAll();
+  }
+
+  /** Releases connections of the native protocol as soon as they rest; resolves when none is left, or after a while. */
+  async #nativesReleased(graceMs: number): Promise<void> {
+    const until = performance.now() + graceMs;
+    for (;;) {
+      for (const native of this.#natives.values()) native.release();
+      if (this.#natives.size === 0 || performance.now() >= until) return;
+      await delay(Math.min(releaseEveryMs, graceMs));
+    }
+  }
+
+  get #count(): number {
+    return this.#running.size + this.#nativesRunning.size;
   }
 
   /** Reports a change to the control plane immediately, and further ones at intervals. */
@@ -135,11 +197,15 @@ export class HandoffReceiver {
       this.#reporting = undefined;
       if (!this.#changed) return;
       this.#changed = false;
-      send({ type: "activity", running: this.#running.size, lastAt: this.#lastAt });
+      send({ type: "activity", running: this.#count, lastAt: this.#lastAt });
       this.#reporting = setTimeout(report, reportEveryMs);
     };
     report();
   }
+}
+
+function stopped(): ClickHouseException {
+  return clickHouseException("NETWORK_ERROR", "The service is being stopped: the query was cancelled.");
 }
 
 function send(message: FromHost): void {

@@ -9,15 +9,17 @@ import type { Socket } from "node:net";
 import { ClickHouseException, clickHouseException } from "../../clickhouse/exception.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { AccessEvents } from "../auth/events.ts";
-import type { EndpointAccess } from "../auth/gatekeeper.ts";
+import type { EndpointAccess } from "../auth/logins.ts";
 import { aheadOf, forgetAhead, namedClientOf } from "../connections/client-address.ts";
+import type { NativeSession } from "../native/session.ts";
 import { BusyMarksReader } from "./busy-marks.ts";
 import { type AccessError, type Activity, type FromHost, maxConnections, type ToHost } from "./messages.ts";
 import { StatementMarksReader } from "./statement-marks.ts";
 
 const answerTimeoutMs = 5_000;
 
-type Held = { readonly socket: Socket; readonly takeBack: (socket: Socket) => void; taken: boolean };
+type TakeBack = (socket: Socket, native: NativeSession | undefined) => void;
+type Held = { readonly socket: Socket; readonly takeBack: TakeBack; taken: boolean; native: NativeSession | undefined };
 
 export class HandoffSender {
   readonly #child: ChildProcess;
@@ -85,24 +87,26 @@ export class HandoffSender {
   /**
    * Hands over a connection of which nothing was read but what `setClient` knows. `takeBack` receives it when the host
    * did not take it, released it between two requests, or died between two requests; otherwise it is closed when the
-   * host has closed it or has died.
+   * host has closed it or has died. `native` is the session of a connection of the native protocol, and `takeBack`
+   * receives the one that it has then.
    */
-  send(socket: Socket, takeBack: (socket: Socket) => void): void {
+  send(socket: Socket, takeBack: TakeBack, native?: NativeSession | "new"): void {
     try {
       this.#marks ??= new BusyMarksReader(this.#runDir);
       this.#statements ??= new StatementMarksReader(this.#runDir);
     } catch {
       // The host has ended, and its run directory is deleted.
-      takeBack(socket);
+      takeBack(socket, native === "new" ? undefined : native);
       return;
     }
     const id = this.#freeIds.pop() ?? this.#connectionIds++;
-    this.#held.set(id, { socket, takeBack, taken: false });
+    this.#held.set(id, { socket, takeBack, taken: false, native: native === "new" ? undefined : native });
     const [address, ahead] = [namedClientOf(socket), aheadOf(socket)];
     const message: ToHost = {
       ...{ type: "connection", id },
       ...(address === undefined ? {} : { address }),
       ...(ahead === undefined || ahead.length === 0 ? {} : { ahead: ahead.toString("base64") }),
+      ...(native === undefined ? {} : { native }),
     };
     this.#child.send(message, socket, { keepOpen: true }, (error) => {
       if (error !== null) this.#takeBack(id);
@@ -146,7 +150,10 @@ export class HandoffSender {
     else if (message.type === "drained") this.#calls.get(message.id)?.(message.unused);
     else if (message.type === "released") this.#takeBack(message.id);
     else if (message.type === "closed") this.#drop(message.id);
-    else if (message.type === "taken") {
+    else if (message.type === "session") {
+      const held = this.#held.get(message.id);
+      if (held !== undefined) held.native = message.session;
+    } else if (message.type === "taken") {
       const held = this.#held.get(message.id);
       if (held === undefined) return;
       held.taken = true;
@@ -165,7 +172,7 @@ export class HandoffSender {
 
   #takeBack(id: number): void {
     const held = this.#forget(id);
-    held?.takeBack(held.socket);
+    held?.takeBack(held.socket, held.native);
   }
 
   #drop(id: number): void {

@@ -8,7 +8,8 @@ import { clickHouseException } from "../../clickhouse/exception.ts";
 import type { LineLogger } from "../../lib/deferred-logger.ts";
 import { answerFailure } from "../answer.ts";
 import type { AccessEvent } from "../auth/events.ts";
-import { type AuthenticatedHandler, type EndpointAccess, Gatekeeper } from "../auth/gatekeeper.ts";
+import { type AuthenticatedHandler, Gatekeeper } from "../auth/gatekeeper.ts";
+import type { EndpointAccess } from "../auth/logins.ts";
 import { namedHostOf, nameWithoutPort } from "./host-name.ts";
 
 export type NamedService = EndpointAccess & {

@@ -1,7 +1,7 @@
 /** Forwards one authenticated request to the engine host of its service, which judges it. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { credentialParameters } from "../auth/credentials.ts";
-import type { DatabasePrincipal } from "../auth/gatekeeper.ts";
+import type { DatabasePrincipal } from "../auth/logins.ts";
 import { forwardedHeadersOf } from "../handoff/passed-headers.ts";
 import { forwardUpstream as pass } from "./forward-upstream.ts";
 import { principalHeadersOf } from "./principal-headers.ts";

@@ -1,6 +1,6 @@
 /** Headers that name the authenticated client of a forwarded request. Only connections of Millrace may send them. */
 import type { IncomingMessage } from "node:http";
-import type { DatabasePrincipal } from "../auth/gatekeeper.ts";
+import type { DatabasePrincipal } from "../auth/logins.ts";
 
 export function principalHeadersOf({ user, readonly, restricted, address }: DatabasePrincipal): Record<string, string> {
   return {

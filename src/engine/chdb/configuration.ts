@@ -13,6 +13,8 @@ export type EngineConfiguration = {
   readonly port: number;
   /** A request without this key in `X-ClickHouse-Key` is answered with 404. */
   readonly key: string;
+  /** Loopback port of the native protocol, and the secret that every Query packet there proves to know. */
+  readonly native: { readonly port: number; readonly secret: string };
   readonly users: readonly EngineUser[];
   readonly roles: readonly EngineRole[];
   /** Limit of everything that the engine allocates; queries above it fail and the process continues. */
@@ -37,6 +39,8 @@ const cacheShare = 0.1;
 /** Temporary data on disk, as a multiple of the engine's memory. */
 const temporaryFactor = 4;
 const queryLogDays = 7;
+/** The name under which a connection of the native protocol shows its seals. */
+export const sealedClusterName = "millrace";
 
 /** Where the engine keeps user-defined functions. */
 function functionsDir(dataDir: string): string {
@@ -78,6 +82,7 @@ function serverXml(dir: string, users: string, options: EngineConfiguration): st
     users_config: users,
     listen_host: host,
     http_port: String(port),
+    tcp_port: String(options.native.port),
     display_name: displayName,
     max_concurrent_queries: String(maxQueries),
     max_server_memory_usage: String(maxMemoryBytes),
@@ -98,6 +103,7 @@ function serverXml(dir: string, users: string, options: EngineConfiguration): st
   return element("clickhouse", [
     ...Object.entries(settings).map(([name, value]) => element(name, [xml(value)])),
     httpHandlers(key),
+    sealedCluster(options.native),
     queryLog(),
     ...(options.proxyUrl === undefined ? [] : [proxy(options.proxyUrl)]),
     // The credentials of this machine belong to the operator and are never used for a user's query.
@@ -126,6 +132,17 @@ function httpHandlers(key: string): string {
   ]);
   const headers = element("headers", [element("X-ClickHouse-Key", [xml(key)])]);
   return element("http_handlers", [element("rule", [headers, handler])]);
+}
+
+/**
+ * A cluster of this server alone, whose secret seals Query packets: the engine runs no packet of the native protocol
+ * without a hash of text, user and secret. Nothing connects to the cluster, and `system.clusters` does not show it.
+ */
+function sealedCluster({ port, secret }: EngineConfiguration["native"]): string {
+  const replica = element("replica", ["<host>127.0.0.1</host>", element("port", [String(port)])]);
+  return element("remote_servers", [
+    element(sealedClusterName, [element("secret", [xml(secret)]), element("shard", [replica])]),
+  ]);
 }
 
 /** ClickHouse cannot send proxy credentials, so the proxy port identifies the service. */

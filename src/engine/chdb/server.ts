@@ -13,6 +13,9 @@ const keepAlive = `SELECT sleepEachRow(3) FROM numbers(1000000000)
   SETTINGS function_sleep_max_microseconds_per_block = 1000000000000, max_block_size = 1, max_threads = 1,
   log_queries = 0, max_execution_time = 0 FORMAT Null`;
 
+/** HTTP is the last one: whoever reaches it finds the native protocol open. */
+const listen = "SYSTEM START LISTEN TCP; SYSTEM START LISTEN HTTP";
+
 export type ServerThread = {
   /** Rejects when the server has ended. */
   readonly ended: Promise<never>;
@@ -28,7 +31,7 @@ export function startServer(options: EngineConfiguration & { readonly configDir:
   rmSync(join(options.dataDir, "data", "system", "query_log"), { recursive: true, force: true });
   forgetLostInserts(options.dataDir);
   const args = [`--config-file=${files.server}`, `--path=${options.dataDir}`];
-  const ended = runEngine([...args, "--query", `SYSTEM START LISTEN HTTP; ${keepAlive}`]).then(() => {
+  const ended = runEngine([...args, "--query", `${listen}; ${keepAlive}`]).then(() => {
     throw new Error("the engine has ended");
   });
   ended.catch(() => {});

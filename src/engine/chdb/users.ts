@@ -117,6 +117,9 @@ const pinned: Readonly<Record<string, string>> = {
   ast_fuzzer_runs: "0",
 };
 
+/** A much larger number overflows. */
+const lockMs = "100000000000";
+
 /** Free bytes of the disk that inserts and temporary data must leave. */
 const diskSettings = ["min_free_disk_bytes_to_perform_insert", "min_free_disk_space_for_temporary_data"] as const;
 
@@ -142,12 +145,17 @@ export function usersXml({ users, roles, key, maxQueryBytes, minFreeDiskBytes }:
       element("default", [...settings(clientSettings(base)), constraints(base)]),
       element("readonly", [...settings({ ...clientSettings(base), readonly: "2" }), constraints(base)]),
       element("internal", settings(base)),
+      // The engine's own session is `default` without a password. The native port has no key before the login, so
+      // that every program of this machine can log in there as `default`: its first query waits for three years.
+      ...["default", "readonly"].map((name) =>
+        element(`${name}-locked`, [element("profile", [name]), ...settings({ sleep_after_receiving_query_ms: lockMs })]),
+      ),
     ]),
     element("users", [
       user({ name: internalUser, profile: "internal" }, key),
       // The engine's local session is `default` and has no password. A network connection needs the key.
       user({
-        ...{ name: "default", profile: isReader ? "readonly" : "default", sees: isReader ? "own" : "clients" },
+        ...{ name: "default", profile: isReader ? "readonly-locked" : "default-locked", sees: isReader ? "own" : "clients" },
         grants: [...grantsOf(isReader ? readerGrants : [...allWriterGrants, administratorGrants]), localGrants],
       }),
       ...[...own, { name: writerUser, readonly: false }, { name: readerUser, readonly: true }]
@@ -164,7 +172,7 @@ export function usersXml({ users, roles, key, maxQueryBytes, minFreeDiskBytes }:
 
 type FileUser = {
   readonly name: string;
-  readonly profile: "default" | "readonly" | "internal";
+  readonly profile: "default" | "readonly" | "default-locked" | "readonly-locked" | "internal";
   /** Undefined: all rights. */
   readonly grants?: readonly string[];
   /** Whose queries and grants it sees: its own, or those of all clients; undefined: those of this program too. */
@@ -184,7 +192,8 @@ function user({ name, profile, grants, sees }: FileUser, key?: string): string {
     key === undefined ? "<no_password/>" : element("password_sha256_hex", [sha256(key)]),
     element("profile", [profile]),
     element("quota", ["default"]),
-    element("networks", [element("ip", ["127.0.0.1"])]),
+    // The engine listens on loopback only, and takes a sealed query for one from the client's address.
+    element("networks", [element("ip", ["::/0"])]),
     ...(sees === undefined ? [] : [visibleRows(name, sees)]),
     ...(grants === undefined ? [] : [grantsElement(grants)]),
   ]);
@@ -220,7 +229,7 @@ const withoutUser: Readonly<Record<string, string>> = {
   schema_inference_cache: "0",
 };
 
-/** The column with the user, by table of `system`; null: the limits of the service, which are not of anybody's making. */
+/** The column with the user, by table of `system`; null: no row is shown, because Millrace has made all of them. */
 export const hiddenRows: Readonly<Record<string, string | null>> = {
   processes: "user",
   query_log: "user",
@@ -229,6 +238,7 @@ export const hiddenRows: Readonly<Record<string, string | null>> = {
   role_grants: "user_name",
   user_processes: "user",
   settings_profile_elements: null,
+  clusters: null,
 };
 
 /** Hides queries, users and grants: those of other clients from some users, and our own from all. */

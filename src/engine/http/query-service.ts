@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AccessChange } from "../../clickhouse/access-change.ts";
 import { ClickHouseException, clickHouseException } from "../../clickhouse/exception.ts";
-import type { DatabasePrincipal } from "../../endpoint/auth/gatekeeper.ts";
+import type { DatabasePrincipal } from "../../endpoint/auth/logins.ts";
 import { passedHeadersOf } from "../../endpoint/handoff/passed-headers.ts";
 import type { QueryServer, ServeOptions } from "../../endpoint/handoff/query-server.ts";
 import { forwardUpstream } from "../../endpoint/proxy/forward-upstream.ts";
@@ -19,13 +19,13 @@ import { bytesOf, type Parameter, readParameters, textOf, writeParameters } from
 
 /** The engine's http_max_uri_size. */
 const maxPathBytes = 1_048_576;
-const waitForDrop = "database_atomic_wait_for_drop_and_detach_synchronously";
+export const waitForDrop = "database_atomic_wait_for_drop_and_detach_synchronously";
 
 /**
  * The guard decides whether VALUES may hold expressions. The second setting gives them the types that a server gives
  * them.
  */
-const expressionSettings: readonly string[] = [
+export const expressionSettings: readonly string[] = [
   "input_format_values_interpret_expressions",
   "input_format_values_deduce_templates_of_expressions",
 ];
@@ -182,7 +182,7 @@ export class QueryService implements QueryServer {
 }
 
 /** Only the user that every service has: users that it makes cannot make others. */
-function requireAdministrator({ user, readonly }: DatabasePrincipal): void {
+export function requireAdministrator({ user, readonly }: DatabasePrincipal): void {
   if (user === "default" && readonly === 0) return;
   throw clickHouseException("ACCESS_DENIED", "Only the user default manages users, roles and grants by statements.");
 }

@@ -8,7 +8,7 @@ import { pipeline } from "node:stream/promises";
 import { basicAuthorization, ClickHouseClient } from "../../clickhouse/client.ts";
 import { clickHouseException } from "../../clickhouse/exception.ts";
 import { type Host, hostHealth } from "../../clickhouse/hosts.ts";
-import type { DatabasePrincipal } from "../../endpoint/auth/gatekeeper.ts";
+import type { DatabasePrincipal } from "../../endpoint/auth/logins.ts";
 import { bodyHeaders, passedHeadersOf } from "../../endpoint/handoff/passed-headers.ts";
 import type { QueryServer, ServeOptions } from "../../endpoint/handoff/query-server.ts";
 import { killQuery } from "../../engine/chdb/kill.ts";

@@ -1,0 +1,120 @@
+/** What a client sends over the native protocol: packets that are read whole, and bytes that are passed on unread. */
+import type { Socket } from "node:net";
+import { holdReading } from "../splice/socket-handle.ts";
+import { Incomplete, MalformedPacket, Reader } from "./codec.ts";
+
+/** The client has ended the connection. */
+export class ClientGone extends Error {
+  constructor() {
+    super("the client has ended the connection");
+  }
+}
+
+/** Bytes that may wait here to be read. */
+const maxWaiting = 2_097_152;
+
+export type PacketLimits = { readonly packet: number; readonly string: number };
+
+export class PacketInput {
+  readonly #socket: Socket;
+  #waiting: Buffer;
+  #gone = false;
+  #notify: (() => void) | undefined;
+  #sink: ((chunk: Buffer) => void) | undefined;
+
+  /** `ahead` are bytes that were read before. */
+  constructor(socket: Socket, ahead: Buffer = Buffer.alloc(0)) {
+    this.#socket = socket;
+    this.#waiting = ahead;
+    const gone = () => {
+      this.#gone = true;
+      this.#notify?.();
+    };
+    socket.on("data", this.#onData).once("end", gone).once("close", gone);
+    if (socket.destroyed || socket.readableEnded) this.#gone = true;
+    socket.resume();
+  }
+
+  /** True when no byte has arrived that was not read. */
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0 && this.#socket.readableLength === 0;
+  }
+
+  get isGone(): boolean {
+    return this.#gone;
+  }
+
+  /** Resolves when something can be read. Rejects with ClientGone. */
+  async begin(): Promise<void> {
+    while (this.#waiting.length === 0) await this.#more();
+  }
+
+  /** Resolves with what `parse` makes of the next bytes, once it has enough of them. Rejects with ClientGone. */
+  async read<T>(parse: (reader: Reader) => T, limits: PacketLimits): Promise<T> {
+    for (;;) {
+      try {
+        const reader = new Reader(this.#waiting, limits.string);
+        const value = parse(reader);
+        this.#keep(this.#waiting.subarray(reader.at));
+        return value;
+      } catch (error) {
+        if (!(error instanceof Incomplete)) throw error;
+      }
+      if (this.#waiting.length > limits.packet) {
+        throw new MalformedPacket(`A packet can have ${limits.packet} bytes before its data.`);
+      }
+      await this.#more();
+    }
+  }
+
+  /** Passes everything to `sink` from now on, beginning with what waits; undefined: keeps it. */
+  passTo(sink: ((chunk: Buffer) => void) | undefined): void {
+    this.#sink = sink;
+    if (sink === undefined || this.#waiting.length === 0) return;
+    const waiting = this.#waiting;
+    this.#keep(Buffer.alloc(0));
+    sink(waiting);
+  }
+
+  /** Puts bytes back that were passed on too early. */
+  unread(chunks: readonly Buffer[]): void {
+    if (chunks.length === 0) return;
+    this.#keep(Buffer.concat([...chunks, this.#waiting]));
+    this.#notify?.();
+  }
+
+  /** Reads no more, or goes on. */
+  set isHeld(held: boolean) {
+    if (held) this.#socket.pause();
+    else this.#socket.resume();
+  }
+
+  /** Stops for good, and returns what was not read. The socket is paused. */
+  release(): Buffer {
+    holdReading(this.#socket);
+    this.#socket.off("data", this.#onData);
+    const rest = this.#socket.read() as Buffer | null;
+    return rest === null ? this.#waiting : Buffer.concat([this.#waiting, rest]);
+  }
+
+  readonly #onData = (chunk: Buffer) => {
+    if (this.#sink !== undefined) return this.#sink(chunk);
+    this.#waiting = this.#waiting.length === 0 ? chunk : Buffer.concat([this.#waiting, chunk]);
+    if (this.#waiting.length > maxWaiting) this.#socket.pause();
+    this.#notify?.();
+  };
+
+  #keep(waiting: Buffer): void {
+    const wasFull = this.#waiting.length > maxWaiting;
+    this.#waiting = waiting;
+    if (wasFull && waiting.length <= maxWaiting) this.#socket.resume();
+  }
+
+  async #more(): Promise<void> {
+    if (this.#gone) throw new ClientGone();
+    await new Promise<void>((resolve) => {
+      this.#notify = resolve;
+    });
+    this.#notify = undefined;
+  }
+}

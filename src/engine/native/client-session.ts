@@ -1,0 +1,338 @@
+/**
+ * One connection of the native protocol: reads the client's packets, has its queries judged, and runs them on
+ * connections of its own to the engine. No byte of a client reaches the engine before or beside a sealed query.
+ */
+import { randomUUID } from "node:crypto";
+import type { Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { type ClickHouseException, clickHouseException } from "../../clickhouse/exception.ts";
+import { plainAddress } from "../../endpoint/auth/access-list.ts";
+import { type DatabasePrincipal, principalFor } from "../../endpoint/auth/logins.ts";
+import { clientAddressOf } from "../../endpoint/connections/client-address.ts";
+import type { NativeConnection, NativeHooks } from "../../endpoint/handoff/native-server.ts";
+import { MalformedPacket, type Reader, Writer } from "../../endpoint/native/codec.ts";
+import { exceptionPacket, shownException } from "../../endpoint/native/exception-packet.ts";
+import { clientPackets, serverPackets } from "../../endpoint/native/hello.ts";
+import { ClientGone, PacketInput } from "../../endpoint/native/input.ts";
+import { logIn } from "../../endpoint/native/login.ts";
+import type { NativeSession } from "../../endpoint/native/session.ts";
+import { engineUserOf } from "../chdb/users.ts";
+import { requireAdministrator } from "../http/query-service.ts";
+import type { StatementVerdict } from "../sql/guard.ts";
+import { refuse } from "../sql/rules/refusal.ts";
+import { readFirstBlock } from "./first-block.ts";
+import { KeptAnswers } from "./kept-answers.ts";
+import type { NativeOptions, Unsettled } from "./options.ts";
+import { type ClientQuery, readQuery, type SealedQuery } from "./query-packet.ts";
+import type { SealedConnection } from "./sealed-connection.ts";
+import { changedSession, tokensOf } from "./session-statement.ts";
+import { ownSettings, passedSettings } from "./settings.ts";
+import { passSingle } from "./single-answer.ts";
+
+/** A kept connection to the engine costs it a thread. */
+const keptMs = 5_000;
+/** How long the rest of a client's data is read after an exception, so that the client gets to read the exception. */
+const lateDataMs = 3_000;
+const limits = { packet: 1_048_576, string: 1_048_576 };
+const endOfStream = Buffer.from([serverPackets.endOfStream]);
+const pong = Buffer.from([serverPackets.pong]);
+
+type Kept = { readonly connection: SealedConnection; readonly answers: KeptAnswers; readonly database: string };
+
+export class ClientSession implements NativeConnection, Unsettled {
+  readonly #socket: Socket;
+  readonly #input: PacketInput;
+  readonly #hooks: NativeHooks;
+  readonly #options: NativeOptions;
+  readonly #address: string;
+  #session: NativeSession | undefined;
+  #kept: Kept | undefined;
+  #keptTimer: NodeJS.Timeout | undefined;
+  /** The last query that was sent to the engine on the kept connection. */
+  #queryId = "";
+  #isHandling = true;
+  #isRunning = false;
+
+  constructor(socket: Socket, hooks: NativeHooks, options: NativeOptions) {
+    this.#socket = socket;
+    this.#hooks = hooks;
+    this.#options = options;
+    this.#address = plainAddress(clientAddressOf(socket));
+    this.#session = hooks.session;
+    this.#input = new PacketInput(socket, hooks.ahead);
+    socket.once("close", () => this.#leave());
+  }
+
+  /** Serves the client until it is gone. Never rejects. */
+  async run(): Promise<void> {
+    try {
+      this.#session ??= await logIn(this.#socket, this.#input, this.#hooks.logins, this.#options.facts);
+      if (this.#session === undefined) return;
+      this.#hooks.onSession(this.#session);
+      for (;;) await this.#next();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** The id of the query whose end was not seen; undefined: none. */
+  get unsettled(): string | undefined {
+    return this.#kept === undefined ? undefined : this.#queryId;
+  }
+
+  /** What the engine says of the query that `unsettled` names. */
+  settle(isRunning: boolean): void {
+    if (!isRunning) this.#kept?.answers.finish();
+    else if (!this.#isRunning) this.#setRunning(true);
+  }
+
+  release(): boolean {
+    if (this.#isHandling || this.#isRunning || !this.#input.isEmpty || this.#socket.destroyed) return false;
+    if (this.#input.release().length > 0) return false;
+    this.#socket.destroy();
+    return true;
+  }
+
+  end(exception: ClickHouseException): void {
+    this.#kept?.connection.end();
+    if (this.#isRunning && this.#kept?.answers.hasBegun !== true) this.#socket.write(exceptionPacket(exception));
+    this.#socket.destroySoon();
+  }
+
+  async #next(): Promise<void> {
+    this.#setHandling(false);
+    await this.#input.begin();
+    this.#setHandling(true);
+    const session = this.#session as NativeSession;
+    const type = await this.#input.read((reader) => reader.varUint(), limits);
+    if (type === clientPackets.query) return await this.#query(session);
+    if (type === clientPackets.cancel) return void this.#kept?.connection.socket.write(Buffer.from([type]));
+    if (type === clientPackets.ping) return this.#ping();
+    if (type === clientPackets.tablesStatus) return await this.#tablesStatus();
+    // The rest of an INSERT that has failed meanwhile.
+    if (type === clientPackets.data) return await this.#closeLate();
+    throw new MalformedPacket(`Unexpected packet of type ${type}.`);
+  }
+
+  /** A pong keeps its place among the packets of an answer. */
+  #ping(): void {
+    if (this.#isRunning) this.#kept?.connection.socket.write(Buffer.from([clientPackets.ping]));
+    else this.#socket.write(pong);
+  }
+
+  /** Other servers ask whether a replica has the tables. The query will tell. */
+  async #tablesStatus(): Promise<void> {
+    const tables = await this.#input.read(readTables, limits);
+    const answer = new Writer().varUint(serverPackets.tablesStatus).varUint(tables.length);
+    for (const [database, table] of tables) answer.string(database).string(table).byte(0);
+    this.#socket.write(answer.done());
+  }
+
+  async #query(session: NativeSession): Promise<void> {
+    const query = await this.#input.read((reader) => readQuery(reader, session.revision), limits);
+    const first = await this.#input.read((reader) => readFirstBlock(reader, query.compressed), limits);
+    let principal: DatabasePrincipal | undefined;
+    try {
+      principal = this.#principal(session);
+      await this.#judged(session, principal, query, first === "blocks");
+    } catch (error) {
+      const shown = shownException(error);
+      if (shown === undefined) throw error;
+      if (principal !== undefined) this.#hooks.logins.refused(shown.code, principal, shown.message);
+      this.#socket.write(exceptionPacket(shown));
+      if (principal === undefined) throw new ClientGone();
+      if (first === "blocks") await this.#closeLate();
+    }
+  }
+
+  /** Users and access lists may have changed since the login. */
+  #principal({ user: name, passwordSha256Hex }: NativeSession): DatabasePrincipal {
+    const { logins } = this.#hooks;
+    logins.requireAddress(this.#address);
+    const user = logins.stillKnown(name, passwordSha256Hex);
+    if (user !== undefined) return principalFor(user, this.#address);
+    throw clickHouseException("AUTHENTICATION_FAILED", `${name}: the user or its password has changed. Log in again.`);
+  }
+
+  async #judged(
+    session: NativeSession,
+    principal: DatabasePrincipal,
+    query: ClientQuery,
+    hasBlocks: boolean,
+  ): Promise<void> {
+    const { guard, disk, changeAccess } = this.#options;
+    this.#hooks.onStatement(query.text);
+    const held = session.settings.map(([name, value]) => ({ name, flags: 0, value }));
+    const settings = passedSettings([...held, ...query.settings]);
+    const params = [...new Map([...session.parameters, ...query.parameters])];
+    const verdict = await guard.judge({
+      text: query.text,
+      complete: true,
+      params,
+      settings: settings.map(({ name, value }) => [name, value] as const),
+      readonly: principal.readonly > 0,
+      restricted: principal.restricted,
+      get: false,
+    });
+    if (verdict.access !== undefined) {
+      requireAdministrator(principal);
+      await changeAccess(verdict.access);
+      this.#socket.write(endOfStream);
+    } else if (verdict.kind === "set") await this.#changeSession(session, principal, query);
+    else {
+      if (verdict.takesDisk) disk.requireRoom();
+      if (verdict.kind === "define") await this.#refuseTemporary(query);
+      await this.#run(session, principal, { ...query, settings, parameters: params }, verdict, hasBlocks);
+    }
+  }
+
+  async #changeSession(session: NativeSession, principal: DatabasePrincipal, { text }: ClientQuery): Promise<void> {
+    const { guardQuery, users, askAs } = this.#options;
+    const user = engineUserOf(users, principal);
+    const ask = (sql: string, settings?: Readonly<Record<string, string>>) => askAs(user, sql, settings);
+    this.#session = await changedSession(session, await tokensOf(guardQuery, text), ask);
+    this.#hooks.onSession(this.#session);
+    this.#socket.write(endOfStream);
+  }
+
+  /** The engine keeps no session, which such a table would belong to. */
+  async #refuseTemporary({ text }: ClientQuery): Promise<void> {
+    if (!/temporary/i.test(text.toString("latin1"))) return;
+    const tokens = await tokensOf(this.#options.guardQuery, text);
+    if (!tokens.slice(0, 4).some(({ kind, value }) => kind === "word" && value === "TEMPORARY")) return;
+    refuse("Temporary tables are not available over the native protocol: use HTTP with a `session_id`.");
+  }
+
+  async #run(
+    session: NativeSession,
+    principal: DatabasePrincipal,
+    query: ClientQuery,
+    verdict: StatementVerdict,
+    hasBlocks: boolean,
+  ): Promise<void> {
+    const { users, disk } = this.#options;
+    const isInsert = verdict.kind === "insert";
+    const once = isInsert || hasBlocks;
+    const own = ownSettings({ valuesMayCompute: verdict.expressions, diskIsFull: disk.isFull, once });
+    const id = query.id.length === 0 ? randomUUID() : query.id.toString();
+    const address = { host: this.#address, port: this.#socket.remotePort ?? 0 };
+    const user = engineUserOf(users, principal);
+    const sealed: SealedQuery = { ...query, id, user, address, settings: [...query.settings, ...own] };
+    if (once) await this.#runOnce(session, principal, sealed, { isInsert, hasBlocks });
+    else await this.#runKept(session, principal, sealed);
+  }
+
+  async #runKept(session: NativeSession, principal: DatabasePrincipal, query: SealedQuery): Promise<void> {
+    const kept = await this.#keep(session, principal);
+    clearTimeout(this.#keptTimer);
+    this.#queryId = query.id;
+    kept.answers.expect();
+    kept.connection.query(query);
+  }
+
+  async #keep(session: NativeSession, principal: DatabasePrincipal): Promise<Kept> {
+    const { database, revision } = session;
+    const present = this.#kept;
+    if (present?.connection.isOpen === true && present.database === database) return present;
+    present?.connection.end();
+    this.#kept = undefined;
+    const connection = await this.#options.pool.open(revision, database);
+    const answers = new KeptAnswers(connection.socket, this.#socket, {
+      onRest: (atRest) => {
+        if (this.#kept?.connection !== connection) return;
+        this.#setRunning(!atRest);
+        clearTimeout(this.#keptTimer);
+        this.#keptTimer = setTimeout(() => (atRest ? this.#dropKept() : this.#askEngine()), atRest ? keptMs : 1_000);
+      },
+      onException: (code) => this.#hooks.logins.refused(code, principal),
+    });
+    const kept = { connection, answers, database };
+    connection.socket.once("close", () => {
+      if (this.#kept !== kept) return;
+      this.#kept = undefined;
+      // The answer is incomplete.
+      if (this.#isRunning) this.#socket.destroySoon();
+    });
+    if (this.#socket.destroyed) connection.end();
+    else this.#kept = kept;
+    return kept;
+  }
+
+  #dropKept(): void {
+    this.#kept?.connection.end();
+    this.#kept = undefined;
+  }
+
+  /** An answer that has ended otherwise than with the usual byte. */
+  #askEngine(): void {
+    void this.#options.settle(this).finally(() => {
+      if (this.#isRunning) this.#keptTimer = setTimeout(() => this.#askEngine(), 1_000);
+    });
+  }
+
+  async #runOnce(
+    session: NativeSession,
+    principal: DatabasePrincipal,
+    query: SealedQuery,
+    { isInsert, hasBlocks }: { readonly isInsert: boolean; readonly hasBlocks: boolean },
+  ): Promise<void> {
+    const engine = await this.#options.pool.takeForOne(session.revision, session.database);
+    this.#setRunning(true);
+    try {
+      if (hasBlocks) engine.queryWithBlocks(query);
+      else engine.query(query);
+      const { compressed } = query;
+      const outcome = await passSingle({ client: this.#socket, input: this.#input, engine, compressed, isInsert });
+      if (outcome.code !== undefined) this.#hooks.logins.refused(outcome.code, principal);
+      if (!outcome.isClean) await this.#closeLate();
+    } finally {
+      this.#setRunning(false);
+    }
+  }
+
+  /** Reads what the client still sends, and ends the connection: nobody knows where its data would end. */
+  async #closeLate(): Promise<never> {
+    this.#input.passTo(() => {});
+    if (!this.#input.isGone) await delay(lateDataMs, undefined, { ref: false });
+    throw new ClientGone();
+  }
+
+  #fail(error: unknown): void {
+    const shown = shownException(error);
+    if (shown !== undefined) this.#socket.write(exceptionPacket(shown));
+    else if (!(error instanceof ClientGone)) {
+      this.#options.logger.error({ err: error }, "native connection failed");
+      const text = "The query failed inside the server.";
+      this.#socket.write(exceptionPacket(clickHouseException("UNKNOWN_EXCEPTION", text)));
+    }
+    this.#socket.destroySoon();
+  }
+
+  #leave(): void {
+    clearTimeout(this.#keptTimer);
+    this.#dropKept();
+    this.#setRunning(false);
+  }
+
+  #setHandling(isHandling: boolean): void {
+    this.#isHandling = isHandling;
+    this.#tellBusy();
+  }
+
+  #setRunning(isRunning: boolean): void {
+    if (this.#isRunning === isRunning) return;
+    this.#isRunning = isRunning;
+    this.#hooks.onRunning(isRunning);
+    this.#tellBusy();
+  }
+
+  #tellBusy(): void {
+    this.#hooks.onBusy(this.#isHandling || this.#isRunning);
+  }
+}
+
+function readTables(reader: Reader): readonly (readonly [Buffer, Buffer])[] {
+  const count = reader.varUint();
+  if (count > 100) throw new MalformedPacket("A client can ask for the status of 100 tables.");
+  return Array.from({ length: count }, () => [reader.string(), reader.string()] as const);
+}

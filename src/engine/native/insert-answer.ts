@@ -1,0 +1,125 @@
+/**
+ * Finds the end of the answer to an INSERT. Its blocks are headers without rows, log lines and profile events, whose
+ * types are few. Anything else is left to the engine, which ends the connection after the answer.
+ */
+import { Incomplete, MalformedPacket, Reader } from "../../endpoint/native/codec.ts";
+import { serverPackets, since, skipStrings } from "../../endpoint/native/hello.ts";
+
+const limit = 16_777_216;
+const checksumAndHead = 25;
+/** A block that is longer is written in several frames. */
+const frameBytes = 1_048_576;
+
+export class InsertAnswer {
+  readonly #compressed: boolean;
+  readonly #hasMarks: boolean;
+  readonly #progressNumbers: number;
+  #kept: Buffer = Buffer.alloc(0);
+  #state: "reading" | "ended" | "unknown" = "reading";
+  /** The engine's code, when it has sent an exception. */
+  code: number | undefined;
+
+  /** `revision` is that of the engine's connection. */
+  constructor(compressed: boolean, revision: number) {
+    this.#compressed = compressed;
+    this.#hasMarks = revision >= since.columnMarks;
+    this.#progressNumbers = 5 + (revision >= since.elapsed ? 1 : 0) + (revision >= since.totalBytes ? 1 : 0);
+  }
+
+  /** "unknown" when the end of the answer cannot be seen. */
+  read(chunk: Buffer): "reading" | "ended" | "unknown" {
+    if (this.#state !== "reading") return this.#state;
+    this.#kept = this.#kept.length === 0 ? chunk : Buffer.concat([this.#kept, chunk]);
+    try {
+      while (this.#state === "reading" && this.#kept.length > 0) {
+        const reader = new Reader(this.#kept, limit);
+        this.#packet(reader);
+        this.#kept = this.#kept.subarray(reader.at);
+      }
+    } catch (error) {
+      if (!(error instanceof Incomplete)) this.#state = "unknown";
+      // The memory of the received bytes is used again.
+      else this.#kept = Buffer.from(this.#kept);
+    }
+    return this.#state;
+  }
+
+  #packet(reader: Reader): void {
+    const type = reader.varUint();
+    switch (type) {
+      case serverPackets.endOfStream:
+        this.#state = "ended";
+        return;
+      case serverPackets.exception:
+        this.code = this.#exception(reader);
+        this.#state = "ended";
+        return;
+      case serverPackets.tableColumns:
+        return skipStrings(reader, 2);
+      case serverPackets.progress:
+        for (let i = this.#progressNumbers; i > 0; i -= 1) reader.varUint();
+        return;
+      case serverPackets.timezone:
+        reader.string();
+        return;
+      case serverPackets.data:
+        reader.string();
+        if (this.#compressed) this.#frame(reader);
+        else this.#block(reader, 0);
+        return;
+      case serverPackets.log:
+      case serverPackets.profileEvents:
+        reader.string();
+        this.#block(reader, 100_000);
+        return;
+      default:
+        throw new MalformedPacket(`A packet of type ${type} has an end that is not known.`);
+    }
+  }
+
+  #exception(reader: Reader): number {
+    const code = reader.int32();
+    skipStrings(reader, 3);
+    if (reader.byte() !== 0) this.#exception(reader);
+    return code;
+  }
+
+  #frame(reader: Reader): void {
+    const head = reader.bytes(checksumAndHead);
+    if (head.readUInt32LE(21) >= frameBytes) throw new MalformedPacket("The header has several frames.");
+    reader.bytes(head.readUInt32LE(17) - 9);
+  }
+
+  #block(reader: Reader, maxRows: number): void {
+    for (let field = reader.varUint(); field !== 0; field = reader.varUint()) {
+      if (field === 1) reader.byte();
+      else if (field === 2) reader.int32();
+      else throw new MalformedPacket("The block has an unknown field.");
+    }
+    const columns = reader.varUint();
+    const rows = reader.varUint();
+    if (rows > maxRows) throw new MalformedPacket("The block has rows.");
+    for (let column = 0; column < columns; column += 1) this.#column(reader, rows);
+  }
+
+  #column(reader: Reader, rows: number): void {
+    reader.string();
+    const type = reader.text();
+    if (this.#hasMarks && reader.byte() !== 0) throw new MalformedPacket("The column is serialized in another way.");
+    if (rows === 0) return;
+    const width = widths[type.replace(/^Enum8\(.*\)$/s, "Enum8")];
+    if (width !== undefined) reader.bytes(width * rows);
+    else if (type === "String") for (let row = 0; row < rows; row += 1) reader.string();
+    else throw new MalformedPacket(`A column of type ${type} has an end that is not known.`);
+  }
+}
+
+const widths: Readonly<Record<string, number>> = {
+  DateTime: 4,
+  UInt64: 8,
+  Int64: 8,
+  UInt32: 4,
+  Int8: 1,
+  UInt8: 1,
+  Enum8: 1,
+};

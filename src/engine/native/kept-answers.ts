@@ -1,0 +1,64 @@
+/**
+ * Answers on a connection that is kept for further queries. They are passed on unread, so that their end is a guess: the
+ * last byte, or the first one of an exception. The engine is asked where the guess matters.
+ */
+import type { Socket } from "node:net";
+import { serverPackets } from "../../endpoint/native/hello.ts";
+
+export type AnswerEvents = {
+  /** Called when the answer seems to have ended, or goes on after all. */
+  readonly onRest: (atRest: boolean) => void;
+  /** The engine's code, when the whole answer is an exception. */
+  readonly onException: (code: number) => void;
+};
+
+/** Follows one answer after another from the engine to the client. */
+export class KeptAnswers {
+  readonly #events: AnswerEvents;
+  #isFirst = false;
+  #isException = false;
+  #atRest = true;
+
+  constructor(engine: Socket, client: Socket, events: AnswerEvents) {
+    this.#events = events;
+    const onDrain = () => engine.resume();
+    client.on("drain", onDrain);
+    engine.once("close", () => client.off("drain", onDrain));
+    engine.on("data", (chunk: Buffer) => {
+      if (!client.write(chunk)) engine.pause();
+      this.#look(chunk);
+    });
+  }
+
+  /** True when bytes of the last answer have arrived. */
+  get hasBegun(): boolean {
+    return !this.#isFirst;
+  }
+
+  /** A query is sent now. */
+  expect(): void {
+    this.#isFirst = true;
+    this.#isException = false;
+    this.#setRest(false);
+  }
+
+  /** The engine says that nothing runs any more. */
+  finish(): void {
+    this.#setRest(true);
+  }
+
+  #look(chunk: Buffer): void {
+    if (this.#isFirst) {
+      this.#isFirst = false;
+      this.#isException = chunk[0] === serverPackets.exception;
+      if (this.#isException && chunk.length >= 5) this.#events.onException(chunk.readInt32LE(1));
+    }
+    this.#setRest(this.#isException || chunk.at(-1) === serverPackets.endOfStream);
+  }
+
+  #setRest(atRest: boolean): void {
+    if (atRest === this.#atRest) return;
+    this.#atRest = atRest;
+    this.#events.onRest(atRest);
+  }
+}

@@ -1,0 +1,32 @@
+/** What the connections of the native protocol need of their engine host. */
+import type { AccessChange } from "../../clickhouse/access-change.ts";
+import type { ServerFacts } from "../../endpoint/native/hello.ts";
+import type { LineLogger } from "../../lib/deferred-logger.ts";
+import type { EngineUser } from "../chdb/users.ts";
+import type { DiskQuota } from "../disk-quota.ts";
+import type { Guard } from "../sql/guard.ts";
+import type { GuardQuery } from "../sql/guard-query.ts";
+import type { SealedPool } from "./sealed-pool.ts";
+
+/** A connection whose last answer may or may not have ended. */
+export type Unsettled = {
+  /** The id of its last query; undefined: it has none. */
+  readonly unsettled: string | undefined;
+  /** Tells whether the engine still runs it. */
+  settle(isRunning: boolean): void;
+};
+
+export type NativeOptions = {
+  readonly facts: ServerFacts;
+  readonly pool: SealedPool;
+  readonly guard: Pick<Guard, "judge">;
+  readonly guardQuery: GuardQuery;
+  readonly users: readonly EngineUser[];
+  readonly disk: Pick<DiskQuota, "isFull" | "requireRoom">;
+  readonly changeAccess: (change: AccessChange) => Promise<void>;
+  /** Asks the engine as one of its users. Rejects with its exception. */
+  readonly askAs: (user: string, sql: string, settings?: Readonly<Record<string, string>>) => Promise<string>;
+  /** Asks the engine whether the session's last query runs. Never rejects. */
+  readonly settle: (session: Unsettled) => Promise<void>;
+  readonly logger: LineLogger;
+};

@@ -1,0 +1,98 @@
+/**
+ * A connection to the engine's own native port, on which only sealed queries run. It is never broken, because the engine
+ * library ends with its process when a connection breaks at the wrong moment: it is ended, and read until the engine
+ * ends it too.
+ */
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { Incomplete, Reader } from "../../endpoint/native/codec.ts";
+import { clientPackets, ourRevision, readServerHello, sealedAddendum, sealedHello, since } from "../../endpoint/native/hello.ts";
+import { sealedClusterName } from "../chdb/configuration.ts";
+import { type SealedQuery, type Sealing, sealedQuery } from "./query-packet.ts";
+
+export type NativePort = { readonly host: string; readonly port: number; readonly secret: string };
+
+/** The revision of the engine's side: a client below the first one with seals gets the same blocks. */
+export function engineRevision(clientRevision: number): number {
+  return Math.min(ourRevision, Math.max(since.seal, clientRevision));
+}
+
+export class SealedConnection {
+  readonly socket: Socket;
+  readonly revision: number;
+  readonly #sealing: Sealing;
+  #ended = false;
+
+  private constructor(socket: Socket, revision: number, sealing: Sealing) {
+    this.socket = socket;
+    this.revision = revision;
+    this.#sealing = sealing;
+    socket.once("close", () => {
+      this.#ended = true;
+    });
+  }
+
+  /** Rejects when the engine does not answer. The database must exist. */
+  static async open({ host, port, secret }: NativePort, revision: number, database: string): Promise<SealedConnection> {
+    const socket = connect({ host, port, noDelay: true });
+    socket.on("error", () => {});
+    await once(socket, "connect");
+    const salt = Buffer.from(randomBytes(16).toString("hex"));
+    socket.write(sealedHello({ revision, database, cluster: sealedClusterName, salt }));
+    const { nonce } = await readHello(socket, revision);
+    const addendum = sealedAddendum(revision);
+    if (addendum.length > 0) socket.write(addendum);
+    return new SealedConnection(socket, revision, { salt, nonce, secret });
+  }
+
+  /** False once either side has ended it. */
+  get isOpen(): boolean {
+    return !this.#ended;
+  }
+
+  /** Sends a query, and the empty block that follows every query. */
+  query(query: SealedQuery): void {
+    this.socket.cork();
+    this.socket.write(sealedQuery(query, this.revision, this.#sealing));
+    this.socket.write(emptyData(query.compressed));
+    this.socket.uncork();
+  }
+
+  /** Sends a query whose first block a client sends. */
+  queryWithBlocks(query: SealedQuery): void {
+    this.socket.write(sealedQuery(query, this.revision, this.#sealing));
+  }
+
+  /** Cancels what runs. */
+  end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.socket.removeAllListeners("data").removeAllListeners("end");
+    this.socket.end();
+    this.socket.resume();
+  }
+}
+
+async function readHello(socket: Socket, revision: number): Promise<{ readonly nonce: bigint | undefined }> {
+  let bytes = Buffer.alloc(0);
+  for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
+    bytes = Buffer.concat([bytes, chunk as Buffer]);
+    try {
+      return readServerHello(new Reader(bytes), revision);
+    } catch (error) {
+      if (!(error instanceof Incomplete)) throw error;
+    }
+  }
+  throw new Error("the engine has closed the connection");
+}
+
+/** A block without columns: what a client sends where no data follows. */
+const block = Buffer.from("010002ffffffff000000", "hex");
+/** The same in a frame that is not compressed, with its checksum. */
+const frame = Buffer.from("bb9489a1c169e900ecaff168956a647402130000000a000000010002ffffffff000000", "hex");
+const dataWithoutName = Buffer.from([clientPackets.data, 0]);
+
+function emptyData(compressed: boolean): Buffer {
+  return Buffer.concat([dataWithoutName, compressed ? frame : block]);
+}

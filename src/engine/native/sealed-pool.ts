@@ -1,0 +1,59 @@
+/**
+ * Opens connections to the engine's native port. One for a single query is opened ahead of it, because that takes as
+ * long as a small insert.
+ */
+import { requireDatabase, type AskAsUser } from "./session-statement.ts";
+import { engineRevision, type NativePort, SealedConnection } from "./sealed-connection.ts";
+
+/** How long a connection waits for the next query of a single use. */
+const spareMs = 5_000;
+
+type Spare = { readonly connection: Promise<SealedConnection>; readonly timer: NodeJS.Timeout };
+
+export class SealedPool {
+  readonly #port: NativePort;
+  readonly #ask: AskAsUser;
+  readonly #spares = new Map<string, Spare>();
+
+  /** `ask` asks as a user that sees every database. */
+  constructor(port: NativePort, ask: AskAsUser) {
+    this.#port = port;
+    this.#ask = ask;
+  }
+
+  /** Rejects with UNKNOWN_DATABASE, or when the engine does not answer. */
+  async open(clientRevision: number, database: string): Promise<SealedConnection> {
+    // A handshake with a database that does not exist ends the engine library.
+    if (database !== "" && database !== "default") await requireDatabase(database, this.#ask);
+    return await SealedConnection.open(this.#port, engineRevision(clientRevision), database);
+  }
+
+  /** A connection for one query. The next one of its kind is opened meanwhile. */
+  async takeForOne(clientRevision: number, database: string): Promise<SealedConnection> {
+    const key = `${engineRevision(clientRevision)} ${database}`;
+    const spare = this.#spares.get(key);
+    if (spare !== undefined) this.#forget(key, spare);
+    this.#prepare(key, clientRevision, database);
+    const ready = await spare?.connection.catch(() => undefined);
+    return ready?.isOpen === true ? ready : await this.open(clientRevision, database);
+  }
+
+  #prepare(key: string, clientRevision: number, database: string): void {
+    const connection = this.open(clientRevision, database);
+    const timer = setTimeout(() => {
+      this.#forget(key, spare);
+      connection.then(
+        (open) => open.end(),
+        () => {},
+      );
+    }, spareMs);
+    const spare = { connection, timer: timer.unref() };
+    connection.catch(() => this.#forget(key, spare));
+    this.#spares.set(key, spare);
+  }
+
+  #forget(key: string, spare: Spare): void {
+    clearTimeout(spare.timer);
+    if (this.#spares.get(key) === spare) this.#spares.delete(key);
+  }
+}

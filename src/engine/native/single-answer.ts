@@ -1,0 +1,69 @@
+/**
+ * One query on a connection of its own: after the sealed packet, the client's bytes go to the engine unread. Whatever
+ * query hides in them has no seal, and the engine runs none.
+ */
+import type { Socket } from "node:net";
+import { serverPackets } from "../../endpoint/native/hello.ts";
+import type { PacketInput } from "../../endpoint/native/input.ts";
+import { InsertAnswer } from "./insert-answer.ts";
+import type { SealedConnection } from "./sealed-connection.ts";
+
+export type SingleOutcome = {
+  /** True when the client can send its next query on its connection: it is known where its data ends. */
+  readonly isClean: boolean;
+  /** The engine's code, when the answer is an exception. */
+  readonly code: number | undefined;
+};
+
+export type SingleOptions = {
+  readonly client: Socket;
+  readonly input: PacketInput;
+  readonly engine: SealedConnection;
+  readonly compressed: boolean;
+  /** Of an INSERT: its answer has no rows, so that its end is seen at once. */
+  readonly isInsert: boolean;
+};
+
+/** Joins client and engine until the answer ends. Resolves when the client was sent all of it. */
+export async function passSingle({ client, input, engine, compressed, isInsert }: SingleOptions): Promise<SingleOutcome> {
+  const { socket } = engine;
+  const { promise: ended, resolve } = Promise.withResolvers<void>();
+  const answer = isInsert ? new InsertAnswer(compressed, engine.revision) : undefined;
+  let sent = 0;
+  let last = -1;
+  let first: Buffer | undefined;
+  const held: Buffer[] = [];
+  const send = (chunk: Buffer) => {
+    sent += chunk.length;
+    if (!socket.write(chunk)) input.isHeld = true;
+  };
+  const seemsOver = () => last === serverPackets.endOfStream;
+  const onDrain = () => {
+    input.isHeld = false;
+  };
+  const onClientDrain = () => socket.resume();
+  socket.on("drain", onDrain);
+  client.on("drain", onClientDrain).once("close", resolve);
+  socket.on("data", (chunk: Buffer) => {
+    first ??= chunk;
+    last = chunk.at(-1) as number;
+    if (!client.write(chunk)) socket.pause();
+    if (answer?.read(chunk) === "ended") resolve();
+    else if (!seemsOver()) for (const kept of held.splice(0)) send(kept);
+  });
+  socket.once("end", resolve).once("close", resolve);
+  // What comes after an answer that seems to be over belongs to the next query.
+  input.passTo((chunk) => {
+    if (seemsOver()) held.push(chunk);
+    else send(chunk);
+  });
+  await ended;
+  input.passTo(undefined);
+  input.isHeld = false;
+  input.unread(held);
+  client.off("drain", onClientDrain).off("close", resolve);
+  socket.off("drain", onDrain);
+  engine.end();
+  const code = answer?.code ?? (first?.[0] === serverPackets.exception && first.length >= 5 ? first.readInt32LE(1) : undefined);
+  return { isClean: (seemsOver() && code === undefined) || sent === 0, code };
+}
