@@ -27,7 +27,7 @@ export type ServiceState = (typeof serviceStates)[number];
 const runtimes = Object.keys(runtimeTraits) as [RuntimeKind, ...RuntimeKind[]];
 
 const endpoint = z.object({
-  protocol: z.enum(["http", "https"]),
+  protocol: z.enum(["http", "https", "native", "nativesecure"]),
   host: z.string(),
   port: z.int(),
   username: z.string(),

@@ -24,7 +24,7 @@ function serviceView(record: JsonObject): object {
     ...totalOf("minTotalMemoryGb", min),
     ...totalOf("maxTotalMemoryGb", max),
     // The clients know no word for an endpoint without TLS, and look for this one.
-    endpoints: (endpoints as JsonObject[]).map((endpoint) => ({ ...endpoint, protocol: "https" })),
+    endpoints: (endpoints as JsonObject[]).map((endpoint) => ({ ...endpoint, protocol: secureName(endpoint) })),
     releaseChannel: record.releaseChannel ?? "default",
     autoscalingMode: "vertical",
     enableCoreDumps: false,
@@ -36,6 +36,10 @@ function serviceView(record: JsonObject): object {
       effectiveMaxReplicas: record.numReplicas,
     },
   };
+}
+
+function secureName({ protocol }: JsonObject): string {
+  return protocol === "native" || protocol === "nativesecure" ? "nativesecure" : "https";
 }
 
 /** There a service has three workers. A total that is no valid size there is left out. */

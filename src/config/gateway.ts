@@ -1,5 +1,6 @@
 /** Settings of the gateway, which has the endpoints of all services on one port and chooses by host name. */
 import { z } from "zod";
+import { type PortRange, parsePorts } from "../lib/port-range.ts";
 import { parseNetworks } from "../outgoing/addresses.ts";
 import { parsingProblem, refusing } from "./problem.ts";
 
@@ -17,6 +18,13 @@ const domain = z
   .refine((name) => !/(^|\.)\d+$/.test(name), { error: "must be a domain name, as in ch.example.com" });
 
 export const gatewaySettings = {
+  nativePorts: z
+    .string()
+    .superRefine(refusing((text) => parsingProblem(() => parsePorts(text))))
+    .optional()
+    .describe(
+      "Port range for the native protocol of services, which clients such as clickhouse-client and clickhouse-go use; default: 22000-22999, and `none` where servicePorts is `none`. See docs/gateway.md",
+    ),
   gatewayPort: port
     .optional()
     .describe(
@@ -56,9 +64,18 @@ export const gatewaySettings = {
     ),
 };
 
-type Given = { readonly [Name in keyof typeof gatewaySettings | "port" | "cloudPort"]?: unknown } & {
+type Given = { readonly [Name in keyof Omit<typeof gatewaySettings, "nativePorts"> | "port" | "cloudPort"]?: unknown } & {
   readonly servicePorts: string;
+  readonly nativePorts?: string | undefined;
 };
+
+/** The ports of the native protocol; undefined: services have none. */
+export function nativeRange(given: {
+  readonly nativePorts?: string | undefined;
+  readonly servicePorts: string;
+}): PortRange | undefined {
+  return parsePorts(given.nativePorts ?? (given.servicePorts === "none" ? "none" : "22000-22999"));
+}
 
 /** What is wrong with the settings together; undefined: nothing. */
 export function gatewayProblem(given: Given): string | undefined {
@@ -68,6 +85,7 @@ export function gatewayProblem(given: Given): string | undefined {
   if ((given.gatewayTlsCert === undefined) !== (given.gatewayTlsKey === undefined)) {
     return "gatewayTlsCert and gatewayTlsKey must be set together";
   }
+  if (given.servicePorts === "none" && nativeRange(given) !== undefined) return "nativePorts requires servicePorts";
   if (given.servicePorts === "none" && given.gatewayPort === undefined) return "servicePorts none requires gatewayPort";
   const other = ["gatewayPublicUrl", "gatewayTlsCert", "relayPort", "relayHost"] as const;
   const unused = other.find((name) => given[name] !== undefined);

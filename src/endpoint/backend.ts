@@ -10,6 +10,8 @@ export type GatewayService = EndpointAccess & {
   readonly host: string;
   /** 0 selects a free port; see `Gateway.portOf`. */
   readonly port: number;
+  /** Of the native protocol; undefined: the service has none. */
+  readonly nativePort?: number | undefined;
 };
 
 export type GatewayLease = EngineLease<{ readonly forwardAddress: ForwardAddress }>;

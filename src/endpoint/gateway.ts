@@ -4,6 +4,7 @@
  * its process, which alone handles their requests. Only TLS is terminated here.
  */
 import type { Socket } from "node:net";
+import { hostname } from "node:os";
 import type { TlsSource } from "../lib/certificate-files.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { AccessEvent } from "./auth/events.ts";
@@ -12,6 +13,8 @@ import type { GatewayBackend, GatewayService } from "./backend.ts";
 import { ClientListener } from "./client-listener.ts";
 import { ClientConnections } from "./connections/connections.ts";
 import type { HandoffSender } from "./handoff/sender.ts";
+import type { ServerFacts } from "./native/hello.ts";
+import { WaitingClients } from "./native/waiting.ts";
 import type { TrustedProxies } from "./proxied/trusted-proxies.ts";
 import { forwardToHost } from "./proxy/forward-to-host.ts";
 import { Upstreams } from "./proxy/upstream.ts";
@@ -30,12 +33,20 @@ export type GatewayOptions = {
 
 type Listener = {
   readonly clients: ClientListener;
+  /** Of the native protocol; not open for a service without a port of it. */
+  readonly native: ClientListener;
   readonly gatekeeper: Gatekeeper;
   service: GatewayService;
   /** The engine that has users and access list, and the pending update of them. */
   admitted: { readonly to: HandoffSender; readonly done: Promise<void> } | undefined;
   /** Frees the port, and closes the connections of this process; responses in progress get that long. */
   readonly close: (graceMs: number) => Promise<void>;
+};
+
+/** What the answer to a login says of the engine, which may not run. */
+const serverFacts: ServerFacts = {
+  displayName: hostname(),
+  timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
 };
 
 const defaultCloseGraceMs = 2_000;
@@ -68,7 +79,7 @@ export class Gateway {
     const wanted = new Map(services.map((service) => [service.id, service]));
     for (const [id, listener] of this.#listeners) {
       const service = wanted.get(id);
-      if (service === undefined || service.host !== listener.service.host || service.port !== listener.service.port) {
+      if (service === undefined || placeOf(service) !== placeOf(listener.service)) {
         this.#listeners.delete(id);
         this.#leave(listener);
       } else await this.#update(listener, service).catch((error) => fail(service, error, "listener not updated"));
@@ -81,6 +92,11 @@ export class Gateway {
         fail(service, error, "listener not opened");
       }
     }
+    for (const { service, native } of this.#listeners.values()) {
+      if (service.nativePort === undefined || native.port !== undefined) continue;
+      const at = { host: service.host, port: service.nativePort };
+      await native.listen(at).catch((error) => fail(service, error, "native listener not opened"));
+    }
     this.#failures = failures;
     return failures;
   }
@@ -88,6 +104,11 @@ export class Gateway {
   /** The port of the service's listener; undefined while it is not open. */
   portOf(serviceId: string): number | undefined {
     return this.#listeners.get(serviceId)?.clients.port;
+  }
+
+  /** The same for the native protocol. */
+  nativePortOf(serviceId: string): number | undefined {
+    return this.#listeners.get(serviceId)?.native.port;
   }
 
   async close(): Promise<void> {
@@ -115,12 +136,22 @@ export class Gateway {
     };
     const onError = (error: Error) => logger.error({ err: error, service: service.id }, "listener failed");
     const clients = new ClientListener({ tls, proxies, onClient, onError });
+    const waiting = new WaitingClients({
+      ...{ serviceId: service.id, backend, logins: gatekeeper.logins, logger },
+      facts: serverFacts,
+      admit: (to) => {
+        if (listener.admitted?.to !== to) this.#admit(listener, to).catch(() => {});
+      },
+    });
+    const onNative = (socket: Socket) => (closed ? socket.destroy() : waiting.adopt(socket));
+    const native = new ClientListener({ proxies, onClient: onNative, onError });
     const close = async (graceMs: number) => {
       closed = true;
-      clients.close();
+      for (const one of [clients, native]) one.close();
+      waiting.close();
       await connections.close(graceMs);
     };
-    const listener: Listener = { clients, gatekeeper, service, admitted: undefined, close };
+    const listener: Listener = { clients, native, gatekeeper, service, admitted: undefined, close };
     await clients.listen(service);
     return listener;
   }
@@ -164,4 +195,8 @@ export class Gateway {
     await admitted?.to.drain({ graceMs }).catch(() => {});
     await draining;
   }
+}
+
+function placeOf({ host, port, nativePort }: GatewayService): string {
+  return `${host} ${port} ${nativePort}`;
 }

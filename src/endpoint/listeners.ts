@@ -5,7 +5,10 @@ import type { Service, ServiceStore } from "../store/services.ts";
 import type { EndpointAccess } from "./auth/logins.ts";
 import type { Gateway } from "./gateway.ts";
 import type { HostNames } from "./names/open.ts";
-import { listenProblem, servicePortOf } from "./service-ports.ts";
+import { AppError } from "../lib/errors.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { GatewayService } from "./backend.ts";
+import { listenProblem, type ServicePorts, servicePortOf } from "./service-ports.ts";
 
 type Wanted = {
   readonly services: ServiceStore;
@@ -13,6 +16,9 @@ type Wanted = {
   readonly host: string;
   /** False: services have host names only. */
   readonly hasPorts: boolean;
+  /** Chooses ports of the native protocol; undefined: services have none. */
+  readonly nativePorts: Pick<ServicePorts, "pick"> | undefined;
+  readonly logger: Logger;
   readonly names: Pick<HostNames, "sync"> | undefined;
 };
 
@@ -21,12 +27,16 @@ type Wanted = {
  */
 export async function openListeners(
   gateway: Gateway,
-  { services, leases, host, hasPorts, names }: Wanted,
+  { services, leases, host, hasPorts, nativePorts, names, logger }: Wanted,
 ): Promise<ReadonlyMap<string, string>> {
   const all = await services.listAll();
   const accessOf = await accessReader(services);
   const wanted = hasPorts ? all.filter((service) => hasListener(service, leases)) : [];
-  const known = wanted.map((row) => ({ ...accessOf(row), name: row.name, host, port: row.port }));
+  const known: GatewayService[] = [];
+  for (const row of wanted) {
+    const nativePort = nativePorts && (await nativePortOf(row, services, nativePorts, logger));
+    known.push({ ...accessOf(row), name: row.name, host, port: row.port, nativePort });
+  }
   names?.sync(
     all
       .filter(({ desiredState }) => desiredState !== "deleted")
@@ -41,7 +51,28 @@ export async function openListeners(
     return isReachedByOthers && (error as NodeJS.ErrnoException).code === "EADDRINUSE";
   };
   const problems = [...failures].filter(([id, error]) => !isOpenElsewhere(id, error));
-  return new Map(problems.map(([id, error]) => [id, `Port ${rows.get(id)?.port} ${listenProblem(error)}.`]));
+  const portOf = (id: string, error: Error) => (error as { port?: number }).port ?? rows.get(id)?.port;
+  return new Map(problems.map(([id, error]) => [id, `Port ${portOf(id, error)} ${listenProblem(error)}.`]));
+}
+
+/** Of an embedded service, which gets one when it has none; undefined: none is free. */
+async function nativePortOf(
+  { id, name, runtime, nativePort }: Service,
+  services: ServiceStore,
+  ports: Pick<ServicePorts, "pick">,
+  logger: Logger,
+): Promise<number | undefined> {
+  if (runtime !== "embedded") return undefined;
+  if (nativePort !== null) return nativePort;
+  try {
+    const port = await ports.pick();
+    await services.setNativePort(id, port);
+    return port;
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    logger.warn({ service: name, reason: error.message }, "a service has no port for the native protocol");
+    return undefined;
+  }
 }
 
 /** True of the services that can be reached from here. */

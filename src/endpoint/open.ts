@@ -1,10 +1,12 @@
 /** Opens the endpoints of services: their listeners, the gateway, and the loop that keeps both up to date. */
 import { Loop } from "../lib/loop.ts";
+import type { PortRange } from "../lib/port-range.ts";
 import type { Leases } from "../store/leases.ts";
 import type { ServiceStore } from "../store/services.ts";
 import { Gateway, type GatewayOptions } from "./gateway.ts";
 import { openListeners } from "./listeners.ts";
 import { type HostNamesOptions, openHostNames } from "./names/open.ts";
+import { ServicePorts } from "./service-ports.ts";
 import { TrustedProxies } from "./proxied/trusted-proxies.ts";
 
 export type EndpointOptions = Omit<GatewayOptions, "proxies"> & {
@@ -15,6 +17,8 @@ export type EndpointOptions = Omit<GatewayOptions, "proxies"> & {
   readonly host: string;
   /** False: services have no listeners of their own. */
   readonly hasPorts: boolean;
+  /** The ports of the native protocol; undefined: services have none. */
+  readonly nativePorts: PortRange | undefined;
   /** Networks of proxies whose connections begin with a PROXY header; undefined: there are none. */
   readonly proxyNetworks?: readonly string[] | undefined;
   /** The gateway, which has all endpoints by host name; undefined: there is none. */
@@ -43,6 +47,8 @@ export function openEndpoint({
   leases,
   host,
   hasPorts,
+  nativePorts: range,
+ 
   proxyNetworks,
   names: named,
   ...options
@@ -52,11 +58,14 @@ export function openEndpoint({
   const gateway = new Gateway({ ...options, proxies });
   const refresh = () => loop.passed(refreshTimeoutMs);
   const names = named && openHostNames(named, { host, proxies, backend, logger, onEvent, refresh });
+  const holders = async () =>
+    (await services.listAll()).flatMap((row) => [row, { ...row, port: row.nativePort ?? row.port }]);
+  const nativePorts = range && new ServicePorts({ host, range, setting: "--native-ports", services: holders });
   let problems: ReadonlyMap<string, string> = new Map();
   const body = async () => {
     // The relays of the other servers may have moved.
     if (named?.relay !== undefined) await leases.peers();
-    problems = await openListeners(gateway, { services, leases, host, hasPorts, names });
+    problems = await openListeners(gateway, { services, leases, host, hasPorts, nativePorts, names, logger });
   };
   const loop: Loop = new Loop({ name: "gateway", everyMs: 2_000, logger, body });
   return {

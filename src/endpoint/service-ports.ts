@@ -9,6 +9,8 @@ export type ServicePortsOptions = {
   readonly host: string;
   /** Undefined: services have no ports of their own. */
   readonly range: PortRange | undefined;
+  /** The flag of the range. */
+  readonly setting?: string;
   /** All existing services. */
   readonly services: () => Promise<readonly PortHolder[]>;
 };
@@ -51,7 +53,7 @@ export class ServicePorts {
       if ((await problemOfPort(host, port)) === undefined) return port;
       this.#given.delete(port);
     }
-    throw new AppError("LIMIT_REACHED", `Every port of --service-ports ${range.first}-${range.last} is taken.`);
+    throw new AppError("LIMIT_REACHED", `Every port of ${this.#options.setting ?? "--service-ports"} ${range.first}-${range.last} is taken.`);
   }
 
   /**

@@ -3,6 +3,7 @@ import type { Config } from "../config.ts";
 import type { HostNamesOptions } from "../endpoint/names/open.ts";
 import { relayKeyOf } from "../endpoint/relay/channel.ts";
 import type { Certificates } from "../http/certificates.ts";
+import { nativeRange } from "../config/gateway.ts";
 import { parseNetworks } from "../outgoing/addresses.ts";
 import type { LeasedStores } from "../store/open.ts";
 
@@ -14,6 +15,7 @@ export function endpointSettings(config: Config, stores: Shared, certificates: C
   return {
     host,
     hasPorts: servicePorts !== "none",
+    nativePorts: nativeRange(config),
     tls: certificates.api,
     proxyNetworks: gatewayProxyNetworks === undefined ? undefined : parseNetworks(gatewayProxyNetworks),
     names: gatewayOptions(config, stores, certificates),

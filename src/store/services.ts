@@ -41,6 +41,7 @@ type ServiceRow = {
   readonly provider: string;
   readonly region: string;
   readonly port: number;
+  readonly native_port: number | null;
   readonly runtime: RuntimeKind;
   readonly connection: string | null;
   readonly connection_password: string | null;
@@ -77,6 +78,8 @@ export type Service = {
   readonly provider: string;
   readonly region: string;
   readonly port: number;
+  /** Of the native protocol; null until the gateway has chosen it. */
+  readonly nativePort: number | null;
   readonly runtime: RuntimeKind;
   /** Of an external service. */
   readonly connection: ServiceConnection | null;
@@ -286,6 +289,11 @@ export class ServiceStore {
     });
   }
 
+  /** Called by the gateway only. */
+  async setNativePort(id: string, port: number): Promise<void> {
+    await this.#db.run("UPDATE services SET native_port = ? WHERE id = ?", port, id);
+  }
+
   /** Called by `ServiceDisks` only, with the bytes that the service's tables use on disk. */
   async setDiskUsed(id: string, usedBytes: number): Promise<void> {
     await this.#db.run("UPDATE services SET disk_used_bytes = ? WHERE id = ?", usedBytes, id);
@@ -359,6 +367,7 @@ function toService(row: ServiceRow): Service {
     provider: row.provider,
     region: row.region,
     port: row.port,
+    nativePort: row.native_port,
     runtime: row.runtime,
     ...members,
     connectionPassword: row.connection_password,

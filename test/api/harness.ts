@@ -215,7 +215,7 @@ async function serverOf(options: ApiOptions, parts: Parts): Promise<FastifyInsta
       operations: observabilityOperations,
       handlers: observabilityHandlers({
         ...{ stores, charts: chartsWithoutEngine(stores), limits: options.limits ?? limits },
-        endpoint: { protocol: "http", host: "127.0.0.1", hasPorts: true },
+        endpoint: { protocol: "http", host: "127.0.0.1", hasPorts: true, hasNative: false },
         webhookPolicy: anyNetwork.policy,
         pokeAlerts: () => {},
       }),
@@ -259,7 +259,7 @@ function handlersOf(options: ApiOptions, { dir, stores, disks, trail, vitals }: 
       services,
       serviceMoves: stores.serviceMoves,
       facts: stores.serviceFacts,
-      endpointOf: () => ({ protocol: "http", host: "127.0.0.1", hasPorts: true }),
+      endpointOf: () => ({ protocol: "http", host: "127.0.0.1", hasPorts: true, hasNative: false }),
       ports: { pick: async () => port++, require: async () => {} },
       live: (row) => ({
         lastActivityAt: options.lastActivityAt?.(),

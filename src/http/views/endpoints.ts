@@ -1,5 +1,6 @@
 /** Where the endpoints of services are, according to the settings. */
 import type { Config } from "../../config.ts";
+import { nativeRange } from "../../config/gateway.ts";
 import type { EndpointFacts, NamedEndpoints } from "./services.ts";
 
 /** How clients reach this machine, perhaps through a proxy. `hasTls`: the API and the ports of services have TLS. */
@@ -11,6 +12,7 @@ export function publicEndpoint(config: Config, hasTls: boolean): EndpointFacts {
     host: config.publicHost ?? url?.hostname.replace(/^\[|\]$/g, "") ?? config.host,
     gateway: gatewayOf(config, hasTls),
     hasPorts: config.servicePorts !== "none",
+    hasNative: nativeRange(config) !== undefined,
   };
 }
 

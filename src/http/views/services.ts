@@ -33,6 +33,8 @@ export type EndpointFacts = {
   readonly gateway?: NamedEndpoints | undefined;
   /** False: services have endpoints at the gateway only. */
   readonly hasPorts: boolean;
+  /** False: services have no ports of the native protocol. */
+  readonly hasNative: boolean;
 };
 
 export type NamedEndpoints = {
@@ -68,18 +70,21 @@ export function serviceRecordOf(service: Service, endpoint: EndpointFacts): z.in
   };
 }
 
-/** Millrace's endpoints of the service. The first one is what clients use, and the gateway's comes first. */
+/** Millrace's endpoints of the service. The first one is what clients use over HTTP, and the gateway's comes first. */
 export function ownEndpoints(
-  service: Pick<Service, "id" | "port">,
-  { protocol, host, gateway, hasPorts }: EndpointFacts,
+  service: Pick<Service, "id" | "port" | "nativePort" | "runtime">,
+  { protocol, host, gateway, hasPorts, hasNative }: EndpointFacts,
 ): z.input<typeof serviceRecord>["endpoints"] {
   const named = gateway && { ...gateway, host: hostNameOf(service.id, gateway.domain) };
   const port = hasPorts ? servicePortOf(service) : undefined;
+  const nativePort = port !== undefined && hasNative && service.runtime === "embedded" ? service.nativePort : null;
+  const native = protocol === "https" ? "nativesecure" : "native";
   return [
     ...(named === undefined
       ? []
       : [{ protocol: named.protocol, host: named.host, port: named.port, username: "default" }]),
     ...(port === undefined ? [] : [{ protocol, host, port, username: "default" }]),
+    ...(nativePort === null ? [] : [{ protocol: native, host, port: nativePort, username: "default" } as const]),
   ];
 }
 

@@ -1,0 +1,128 @@
+/**
+ * The native connections of one service in the gateway. While its engine runs they are handed over; otherwise clients
+ * log in here, and their first packet after that wakes the service. A connection that rests holds no engine.
+ */
+import type { Socket } from "node:net";
+import { clickHouseException } from "../../clickhouse/exception.ts";
+import type { LineLogger } from "../../lib/deferred-logger.ts";
+import { AppError } from "../../lib/errors.ts";
+import { networkOf } from "../auth/access-list.ts";
+import { isLoggedIn } from "../auth/logged-in.ts";
+import type { Logins } from "../auth/logins.ts";
+import type { GatewayBackend } from "../backend.ts";
+import { aheadOf, clientAddressOf, namedClientOf, setClient } from "../connections/client-address.ts";
+import type { HandoffSender } from "../handoff/sender.ts";
+import { exceptionPacket } from "./exception-packet.ts";
+import type { ServerFacts } from "./hello.ts";
+import { ClientGone, PacketInput } from "./input.ts";
+import { logIn } from "./login.ts";
+import type { NativeSession } from "./session.ts";
+
+/** Connections of one service, and those of one address before the login. */
+const maxConnections = 2_000;
+const maxStrangers = 500;
+
+export type WaitingOptions = {
+  readonly serviceId: string;
+  readonly backend: GatewayBackend;
+  readonly logins: Logins;
+  readonly facts: ServerFacts;
+  /** Sends the host the service's users before its first connection. */
+  readonly admit: (to: HandoffSender) => void;
+  readonly logger: LineLogger;
+};
+
+export class WaitingClients {
+  readonly #options: WaitingOptions;
+  readonly #here = new Set<Socket>();
+  #isClosed = false;
+
+  constructor(options: WaitingOptions) {
+    this.#options = options;
+  }
+
+  /** Serves a connection of which nothing was read but what `setClient` knows. */
+  adopt(socket: Socket): void {
+    const to = this.#receiver();
+    if (to !== undefined) return this.#handOver(socket, to, "new");
+    if (!this.#hasRoom(socket)) return void socket.destroy();
+    const input = this.#open(socket);
+    const { logins, facts } = this.#options;
+    void logIn(socket, input, logins, facts).then((session) => {
+      if (session !== undefined) void this.#wait(socket, input, session);
+    });
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const socket of this.#here) socket.destroy();
+  }
+
+  #receiver(): HandoffSender | undefined {
+    const to = this.#options.backend.handoff(this.#options.serviceId);
+    return to?.open === true ? to : undefined;
+  }
+
+  #handOver(socket: Socket, to: HandoffSender, native: NativeSession | "new"): void {
+    this.#options.admit(to);
+    const takeBack = (returned: Socket, session: NativeSession | undefined) => {
+      if (this.#isClosed) returned.destroy();
+      else if (session === undefined) this.adopt(returned);
+      else void this.#wait(returned, this.#open(returned), session);
+    };
+    to.send(socket, takeBack, native);
+  }
+
+  #open(socket: Socket): PacketInput {
+    this.#here.add(socket);
+    socket.once("close", () => this.#here.delete(socket));
+    return new PacketInput(socket, aheadOf(socket));
+  }
+
+  /** Until the client's next packet begins, which wakes the service. */
+  async #wait(socket: Socket, input: PacketInput, session: NativeSession): Promise<void> {
+    try {
+      await input.begin();
+      const to = await this.#wake(socket);
+      if (socket.destroyed) return;
+      setClient(socket, { address: namedClientOf(socket), ahead: input.release() });
+      this.#here.delete(socket);
+      this.#handOver(socket, to, session);
+    } catch (error) {
+      this.#fail(socket, error);
+    }
+  }
+
+  async #wake(socket: Socket): Promise<HandoffSender> {
+    const gone = new AbortController();
+    const onClose = () => gone.abort(new ClientGone());
+    socket.once("close", onClose);
+    try {
+      const lease = await this.#options.backend.acquire(this.#options.serviceId, gone.signal);
+      lease.release();
+    } finally {
+      socket.off("close", onClose);
+    }
+    const to = this.#receiver();
+    if (to === undefined) throw new AppError("SERVICE_UNAVAILABLE", "The service has too many connections.");
+    return to;
+  }
+
+  #fail(socket: Socket, error: unknown): void {
+    if (error instanceof AppError) socket.write(exceptionPacket(clickHouseException("NETWORK_ERROR", error.message)));
+    else if (!(error instanceof ClientGone)) this.#options.logger.error({ err: error }, "native connection failed");
+    // What the client has sent is read, so that it gets to read the exception.
+    socket.end();
+    socket.resume();
+  }
+
+  #hasRoom(socket: Socket): boolean {
+    if (this.#here.size >= maxConnections) return false;
+    const network = networkOf(clientAddressOf(socket));
+    let strangers = 0;
+    for (const other of this.#here) {
+      if (!isLoggedIn(other) && networkOf(clientAddressOf(other)) === network) strangers += 1;
+    }
+    return strangers < maxStrangers;
+  }
+}
