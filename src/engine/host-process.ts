@@ -100,7 +100,7 @@ export async function startHostProcess(
     },
   );
   const isOpen = () => child.exitCode === null && child.signalCode === null;
-  for (const port of [ports.engine, ports.forward]) addOwnPort({ port, isOpen });
+  for (const port of [ports.engine, ports.native, ports.forward]) addOwnPort({ port, isOpen });
   return { child, ports };
 }
 
