@@ -64,7 +64,9 @@ export const gatewaySettings = {
     ),
 };
 
-type Given = { readonly [Name in keyof Omit<typeof gatewaySettings, "nativePorts"> | "port" | "cloudPort"]?: unknown } & {
+type Given = {
+  readonly [Name in keyof Omit<typeof gatewaySettings, "nativePorts"> | "port" | "cloudPort"]?: unknown;
+} & {
   readonly servicePorts: string;
   readonly nativePorts?: string | undefined;
 };

@@ -1,13 +1,13 @@
 /** The endpoints that the services in the store need: listeners on ports, and host names at the gateway. */
 import { traitsOf } from "../api/runtimes.ts";
+import { AppError } from "../lib/errors.ts";
+import type { Logger } from "../lib/logger.ts";
 import type { Leases } from "../store/leases.ts";
 import type { Service, ServiceStore } from "../store/services.ts";
 import type { EndpointAccess } from "./auth/logins.ts";
+import type { GatewayService } from "./backend.ts";
 import type { Gateway } from "./gateway.ts";
 import type { HostNames } from "./names/open.ts";
-import { AppError } from "../lib/errors.ts";
-import type { Logger } from "../lib/logger.ts";
-import type { GatewayService } from "./backend.ts";
 import { listenProblem, type ServicePorts, servicePortOf } from "./service-ports.ts";
 
 type Wanted = {

@@ -6,8 +6,8 @@ import type { ServiceStore } from "../store/services.ts";
 import { Gateway, type GatewayOptions } from "./gateway.ts";
 import { openListeners } from "./listeners.ts";
 import { type HostNamesOptions, openHostNames } from "./names/open.ts";
-import { ServicePorts } from "./service-ports.ts";
 import { TrustedProxies } from "./proxied/trusted-proxies.ts";
+import { ServicePorts } from "./service-ports.ts";
 
 export type EndpointOptions = Omit<GatewayOptions, "proxies"> & {
   readonly services: ServiceStore;
@@ -48,7 +48,7 @@ export function openEndpoint({
   host,
   hasPorts,
   nativePorts: range,
- 
+
   proxyNetworks,
   names: named,
   ...options

@@ -53,7 +53,10 @@ export class ServicePorts {
       if ((await problemOfPort(host, port)) === undefined) return port;
       this.#given.delete(port);
     }
-    throw new AppError("LIMIT_REACHED", `Every port of ${this.#options.setting ?? "--service-ports"} ${range.first}-${range.last} is taken.`);
+    throw new AppError(
+      "LIMIT_REACHED",
+      `Every port of ${this.#options.setting ?? "--service-ports"} ${range.first}-${range.last} is taken.`,
+    );
   }
 
   /**

@@ -1,9 +1,10 @@
 /** What the settings say about the endpoints of services and the gateway. */
+
+import { nativeRange } from "../config/gateway.ts";
 import type { Config } from "../config.ts";
 import type { HostNamesOptions } from "../endpoint/names/open.ts";
 import { relayKeyOf } from "../endpoint/relay/channel.ts";
 import type { Certificates } from "../http/certificates.ts";
-import { nativeRange } from "../config/gateway.ts";
 import { parseNetworks } from "../outgoing/addresses.ts";
 import type { LeasedStores } from "../store/open.ts";
 

@@ -1,7 +1,7 @@
 /** An exception as a packet of the native protocol. */
 import { ClickHouseException, clickHouseException } from "../../clickhouse/exception.ts";
-import { serverPackets } from "./hello.ts";
 import { MalformedPacket, Writer } from "./codec.ts";
+import { serverPackets } from "./hello.ts";
 
 export function exceptionPacket({ code, codeName, message }: ClickHouseException): Buffer {
   return new Writer()

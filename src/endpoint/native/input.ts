@@ -1,6 +1,6 @@
 /** What a client sends over the native protocol: packets that are read whole, and bytes that are passed on unread. */
 import type { Socket } from "node:net";
-import { holdReading } from "../splice/socket-handle.ts";
+import { holdReading, readAgain } from "../splice/socket-handle.ts";
 import { Incomplete, MalformedPacket, Reader } from "./codec.ts";
 
 /** The client has ended the connection. */
@@ -32,7 +32,7 @@ export class PacketInput {
     };
     socket.on("data", this.#onData).once("end", gone).once("close", gone);
     if (socket.destroyed || socket.readableEnded) this.#gone = true;
-    socket.resume();
+    readAgain(socket);
   }
 
   /** True when no byte has arrived that was not read. */

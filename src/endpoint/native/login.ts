@@ -10,8 +10,15 @@ import type { Logins } from "../auth/logins.ts";
 import { clientAddressOf } from "../connections/client-address.ts";
 import { MalformedPacket, type Reader } from "./codec.ts";
 import { exceptionPacket, shownException } from "./exception-packet.ts";
-import { clientPackets, leastRevision, readAddendum, readClientHello, type ServerFacts, serverHello } from "./hello.ts";
-import { ourRevision } from "./hello.ts";
+import {
+  clientPackets,
+  leastRevision,
+  ourRevision,
+  readAddendum,
+  readClientHello,
+  type ServerFacts,
+  serverHello,
+} from "./hello.ts";
 import type { PacketInput } from "./input.ts";
 import type { NativeSession } from "./session.ts";
 

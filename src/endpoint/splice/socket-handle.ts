@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
 
-type Handle = { readonly fd?: number; reading?: boolean; readStop?(): void };
+type Handle = { readonly fd?: number; reading?: boolean; readStop?(): void; readStart?(): number };
 
 /** Attempts to stop: Node's HTTP server resumes a socket a moment after its buffer was emptied. */
 const maxAttempts = 5;
@@ -48,6 +48,18 @@ export function holdReading(socket: Socket): void {
   const handle = handleOf(socket);
   handle.readStop?.();
   handle.reading = false;
+}
+
+/**
+ * Has Node read a connection again after `holdReading`, whenever that was called: the stream may still wait for bytes,
+ * so that it would not begin by itself.
+ */
+export function readAgain(socket: Socket): void {
+  const handle = handleOf(socket);
+  socket.resume();
+  if (handle.reading !== false) return;
+  handle.reading = true;
+  handle.readStart?.();
 }
 
 /** Has Node read a request's body again, after `stopReading`. */

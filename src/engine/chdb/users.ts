@@ -148,14 +148,21 @@ export function usersXml({ users, roles, key, maxQueryBytes, minFreeDiskBytes }:
       // The engine's own session is `default` without a password. The native port has no key before the login, so
       // that every program of this machine can log in there as `default`: its first query waits for three years.
       ...["default", "readonly"].map((name) =>
-        element(`${name}-locked`, [element("profile", [name]), ...settings({ sleep_after_receiving_query_ms: lockMs })]),
+        element(`${name}-locked`, [
+          element("profile", [name]),
+          ...settings({ sleep_after_receiving_query_ms: lockMs }),
+        ]),
       ),
     ]),
     element("users", [
       user({ name: internalUser, profile: "internal" }, key),
       // The engine's local session is `default` and has no password. A network connection needs the key.
       user({
-        ...{ name: "default", profile: isReader ? "readonly-locked" : "default-locked", sees: isReader ? "own" : "clients" },
+        ...{
+          name: "default",
+          profile: isReader ? "readonly-locked" : "default-locked",
+          sees: isReader ? "own" : "clients",
+        },
         grants: [...grantsOf(isReader ? readerGrants : [...allWriterGrants, administratorGrants]), localGrants],
       }),
       ...[...own, { name: writerUser, readonly: false }, { name: readerUser, readonly: true }]

@@ -110,7 +110,11 @@ export function sealedQuery(query: SealedQuery, revision: number, sealing: Seali
   writeClientInfo(writer, query, revision);
   writeSettings(writer, query.settings);
   if (revision >= since.roles) writer.string("");
-  writer.string(sealOf(query, sealing)).varUint(query.stage).varUint(query.compressed ? 1 : 0).string(query.text);
+  writer
+    .string(sealOf(query, sealing))
+    .varUint(query.stage)
+    .varUint(query.compressed ? 1 : 0)
+    .string(query.text);
   if (revision >= since.parameters) {
     const flags = customFlag;
     writeSettings(

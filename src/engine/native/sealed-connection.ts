@@ -7,7 +7,14 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { Incomplete, Reader } from "../../endpoint/native/codec.ts";
-import { clientPackets, ourRevision, readServerHello, sealedAddendum, sealedHello, since } from "../../endpoint/native/hello.ts";
+import {
+  clientPackets,
+  ourRevision,
+  readServerHello,
+  sealedAddendum,
+  sealedHello,
+  since,
+} from "../../endpoint/native/hello.ts";
 import { sealedClusterName } from "../chdb/configuration.ts";
 import { type SealedQuery, type Sealing, sealedQuery } from "./query-packet.ts";
 

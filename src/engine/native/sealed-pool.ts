@@ -2,8 +2,9 @@
  * Opens connections to the engine's native port. One for a single query is opened ahead of it, because that takes as
  * long as a small insert.
  */
-import { requireDatabase, type AskAsUser } from "./session-statement.ts";
+
 import { engineRevision, type NativePort, SealedConnection } from "./sealed-connection.ts";
+import { type AskAsUser, requireDatabase } from "./session-statement.ts";
 
 /** How long a connection waits for the next query of a single use. */
 const spareMs = 5_000;

@@ -37,7 +37,12 @@ export class NativeService implements NativeServer {
     const sql = "SELECT query_id FROM system.processes FORMAT JSONCompactEachRow";
     const answer = await this.#client.text(sql, { settings: { log_queries: 0 } }).catch(() => undefined);
     if (answer === undefined) return;
-    const running = new Set(answer.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line)[0] as string));
+    const running = new Set(
+      answer
+        .split("\n")
+        .filter((line) => line !== "")
+        .map((line) => JSON.parse(line)[0] as string),
+    );
     for (const session of sessions) session.settle(running.has(session.unsettled ?? ""));
   }
 }

@@ -25,7 +25,13 @@ export type SingleOptions = {
 };
 
 /** Joins client and engine until the answer ends. Resolves when the client was sent all of it. */
-export async function passSingle({ client, input, engine, compressed, isInsert }: SingleOptions): Promise<SingleOutcome> {
+export async function passSingle({
+  client,
+  input,
+  engine,
+  compressed,
+  isInsert,
+}: SingleOptions): Promise<SingleOutcome> {
   const { socket } = engine;
   const { promise: ended, resolve } = Promise.withResolvers<void>();
   const answer = isInsert ? new InsertAnswer(compressed, engine.revision) : undefined;
@@ -64,6 +70,7 @@ export async function passSingle({ client, input, engine, compressed, isInsert }
   client.off("drain", onClientDrain).off("close", resolve);
   socket.off("drain", onDrain);
   engine.end();
-  const code = answer?.code ?? (first?.[0] === serverPackets.exception && first.length >= 5 ? first.readInt32LE(1) : undefined);
+  const code =
+    answer?.code ?? (first?.[0] === serverPackets.exception && first.length >= 5 ? first.readInt32LE(1) : undefined);
   return { isClean: (seemsOver() && code === undefined) || sent === 0, code };
 }

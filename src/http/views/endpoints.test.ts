@@ -3,7 +3,12 @@ import { loadConfig } from "../../config.ts";
 import { atNode, publicEndpoint } from "./endpoints.ts";
 import { ownEndpoints } from "./services.ts";
 
-const service = { id: "11111111-1111-4111-8111-111111111111", port: 21_000, nativePort: 22_000, runtime: "embedded" } as const;
+const service = {
+  id: "11111111-1111-4111-8111-111111111111",
+  port: 21_000,
+  nativePort: 22_000,
+  runtime: "embedded",
+} as const;
 const name = `${service.id}.ch.example.com`;
 const gateway = { gatewayPort: "8443", gatewayDomain: "ch.example.com" };
 /** What a record shows, as URLs. */
@@ -16,7 +21,12 @@ const urls = (settings: Record<string, string>, over: { port?: number; hasTls?: 
 test.each([
   ["no gateway", {}, {}, ["http://127.0.0.1:21000", "native://127.0.0.1:22000"]],
   ["a gateway", gateway, {}, [`http://${name}:8443`, "http://127.0.0.1:21000", "native://127.0.0.1:22000"]],
-  ["the certificate of the API", gateway, { hasTls: true }, [`https://${name}:8443`, "https://127.0.0.1:21000", "nativesecure://127.0.0.1:22000"]],
+  [
+    "the certificate of the API",
+    gateway,
+    { hasTls: true },
+    [`https://${name}:8443`, "https://127.0.0.1:21000", "nativesecure://127.0.0.1:22000"],
+  ],
   [
     "a certificate of its own",
     { ...gateway, gatewayTlsCert: "c", gatewayTlsKey: "k" },

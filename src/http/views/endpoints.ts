@@ -1,6 +1,7 @@
 /** Where the endpoints of services are, according to the settings. */
-import type { Config } from "../../config.ts";
+
 import { nativeRange } from "../../config/gateway.ts";
+import type { Config } from "../../config.ts";
 import type { EndpointFacts, NamedEndpoints } from "./services.ts";
 
 /** How clients reach this machine, perhaps through a proxy. `hasTls`: the API and the ports of services have TLS. */
