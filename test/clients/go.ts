@@ -1,8 +1,7 @@
-/** clickhouse-go: its module holds its integration tests. Tests of the native protocol count as skipped. */
+/** clickhouse-go: its module holds its integration tests, for both protocols. */
 import { cpSync, existsSync } from "node:fs";
 import { join } from "node:path";
-import { refusal, startNativeHandshake } from "./native-handshake.ts";
-import { cacheFolder, type Outcome, prepareWith, runTool, type Suite, type Target } from "./suite.ts";
+import { cacheFolder, type Outcome, prepareWith, runTool, type Suite } from "./suite.ts";
 import { versions } from "./versions.ts";
 
 const module = "github.com/ClickHouse/clickhouse-go/v2";
@@ -19,11 +18,10 @@ export const go: Suite = {
   kind: "official",
   run: async (target) => {
     const folder = await fetchModule();
-    using native = await startNativeHandshake(target.version, (sql) => runOverHttp(target, sql));
     const env = {
       CLICKHOUSE_USE_DOCKER: "false",
       CLICKHOUSE_HOST: target.host,
-      CLICKHOUSE_PORT: String(native.port),
+      CLICKHOUSE_PORT: String(target.nativePort),
       CLICKHOUSE_HTTP_PORT: String(target.port),
       CLICKHOUSE_USERNAME: "default",
       CLICKHOUSE_PASSWORD: target.password,
@@ -38,7 +36,7 @@ export const go: Suite = {
   },
 };
 
-/** Every test runs in a process of its own: several end the process when the native protocol or Docker is missing. */
+/** Every test runs in a process of its own: several end the process when Docker is missing. */
 async function runPackage(cwd: string, name: string, env: Readonly<Record<string, string>>): Promise<Outcome> {
   const program = join(cwd, "package.test");
   if (!existsSync(program)) {
@@ -49,7 +47,7 @@ async function runPackage(cwd: string, name: string, env: Readonly<Record<string
   const total = { passed: 0, failed: [] as string[], skipped: 0 };
   const work = async () => {
     for (let test = waiting.shift(); test !== undefined; test = waiting.shift()) {
-      const args = ["-test.v", "-test.run", `^${test}$`, "-test.skip", "/(?i)native$"];
+      const args = ["-test.v", "-test.run", `^${test}$`];
       const { output } = await runTool(program, args, { install, cwd, env, timeoutMs: testMs });
       const { passed, failed, skipped } = outcomeOf(test, output);
       total.passed += passed;
@@ -78,14 +76,7 @@ async function fetchModule(): Promise<string> {
   return folder;
 }
 
-async function runOverHttp({ host, port, password }: Target, sql: string): Promise<string | undefined> {
-  const headers = { "X-ClickHouse-User": "default", "X-ClickHouse-Key": password };
-  const response = await fetch(`http://${host}:${port}/`, { method: "POST", body: sql, headers });
-  const text = await response.text();
-  return response.ok ? undefined : text;
-}
-
-/** Counts tests without subtests. One that failed for the native protocol or for Docker counts as skipped. */
+/** Counts tests without subtests. One that failed for want of Docker counts as skipped. */
 function outcomeOf(test: string, output: string): Outcome {
   const texts = new Map([[test, ""]]);
   const results = new Map<string, string>();
@@ -100,7 +91,7 @@ function outcomeOf(test: string, output: string): Outcome {
   if (results.size === 0) results.set(current, "FAIL");
   const leaves = [...results].filter(([name]) => ![...results.keys()].some((other) => other.startsWith(`${name}/`)));
   const isForeign = (name: string) =>
-    [refusal, "Docker is not running", "Docker not found"].some((text) => texts.get(name)?.includes(text));
+    ["Docker is not running", "Docker not found"].some((text) => texts.get(name)?.includes(text));
   const failed = leaves.filter(([, result]) => result === "FAIL").map(([name]) => name);
   return {
     passed: leaves.filter(([, result]) => result === "PASS").length,

@@ -10,10 +10,10 @@ import { dbt } from "./dbt.ts";
 import { go } from "./go.ts";
 import { knownFailure } from "./known-failures.ts";
 import { rust } from "./rust.ts";
-import { connect, java, node } from "./smoke.ts";
+import { asynch, connect, driver, java, node } from "./smoke.ts";
 import type { Suite, Target } from "./suite.ts";
 
-const suites: Readonly<Record<string, Suite>> = { go, python: connect, node, rust, java, dbt };
+const suites: Readonly<Record<string, Suite>> = { go, python: connect, driver, asynch, node, rust, java, dbt };
 
 const names = process.argv.slice(2);
 const unknown = names.filter((name) => suites[name] === undefined);
@@ -39,7 +39,7 @@ const problems: string[] = [];
 await using served = await serve({ env: { TZ: "UTC" } });
 const service = await runningService(served);
 const version = await query(service, "SELECT version()");
-const target: Target = { host: service.host, port: service.port, password: service.password, version };
+const target: Target = { host: service.host, port: service.port, nativePort: await nativePort(), password: service.password, version };
 for (const name of names.length > 0 ? names : Object.keys(suites)) await runSuite(name, suites[name] as Suite);
 
 console.log("client | version | suite | passed | failed | known | skipped");
@@ -48,6 +48,11 @@ for (const text of [...missing, ...problems]) console.log(text);
 const ok = problems.length === 0;
 console.log(JSON.stringify({ command: "test:clients", ok, engine: version, clients: rows, missing }));
 process.exitCode = ok ? 0 : 1;
+
+async function nativePort(): Promise<number> {
+  const { endpoints } = await served.api.getService({ params: service.params });
+  return endpoints.find(({ protocol }) => protocol === "native")?.port ?? 0;
+}
 
 async function runSuite(name: string, suite: Suite): Promise<void> {
   const { client, kind } = suite;

@@ -34,6 +34,28 @@ export const connect: Suite = {
   },
 };
 
+export const driver: Suite = {
+  client: "clickhouse-driver (Python, native)",
+  version: versions.driver,
+  kind: "smoke",
+  note: "the sdist on PyPI holds no integration tests",
+  run: (target) => nativeScript(target, "driver.py", [`clickhouse-driver[lz4,zstd]==${versions.driver}`]),
+};
+
+export const asynch: Suite = {
+  client: "asynch (Python, native)",
+  version: versions.asynch,
+  kind: "smoke",
+  note: "the sdist on PyPI holds no integration tests",
+  run: (target) => nativeScript(target, "asynch_client.py", [`asynch[compression]==${versions.asynch}`]),
+};
+
+async function nativeScript(target: Target, script: string, packages: readonly string[]): Promise<Outcome> {
+  const binary = await venv(script.replace(/\..*/, ""), packages);
+  const given = { install: python, env: addressOf(target), timeoutMs };
+  return outcomeOf((await runTool(binary, [join(scripts, script)], given)).output);
+}
+
 export const java: Suite = {
   client: "client-v2 and clickhouse-jdbc (Java)",
   version: versions.java,
@@ -65,8 +87,13 @@ export async function venv(name: string, packages: readonly string[]): Promise<s
   return binary;
 }
 
-export function addressOf({ host, port, password }: Target): Record<string, string> {
-  return { CLICKHOUSE_HOST: host, CLICKHOUSE_PORT: String(port), CLICKHOUSE_PASSWORD: password };
+export function addressOf({ host, port, nativePort, password }: Target): Record<string, string> {
+  return {
+    CLICKHOUSE_HOST: host,
+    CLICKHOUSE_PORT: String(port),
+    CLICKHOUSE_NATIVE_PORT: String(nativePort),
+    CLICKHOUSE_PASSWORD: password,
+  };
 }
 
 function outcomeOf(output: string): Outcome {

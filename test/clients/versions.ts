@@ -2,6 +2,8 @@
 export const versions = {
   go: "v2.50.0",
   python: "1.12.0",
+  driver: "0.2.11",
+  asynch: "0.4.0",
   node: "1.23.1",
   rust: "0.15.3",
   rustArrow: "0.1.0",
