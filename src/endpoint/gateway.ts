@@ -139,12 +139,11 @@ export class Gateway {
     const waiting = new WaitingClients({
       ...{ serviceId: service.id, backend, logins: gatekeeper.logins, logger },
       facts: serverFacts,
-      admit: (to) => {
-        if (listener.admitted?.to !== to) this.#admit(listener, to).catch(() => {});
-      },
+      admit: (to) => (listener.admitted?.to === to ? listener.admitted.done : this.#admit(listener, to)),
+      handsOver,
     });
     const onNative = (socket: Socket) => (closed ? socket.destroy() : waiting.adopt(socket));
-    const native = new ClientListener({ proxies, onClient: onNative, onError });
+    const native = new ClientListener({ tls, proxies, onClient: onNative, onError });
     const close = async (graceMs: number) => {
       closed = true;
       for (const one of [clients, native]) one.close();

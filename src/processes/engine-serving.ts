@@ -81,7 +81,6 @@ export async function serveClients(thread: ServerThread, options: ServingOptions
     changeAccess: (change) => access.apply(change),
     kill: (user, queryId) => killQuery(client, user, queryId),
   });
-  await listenForGateway({ port: options.forwardPort, key }, queries, logger);
   const native = new NativeService({
     ...{ client, guard, guardQuery: guardQueryOf(client), users, disk, logger },
     facts: { displayName: options.displayName, timezone: Intl.DateTimeFormat().resolvedOptions().timeZone },
@@ -90,6 +89,7 @@ export async function serveClients(thread: ServerThread, options: ServingOptions
     askAs: askerAs({ host, port, key }),
   });
   const receiver = new HandoffReceiver({ queries, native, logger, runDir });
+  await listenForGateway({ port: options.forwardPort, key }, queries, logger, (...piped) => receiver.takePiped(...piped));
   process.on("message", (message: ToHost, socket: Socket | undefined) => {
     if (message.type === "disk") disk.limitBytes = message.limitBytes ?? undefined;
     else if (message.type === "accessChanged") access.onAnswer(message);

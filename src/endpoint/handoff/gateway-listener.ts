@@ -4,10 +4,12 @@
  */
 import { timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { LineLogger } from "../../lib/deferred-logger.ts";
 import { listenOn } from "../../lib/listen.ts";
 import { createServer } from "../../lib/node-http.ts";
 import { answerFailure } from "../answer.ts";
+import { type PipedClient, readPiped } from "../native/pipe.ts";
 import { principalOf } from "../proxy/principal-headers.ts";
 import type { ForwardAddress } from "../proxy/upstream.ts";
 import type { QueryServer } from "./query-server.ts";
@@ -25,6 +27,7 @@ export async function listenForGateway(
   address: ForwardAddress,
   queries: QueryServer,
   logger: LineLogger,
+  onPiped: (socket: Socket, client: PipedClient, ahead: Buffer) => void = (socket) => socket.destroy(),
 ): Promise<GatewayListener> {
   const options = { maxHeaderSize: maxHeaderBytes, keepAliveTimeout: 0, requestTimeout: 0 };
   const server = createServer(options, (message, response) => {
@@ -32,6 +35,12 @@ export async function listenForGateway(
     else response.writeHead(404).end();
   });
   server.headersTimeout = 0;
+  server.on("upgrade", (message: IncomingMessage, socket: Socket, ahead: Buffer) => {
+    const client = knows(message, address.key) ? readPiped(message.headers) : undefined;
+    if (client === undefined) return socket.destroy();
+    socket.setNoDelay(true);
+    onPiped(socket, client, ahead);
+  });
   const onError = (err: Error) => logger.warn({ err }, "a connection from the gateway was not accepted");
   const port = await listenOn(server, { host: "127.0.0.1", port: address.port }, onError);
   const close = () => {

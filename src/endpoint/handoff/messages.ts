@@ -40,6 +40,11 @@ export type FromHost =
   | { readonly type: "closed"; readonly id: number }
   /** The session of a native connection from now on, with which it can continue elsewhere. */
   | { readonly type: "session"; readonly id: number; readonly session: NativeSession }
+  /**
+   * A piped native connection rests, and this many bytes of the client were read. If these are all, the control plane
+   * may end the pipe and continue elsewhere with the session.
+   */
+  | { readonly type: "rests"; readonly pipe: string; readonly received: number; readonly session: NativeSession }
   /** The host has released a connection between two requests; another process may serve it. */
   | { readonly type: "released"; readonly id: number }
   | { readonly type: "drained"; readonly id: number; readonly unused: boolean }

@@ -25,6 +25,8 @@ export type NativeConnection = {
    * did.
    */
   release(): boolean;
+  /** How many bytes of the client were read, if the connection waits for its next packet. */
+  atRest(): number | undefined;
   /** Ends the connection; its query is cancelled and gets the exception, if its answer has not begun. */
   end(exception: ClickHouseException): void;
 };

@@ -16,7 +16,8 @@ import { ClientConnections } from "../connections/connections.ts";
 import type { NativeSession } from "../native/session.ts";
 import { BusyMarks } from "./busy-marks.ts";
 import type { FromHost, ToHost } from "./messages.ts";
-import type { NativeConnection, NativeServer } from "./native-server.ts";
+import type { PipedClient } from "../native/pipe.ts";
+import type { NativeServer } from "./native-server.ts";
 import type { QueryServer } from "./query-server.ts";
 import { StatementMarks } from "./statement-marks.ts";
 
@@ -31,7 +32,7 @@ export class HandoffReceiver {
   readonly #queries: QueryServer;
   readonly #native: NativeServer;
   /** Open connections of the native protocol. */
-  readonly #natives = new Map<Socket, NativeConnection>();
+  readonly #natives = new Map<Socket, { release(): void; end(exception: ClickHouseException): void }>();
   /** Those that run a query. */
   readonly #nativesRunning = new Set<Socket>();
   readonly #logger: LineLogger;
@@ -118,7 +119,35 @@ export class HandoffReceiver {
     this.#natives.set(socket, {
       release: () => {
         isReleased = connection.release();
-        return isReleased;
+      },
+      end: (exception) => connection.end(exception),
+    });
+  }
+
+  /** Takes a native connection that the control plane pipes: its client has logged in there. */
+  takePiped(socket: Socket, { pipe, address, session }: PipedClient, ahead: Buffer): void {
+    const logins = this.#gatekeeper?.logins;
+    if (logins === undefined) return void socket.destroy();
+    let current = session;
+    setClient(socket, { address });
+    socket.on("error", () => {});
+    socket.once("close", () => {
+      this.#natives.delete(socket);
+      this.#onRunning(socket, false);
+    });
+    const connection = this.#native.serve(socket, {
+      ...{ logins, session, ahead },
+      onSession: (changed) => {
+        current = changed;
+      },
+      onBusy: () => {},
+      onRunning: (running) => this.#onRunning(socket, running),
+      onStatement: () => {},
+    });
+    this.#natives.set(socket, {
+      release: () => {
+        const received = connection.atRest();
+        if (received !== undefined) send({ type: "rests", pipe, received, session: current });
       },
       end: (exception) => connection.end(exception),
     });

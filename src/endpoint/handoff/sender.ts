@@ -26,6 +26,8 @@ export class HandoffSender {
   readonly #held = new Map<number, Held>();
   readonly #calls = new Map<number, (unused: boolean) => void>();
   readonly #runDir: string;
+  /** Native connections that pass through this process, by the name of their pipe. */
+  readonly pipes = new Map<string, (received: number, session: NativeSession) => void>();
   #marks: BusyMarksReader | undefined;
   #statements: StatementMarksReader | undefined;
   /** Numbers of closed connections, for reuse. */
@@ -150,6 +152,7 @@ export class HandoffSender {
     else if (message.type === "drained") this.#calls.get(message.id)?.(message.unused);
     else if (message.type === "released") this.#takeBack(message.id);
     else if (message.type === "closed") this.#drop(message.id);
+    else if (message.type === "rests") this.pipes.get(message.pipe)?.(message.received, message.session);
     else if (message.type === "session") {
       const held = this.#held.get(message.id);
       if (held !== undefined) held.native = message.session;

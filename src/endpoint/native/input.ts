@@ -18,6 +18,7 @@ export type PacketLimits = { readonly packet: number; readonly string: number };
 export class PacketInput {
   readonly #socket: Socket;
   #waiting: Buffer;
+  #received: number;
   #gone = false;
   #notify: (() => void) | undefined;
   #sink: ((chunk: Buffer) => void) | undefined;
@@ -26,6 +27,7 @@ export class PacketInput {
   constructor(socket: Socket, ahead: Buffer = Buffer.alloc(0)) {
     this.#socket = socket;
     this.#waiting = ahead;
+    this.#received = ahead.length;
     const gone = () => {
       this.#gone = true;
       this.#notify?.();
@@ -38,6 +40,11 @@ export class PacketInput {
   /** True when no byte has arrived that was not read. */
   get isEmpty(): boolean {
     return this.#waiting.length === 0 && this.#socket.readableLength === 0;
+  }
+
+  /** Bytes that have arrived, with those that were read before. */
+  get received(): number {
+    return this.#received;
   }
 
   get isGone(): boolean {
@@ -98,6 +105,7 @@ export class PacketInput {
   }
 
   readonly #onData = (chunk: Buffer) => {
+    this.#received += chunk.length;
     if (this.#sink !== undefined) return this.#sink(chunk);
     this.#waiting = this.#waiting.length === 0 ? chunk : Buffer.concat([this.#waiting, chunk]);
     if (this.#waiting.length > maxWaiting) this.#socket.pause();

@@ -29,6 +29,13 @@ export const loginTimeoutMs = 10_000;
 const httpAnswer =
   "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain\r\n\r\nThis port serves the native protocol of ClickHouse. The service has another port for HTTP.\n";
 
+export type LoginOptions = {
+  readonly logins: Logins;
+  readonly facts: ServerFacts;
+  /** Called with the first byte of the client. */
+  readonly onBegin?: () => void;
+};
+
 /**
  * Resolves with the session of a client that has logged in, and that has its answer. Resolves with undefined when the
  * client was refused or has gone; the socket is ended then. Never rejects.
@@ -36,12 +43,11 @@ const httpAnswer =
 export async function logIn(
   socket: Socket,
   input: PacketInput,
-  logins: Logins,
-  facts: ServerFacts,
+  options: LoginOptions,
 ): Promise<NativeSession | undefined> {
   const timer = setTimeout(() => socket.destroy(), loginTimeoutMs);
   try {
-    const session = await shakeHands(socket, input, logins, facts);
+    const session = await shakeHands(socket, input, options);
     markLoggedIn(socket);
     return session;
   } catch (error) {
@@ -60,11 +66,12 @@ class SpeaksHttp extends Error {}
 async function shakeHands(
   socket: Socket,
   input: PacketInput,
-  logins: Logins,
-  facts: ServerFacts,
+  { logins, facts, onBegin }: LoginOptions,
 ): Promise<NativeSession> {
   const address = plainAddress(clientAddressOf(socket));
   logins.requireAddress(address);
+  await input.begin();
+  onBegin?.();
   const { revision, user: name, password, database } = await input.read(readFirst, limits);
   if (revision < leastRevision) {
     const text = `Clients of protocol revision ${revision} are not supported: use a client of 2020 or later (${leastRevision}).`;

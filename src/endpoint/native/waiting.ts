@@ -6,16 +6,18 @@ import type { Socket } from "node:net";
 import { clickHouseException } from "../../clickhouse/exception.ts";
 import type { LineLogger } from "../../lib/deferred-logger.ts";
 import { AppError } from "../../lib/errors.ts";
-import { networkOf } from "../auth/access-list.ts";
+import { networkOf, plainAddress } from "../auth/access-list.ts";
 import { isLoggedIn } from "../auth/logged-in.ts";
 import type { Logins } from "../auth/logins.ts";
 import type { GatewayBackend } from "../backend.ts";
 import { aheadOf, clientAddressOf, namedClientOf, setClient } from "../connections/client-address.ts";
 import type { HandoffSender } from "../handoff/sender.ts";
+import type { ForwardAddress } from "../proxy/upstream.ts";
 import { exceptionPacket } from "./exception-packet.ts";
 import type { ServerFacts } from "./hello.ts";
 import { ClientGone, PacketInput } from "./input.ts";
 import { logIn } from "./login.ts";
+import { pipeToHost } from "./pipe.ts";
 import type { NativeSession } from "./session.ts";
 
 /** Connections of one service, and those of one address before the login. */
@@ -27,8 +29,10 @@ export type WaitingOptions = {
   readonly backend: GatewayBackend;
   readonly logins: Logins;
   readonly facts: ServerFacts;
-  /** Sends the host the service's users before its first connection. */
-  readonly admit: (to: HandoffSender) => void;
+  /** Sends the host the service's users before its first connection. Resolves when it has them. */
+  readonly admit: (to: HandoffSender) => Promise<void>;
+  /** False: TLS ends here, so that another process cannot continue with a connection. */
+  readonly handsOver: boolean;
   readonly logger: LineLogger;
 };
 
@@ -43,12 +47,12 @@ export class WaitingClients {
 
   /** Serves a connection of which nothing was read but what `setClient` knows. */
   adopt(socket: Socket): void {
-    const to = this.#receiver();
+    const to = this.#options.handsOver ? this.#receiver() : undefined;
     if (to !== undefined) return this.#handOver(socket, to, "new");
     if (!this.#hasRoom(socket)) return void socket.destroy();
     const input = this.#open(socket);
     const { logins, facts } = this.#options;
-    void logIn(socket, input, logins, facts).then((session) => {
+    void logIn(socket, input, { logins, facts }).then((session) => {
       if (session !== undefined) void this.#wait(socket, input, session);
     });
   }
@@ -64,7 +68,7 @@ export class WaitingClients {
   }
 
   #handOver(socket: Socket, to: HandoffSender, native: NativeSession | "new"): void {
-    this.#options.admit(to);
+    this.#options.admit(to).catch(() => {});
     const takeBack = (returned: Socket, session: NativeSession | undefined) => {
       if (this.#isClosed) returned.destroy();
       else if (session === undefined) this.adopt(returned);
@@ -82,8 +86,15 @@ export class WaitingClients {
   /** Until the client's next packet begins, which wakes the service. */
   async #wait(socket: Socket, input: PacketInput, session: NativeSession): Promise<void> {
     try {
+      let current = session;
+      while (!this.#options.handsOver) {
+        await input.begin();
+        const rests = await this.#pipe(socket, input, current);
+        if (rests === undefined) return void socket.destroySoon();
+        current = rests;
+      }
       await input.begin();
-      const to = await this.#wake(socket);
+      const { to } = await this.#wake(socket);
       if (socket.destroyed) return;
       setClient(socket, { address: namedClientOf(socket), ahead: input.release() });
       this.#here.delete(socket);
@@ -93,19 +104,28 @@ export class WaitingClients {
     }
   }
 
-  async #wake(socket: Socket): Promise<HandoffSender> {
+  async #pipe(client: Socket, input: PacketInput, session: NativeSession): Promise<NativeSession | undefined> {
+    const { to: sender, host } = await this.#wake(client);
+    await this.#options.admit(sender);
+    const address = plainAddress(clientAddressOf(client));
+    return await pipeToHost({ client, input, address, session, host, sender });
+  }
+
+  async #wake(socket: Socket): Promise<{ readonly to: HandoffSender; readonly host: ForwardAddress }> {
     const gone = new AbortController();
     const onClose = () => gone.abort(new ClientGone());
     socket.once("close", onClose);
+    let host: ForwardAddress;
     try {
       const lease = await this.#options.backend.acquire(this.#options.serviceId, gone.signal);
+      host = lease.forwardAddress;
       lease.release();
     } finally {
       socket.off("close", onClose);
     }
     const to = this.#receiver();
-    if (to === undefined) throw new AppError("SERVICE_UNAVAILABLE", "The service has too many connections.");
-    return to;
+    if (to !== undefined) return { to, host };
+    throw new AppError("SERVICE_UNAVAILABLE", "The service has too many connections.");
   }
 
   #fail(socket: Socket, error: unknown): void {

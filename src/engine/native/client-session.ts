@@ -66,7 +66,9 @@ export class ClientSession implements NativeConnection, Unsettled {
   /** Serves the client until it is gone. Never rejects. */
   async run(): Promise<void> {
     try {
-      this.#session ??= await logIn(this.#socket, this.#input, this.#hooks.logins, this.#options.facts);
+      const { logins } = this.#hooks;
+      const onBegin = () => this.#tellBusy();
+      this.#session ??= await logIn(this.#socket, this.#input, { logins, facts: this.#options.facts, onBegin });
       if (this.#session === undefined) return;
       this.#hooks.onSession(this.#session);
       for (;;) await this.#next();
@@ -86,8 +88,13 @@ export class ClientSession implements NativeConnection, Unsettled {
     else if (!this.#isRunning) this.#setRunning(true);
   }
 
+  atRest(): number | undefined {
+    if (this.#isHandling || this.#isRunning || !this.#input.isEmpty || this.#socket.destroyed) return undefined;
+    return this.#input.received;
+  }
+
   release(): boolean {
-    if (this.#isHandling || this.#isRunning || !this.#input.isEmpty || this.#socket.destroyed) return false;
+    if (this.atRest() === undefined) return false;
     if (this.#input.release().length > 0) return false;
     this.#socket.destroy();
     return true;

@@ -109,6 +109,7 @@ def progress(client):
     return followed.get_result()
 
 
+totals = "SELECT number % 2 AS a, count() FROM numbers(3) GROUP BY a WITH TOTALS ORDER BY a"
 for compression in (False, "lz4", "lz4hc", "zstd"):
     client = Client(**address, compression=compression)
     mode = compression or "none"
@@ -118,16 +119,16 @@ for compression in (False, "lz4", "lz4hc", "zstd"):
     check(f"{mode}: 200,000 rows", lambda: many_rows(client), [(200_000, 19_999_900_000)])
     check(f"{mode}: blocks", lambda: sum(r[0] for r in client.execute_iter("SELECT a FROM default.driver_rows")), 19_999_900_000)
     check(f"{mode}: external table", lambda: external(client), [3, 3, 3])
-    check(f"{mode}: session", lambda: session(client), [("3", "driver_db")])
-    check(f"{mode}: totals", lambda: client.execute("SELECT 1 AS a, count() GROUP BY a WITH TOTALS"), [(1, 1), (0, 1)])
+    check(f"{mode}: session", lambda: session(client), [(3, "driver_db")])
+    check(f"{mode}: totals", lambda: client.execute(totals), [(0, 2), (1, 1), (0, 3)])
     check(f"{mode}: error", lambda: code_of(client, "SELECT * FROM nowhere"), 60)
     check(f"{mode}: error before an insert", lambda: code_of(client, "INSERT INTO nowhere VALUES", [(1,)]), 60)
     check(f"{mode}: error amid an insert", lambda: bad_insert(client), (469, [(0,)]))
     check(f"{mode}: after errors", lambda: client.execute("SELECT 1"), [(1,)])
     client.disconnect()
 
-client = Client(**address, settings={"max_block_size": 10, "send_logs_level": "trace"})
-check("settings", lambda: client.execute("SELECT getSetting('max_block_size')"), [("10",)])
+client = Client(**address, settings={"max_block_size": 10, "send_logs_level": "trace", "server_side_params": True})
+check("settings", lambda: client.execute("SELECT getSetting('max_block_size')"), [(10,)])
 check("parameters of the server", lambda: client.execute("SELECT {x:Int32}, {y:String}", {"x": 5, "y": "it's"}), [(5, "it's")])
 check("progress", lambda: progress(client), [(499_999_500_000,)])
 check("wrong password", wrong_password, 516)
