@@ -25,9 +25,10 @@ await gateway.sync([
     name: "bench",
     host: "127.0.0.1",
     port: 0,
+    nativePort: 0,
     ipAccessList: [{ source: "127.0.0.1" }],
     users: [{ name: "default", passwordSha256Hex, readonly: false }],
   },
 ]);
 process.on("disconnect", () => process.exit(0));
-process.send?.({ gatewayPort: gateway.portOf("bench"), address: host.address });
+process.send?.({ gatewayPort: gateway.portOf("bench"), nativePort: gateway.nativePortOf("bench"), address: host.address });

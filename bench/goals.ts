@@ -63,6 +63,14 @@ export const benchGoals: Readonly<Record<string, readonly Goal[]>> = {
     most("tinyOverheadMs", 0.7, "login and judgement of a query that was seen before"),
     most("newTinyOverheadMs", 1.5, "the same of a query that was never seen before"),
   ],
+  native: [
+    most("tinyOverheadMs", 0.5, "judgement, seal and one hop"),
+    most("smallInsertOverheadMs", 1, "the same, and a connection of its own, which is opened ahead"),
+    least("selectRatio", 0.75, "results pass through one hop"),
+    least("insertRatio", 0.9, "so do inserts"),
+    most("idleMb", 40, "1,000 connections that rest are data of the front"),
+    most("idleThreads", 20, "and hold no thread of the engine"),
+  ],
   "kafka-1600": [
     least("ofLower", 0.95, "the slower of Kafka's own consumer and the engine's parser alone is unavoidable"),
   ],

@@ -163,11 +163,18 @@ export class NativeClient {
     return rows;
   }
 
-  /** Inserts strings, as clients do: data follows the block that shows the columns. */
-  async insert(text: string, values: readonly string[], parts: QueryParts = {}): Promise<Answer> {
+  /**
+   * Inserts strings, as clients do: data follows the block that shows the columns. `before` sends more of it.
+   */
+  async insert(
+    text: string,
+    values: readonly string[],
+    { before, ...parts }: QueryParts & { readonly before?: () => Promise<void> } = {},
+  ): Promise<Answer> {
     this.send(queryPacket(text, this.revision, parts), emptyData);
     const header = await this.#packets((type) => type === 1);
     if (header.exception !== undefined) return header;
+    await before?.();
     this.send(stringData(this.revision, values), emptyData);
     return await this.answer();
   }
