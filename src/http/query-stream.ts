@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from "node:http";
 import { type ClickHouseException, clickHouseException, parseException } from "../clickhouse/exception.ts";
-import type { DatabasePrincipal } from "../endpoint/auth/gatekeeper.ts";
+import type { DatabasePrincipal } from "../endpoint/auth/logins.ts";
 import type { AnswerHead } from "../endpoint/proxy/answer-reader.ts";
 import { principalHeadersOf } from "../endpoint/proxy/principal-headers.ts";
 import type { Upstream } from "../endpoint/proxy/upstream.ts";

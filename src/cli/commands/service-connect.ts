@@ -20,7 +20,9 @@ export async function setPassword(shell: Shell, reference: string, file: string 
 }
 
 /** The snippet of a client, with the password in the variable CLICKHOUSE_PASSWORD. */
-export function connectText({ name, endpoints: [endpoint] }: ServiceObject, kind: string): string {
+export function connectText({ name, endpoints }: ServiceObject, kind: string): string {
+  const [endpoint] = endpoints;
+  const native = endpoints.find((one) => one.protocol.startsWith("native"));
   if (endpoint === undefined) throw usageError(`service ${name} has no endpoint yet`);
   const { protocol, host, port, username } = endpoint;
   const url = `${protocol}://${host}:${port}`;
@@ -34,8 +36,15 @@ client = clickhouse_connect.get_client(host="${host}", port=${port}, secure=${pr
     username="${username}", password=os.environ["CLICKHOUSE_PASSWORD"])
 print(client.query("SELECT 1").result_rows)`,
     env: `CLICKHOUSE_URL=${url}\nCLICKHOUSE_HOST=${host}\nCLICKHOUSE_PORT=${port}\nCLICKHOUSE_USER=${username}`,
+    ...(native && { native: nativeUrl(native) }),
   };
   const text = Object.hasOwn(snippets, kind) ? snippets[kind] : undefined;
   if (text === undefined) throw usageError(`--as ${kind}: must be one of ${Object.keys(snippets).join(", ")}`);
   return `${text}\n`;
+}
+
+/** As clickhouse-go, golang-migrate and most native clients take it. */
+function nativeUrl({ protocol, host, port, username }: ServiceObject["endpoints"][number]): string {
+  const secure = protocol === "nativesecure" ? "?secure=true" : "";
+  return `clickhouse://${username}:$CLICKHOUSE_PASSWORD@${host}:${port}/default${secure}`;
 }

@@ -18,7 +18,7 @@ export type AskAsUser = (sql: string, settings?: Readonly<Record<string, string>
 const most = 1_000;
 
 export async function tokensOf(guardQuery: GuardQuery, text: Buffer): Promise<Tokens> {
-  return readCanonical(await canonicalText(guardQuery, text.toString("latin1")));
+  return readCanonical((await canonicalText(guardQuery, text.toString("latin1"))).text);
 }
 
 /** The session after a judged SET or USE. Throws the exception for the client, and changes nothing then. */

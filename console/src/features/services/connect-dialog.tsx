@@ -31,7 +31,7 @@ export function ConnectDialog({ service, password, onClose }: ConnectDialogProps
       </Dialog>
     );
   }
-  const tabs = snippetsFor(endpoint).map(({ value, label, text }) => ({
+  const tabs = snippetsFor(service.endpoints).map(({ value, label, text }) => ({
     value,
     label,
     content: <CodeBlock text={text} label={`${label} snippet`} />,

@@ -1,7 +1,7 @@
 /** How clients connect to a service. The password is read from the environment: no snippet contains it. */
 
 export type SnippetInput = {
-  readonly protocol: "http" | "https";
+  readonly protocol: string;
   readonly host: string;
   readonly port: number;
   readonly username: string;
@@ -9,8 +9,31 @@ export type SnippetInput = {
 
 export type Snippet = { readonly value: string; readonly label: string; readonly text: string };
 
-/** One snippet per client, filled in. */
-export function snippetsFor({ protocol, host, port, username }: SnippetInput): readonly Snippet[] {
+/** One snippet per client, filled in: those of HTTP for the first endpoint, and one for clients of the native protocol. */
+export function snippetsFor(endpoints: readonly SnippetInput[]): readonly Snippet[] {
+  const [first] = endpoints;
+  const native = endpoints.find(({ protocol }) => protocol.startsWith("native"));
+  return [
+    ...(first === undefined ? [] : httpSnippets(first)),
+    ...(native === undefined ? [] : [nativeSnippet(native)]),
+  ];
+}
+
+function nativeSnippet({ protocol, host, port, username }: SnippetInput): Snippet {
+  const secure = protocol === "nativesecure";
+  const address = `${host.includes(":") ? `[${host}]` : host}:${port}`;
+  return {
+    value: "native",
+    label: "Native",
+    text: `# clickhouse-client
+clickhouse-client --host ${host} --port ${port} --user ${username} --password "$CLICKHOUSE_PASSWORD"${secure ? " --secure" : ""}
+
+# clickhouse-go, golang-migrate and other clients that take a URL
+clickhouse://${username}:$CLICKHOUSE_PASSWORD@${address}/default${secure ? "?secure=true" : ""}`,
+  };
+}
+
+function httpSnippets({ protocol, host, port, username }: SnippetInput): readonly Snippet[] {
   const url = `${protocol}://${host.includes(":") ? `[${host}]` : host}:${port}`;
   const secure = protocol === "https";
   return [
