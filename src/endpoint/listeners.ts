@@ -62,7 +62,7 @@ async function nativePortOf(
   ports: Pick<ServicePorts, "pick">,
   logger: Logger,
 ): Promise<number | undefined> {
-  if (runtime !== "embedded") return undefined;
+  if (!traitsOf({ runtime }).isOwnProcess) return undefined;
   if (nativePort !== null) return nativePort;
   try {
     const port = await ports.pick();

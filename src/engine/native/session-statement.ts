@@ -60,14 +60,14 @@ function* assignments(tokens: Tokens): Generator<readonly [name: string, value: 
     at += 2;
     const isNegative = isMark(tokens[at], "-");
     if (isNegative) at += 1;
-    const value = valueOf(tokens[at]);
+    const value = settingValue(tokens[at]);
     yield [utf8(name.value), isNegative ? `-${value}` : value];
     at += 1;
     if (tokens[at] !== undefined && !isMark(tokens[at], ",")) unreadable();
   }
 }
 
-function valueOf(token: SqlToken | undefined): string | undefined {
+function settingValue(token: SqlToken | undefined): string | undefined {
   if (token?.kind === "string" || token?.kind === "number") return utf8(token.value);
   if (isKeyword(token, "true")) return "1";
   if (isKeyword(token, "false")) return "0";

@@ -77,7 +77,7 @@ export function ownEndpoints(
 ): z.input<typeof serviceRecord>["endpoints"] {
   const named = gateway && { ...gateway, host: hostNameOf(service.id, gateway.domain) };
   const port = hasPorts ? servicePortOf(service) : undefined;
-  const nativePort = port !== undefined && hasNative && service.runtime === "embedded" ? service.nativePort : null;
+  const nativePort = port !== undefined && hasNative && traitsOf(service).isOwnProcess ? service.nativePort : null;
   const native = protocol === "https" ? "nativesecure" : "native";
   return [
     ...(named === undefined
