@@ -7,6 +7,7 @@
  * are latin1.
  */
 import { plainTokenAt } from "./plain-text.ts";
+import { isKeyword, isMark } from "./scan.ts";
 import type { SqlToken } from "./tokens.ts";
 
 /** Start and end of a quoted name, a text or a heredoc in the client's text, as the engine's lexer sees it. */
@@ -45,18 +46,26 @@ export function unquoted(
     if (!(isName ? harmlessName : harmlessText).test(value)) counts.set(value, (counts.get(value) ?? 0) + 1);
   }
   if (counts.size === 0) return undefined;
-  for (const value of canonical.flatMap(quotedValues)) {
+  const values = canonical.flatMap((token, at) => quotedValues(token, !exactly && isCast(canonical, at)));
+  for (const value of values) {
     const count = counts.get(value);
     if (count !== undefined) counts.set(value, count - 1);
   }
   return [...counts].find(([, left]) => left > 0 || (exactly && left < 0))?.[0];
 }
 
+/** `['x']::Array(JSON)` becomes `CAST('[\\'x\\']', 'Array(JSON)')`: value and type are texts, with texts in them. */
+function isCast(canonical: readonly SqlToken[], at: number): boolean {
+  const call = isMark(canonical[at - 1], "(") ? at - 2 : at - 4;
+  return canonical[at]?.kind === "string" && isKeyword(canonical[call], "CAST");
+}
+
 /** A parameter is one token here, whose type may hold texts. */
-function quotedValues({ kind, value, type }: SqlToken): string[] {
-  if (kind === "string" || kind === "quoted") return [value];
-  if (kind !== "parameter" || !type.includes("'")) return [];
-  return [...type.matchAll(/'[^'\\]*(?:\\[\s\S][^'\\]*)*'/g)].map(([source]) => decodeQuoted(source).value);
+function quotedValues({ kind, value, type }: SqlToken, isNested: boolean): string[] {
+  const inner = kind === "parameter" ? type : isNested ? value : "";
+  const texts = inner.includes("'") ? [...inner.matchAll(/'[^'\\]*(?:(?:\\[\s\S]|'')[^'\\]*)*'/g)] : [];
+  const found = texts.map(([source]) => decodeQuoted(source).value);
+  return kind === "string" || kind === "quoted" ? [value, ...found] : found;
 }
 
 /** The content of a quoted token of the engine's lexer. */

@@ -27,12 +27,14 @@ const spelled = new Set(
   (
     "and or not negate plus minus multiply divide modulo concat lambda array tuple arrayElement tupleElement exists " +
     "equals notEquals less greater lessOrEquals greaterOrEquals isNotDistinctFrom isDistinctFrom isNull isNotNull " +
-    "like notLike ilike notILike in notIn globalIn globalNotIn _CAST"
+    "like notLike ilike notILike in notIn globalIn globalNotIn " +
+    // The engine makes them of a parameter, and of EPHEMERAL.
+    "_CAST defaultValueOfTypeName"
   ).split(" "),
 );
 
 /** Nodes that leave out a part of the statement, which the rules of the text are strict about. */
-const hiding = new Set(["ColumnsApplyTransformer", "ShowTables", "ShowColumns", "CheckQuery"]);
+const hiding = new Set(["ColumnsApplyTransformer", "ShowTables", "ShowColumns", "CheckQuery", "CheckGrantQuery"]);
 
 /** Throws when the tree holds what is not available, or something else than the canonical text. */
 export function judgeTree(root: TreeNode, tokens: Tokens, facts: Facts): void {

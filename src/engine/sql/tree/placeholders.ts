@@ -10,9 +10,9 @@ export function placeholders(tokens: readonly SqlToken[]): Record<string, string
 const byType: readonly (readonly [RegExp, string])[] = [
   [/^Identifier$/, "x"],
   [/^(?:U?Int|Float|BFloat|Decimal|Bool|Interval|INT|BIGINT|DOUBLE|FLOAT)/i, "0"],
-  [/^Date(?:32)?$/, "2000-01-01"],
-  [/^DateTime/, "2000-01-01 00:00:00"],
-  [/^Time/, "00:00:00"],
+  [/^Date(?:32)?$/i, "2000-01-01"],
+  [/^DateTime/i, "2000-01-01 00:00:00"],
+  [/^Time/i, "00:00:00"],
   [/^UUID$/, "00000000-0000-0000-0000-000000000000"],
   [/^IPv4$/, "0.0.0.0"],
   [/^IPv6$/, "::"],

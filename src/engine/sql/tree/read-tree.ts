@@ -33,9 +33,10 @@ export function readTree(text: string): TreeNode {
   return root;
 }
 
-/** Some kinds are several words; the name of a table follows `WatchQuery_`. */
+/** Some kinds are several words; the name of a table follows `WatchQuery_`, and lists of users have a kind each. */
 function kindOf(content: string): string {
   if (content.startsWith("WatchQuery_")) return "WatchQuery";
+  if (/^SHOW [A-Z ]+ query$/.test(content)) return "SHOW_query";
   for (let words = 1, end = 0; words <= 3 && end >= 0; words += 1) {
     end = content.indexOf(" ", end + 1);
     const kind = content.slice(0, end < 0 ? undefined : end).replaceAll(" ", "_");
