@@ -36,7 +36,8 @@ describe.skipIf(chromiumMissing !== undefined)("every screen", () => {
   afterAll(async () => await opened?.[Symbol.asyncDispose]());
 
   test.each([1280, 390])("has no finding and fits at %d pixels", async (width) => {
-    const { page, problems } = await opened.open("/", { viewport: { width, height: 800 } });
+    const { page, problems } = await opened.open("/");
+    await page.setViewportSize({ width, height: 800 });
     const found: string[] = [];
     for (const screen of screens) {
       const path = screen.replace(":service", service.id);
