@@ -36,7 +36,7 @@ export function InlineSelect<T extends string>({
     <select
       aria-label={label}
       className={inputClass}
-      style={{ width: "auto" }}
+      style={{ width: "auto", maxWidth: "100%" }}
       value={value}
       onChange={(event) => onChange(event.target.value as T)}
     >

@@ -1,4 +1,4 @@
-import type { LinkProps } from "@tanstack/react-router";
+import { Link, type LinkProps } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import type { ApiError } from "../../api/error.ts";
@@ -112,6 +112,12 @@ function SubjectFields({
         onChange={(name) => onChange({ name })}
         maxLength={512}
       />
+      {options.length === 0 && (
+        <Note>
+          There is nothing to watch yet. An alert watches a chart: open one in{" "}
+          <Link {...({ to: "/explore" } as LinkProps)}>Explore</Link>, and choose “Create alert” in its menu.
+        </Note>
+      )}
       <Select
         label="Watches"
         hint={

@@ -68,7 +68,7 @@ const tableColumns: readonly Column<PlannedTable>[] = [
   { key: "from", header: "In the backup", cell: ({ database, table }) => <code>{`${database}.${table}`}</code> },
   {
     key: "to",
-    header: "Restored as",
+    header: "Will be restored as",
     cell: ({ targetDatabase, targetTable }) => <code>{`${targetDatabase}.${targetTable}`}</code>,
   },
   { key: "rows", header: "Rows", align: "end", cell: ({ rows }) => <Count exact value={rows ?? undefined} /> },
@@ -80,9 +80,9 @@ function keyOf({ database, table }: PlannedTable): string {
 
 const effects: Readonly<Record<PlannedPipe["effect"], readonly [word: string, tone: Tone]>> = {
   unaffected: ["Goes on", "ok"],
-  recreatedRunning: ["Created and started", "info"],
-  recreatedStopped: ["Created, stopped", "neutral"],
-  omitted: ["Left out", "warn"],
+  recreatedRunning: ["Will be created and started", "info"],
+  recreatedStopped: ["Will be created, stopped", "neutral"],
+  omitted: ["Will be left out", "warn"],
 };
 
 function PipeEffect({ pipe: { name, effect, note } }: { readonly pipe: PlannedPipe }) {
