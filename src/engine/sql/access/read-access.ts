@@ -27,13 +27,13 @@ type Parameters = readonly (readonly [name: string, value: string])[];
  * password that is one has some value.
  */
 export function readAccess(tokens: readonly SqlToken[], parameters?: Parameters): AccessChange {
-  const reader = new TokenReader(tokens, (name) => valueFor(name, parameters));
+  const reader = new TokenReader(tokens, (name) => boundValue(name, parameters));
   const change = readChange(reader);
   reader.end();
   return change;
 }
 
-function valueFor(name: string, parameters: Parameters | undefined): string {
+function boundValue(name: string, parameters: Parameters | undefined): string {
   if (parameters === undefined) return "0".repeat(64);
   const [, value] = parameters.find(([known]) => known === name) ?? [];
   if (value === undefined) refuse(`The parameter ${name} has no value: send param_${name}.`);

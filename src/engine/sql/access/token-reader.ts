@@ -10,13 +10,13 @@ const notNames = new Set(["ALL", "ANY", "NONE", "CURRENT_USER"]);
 
 export class TokenReader {
   readonly #tokens: readonly SqlToken[];
-  readonly #valueFor: (parameter: string) => string;
+  readonly #bound: (parameter: string) => string;
   #at = 0;
 
-  /** `valueFor` returns the value of a parameter of the type String, latin1. */
-  constructor(tokens: readonly SqlToken[], valueFor: (parameter: string) => string) {
+  /** `bound`: the value of a parameter of the type String, latin1. */
+  constructor(tokens: readonly SqlToken[], bound: (parameter: string) => string) {
     this.#tokens = tokens;
-    this.#valueFor = valueFor;
+    this.#bound = bound;
   }
 
   get ended(): boolean {
@@ -115,7 +115,7 @@ export class TokenReader {
     const isBound = token?.kind === "parameter" && token.type === "String";
     if (token?.kind !== "string" && !isBound) refuse(`Write ${what} as a text in quotes, or as {name:String}.`);
     this.#at += 1;
-    return isBound ? this.#valueFor(token.value) : token.value;
+    return isBound ? this.#bound(token.value) : token.value;
   }
 
   /** Refuses what is next, by name. */
