@@ -6,6 +6,7 @@ import { z } from "zod";
 import { gatewayProblem, gatewaySettings } from "./config/gateway.ts";
 import { kubernetesProblem, kubernetesSettings } from "./config/kubernetes.ts";
 import { parsingProblem, refusing } from "./config/problem.ts";
+import { nearMatches } from "./lib/near-matches.ts";
 import { parsePorts } from "./lib/port-range.ts";
 import { parseReach } from "./outgoing/policy.ts";
 import { sourceKindKeys } from "./sources/descriptions.ts";
@@ -349,6 +350,17 @@ function givenValue(name: string, flags: Record<string, unknown>, environment: N
   return value === "" ? undefined : value;
 }
 
+/** What is probably a misspelt setting: a sentence for each. */
+export function misspelt(environment: NodeJS.ProcessEnv = process.env): string[] {
+  const prefix = "MILLRACE_";
+  const known = Object.keys(settings).map((name) => environmentName(name).slice(prefix.length));
+  return Object.keys(environment).flatMap((name) => {
+    const own = name.slice(prefix.length);
+    const [near] = !name.startsWith(prefix) || known.includes(own) ? [] : nearMatches(own, known);
+    return near === undefined ? [] : [`${name} is not a setting and is ignored; did you mean ${prefix}${near}?`];
+  });
+}
+
 /** Flags override the environment; a flag without a value is true. Throws one error that lists every problem. */
 export function loadConfig(flags: Record<string, unknown>, environment: NodeJS.ProcessEnv = process.env): Config {
   const given: Record<string, unknown> = {};
@@ -358,6 +370,10 @@ export function loadConfig(flags: Record<string, unknown>, environment: NodeJS.P
   }
   const parsed = schema.safeParse(given);
   if (parsed.success) return Object.freeze(parsed.data);
-  const problems = parsed.error.issues.map((issue) => `  ${issue.path.join(".") || "settings"}: ${issue.message}`);
+  const problems = parsed.error.issues.map(({ path: [name], message }) =>
+    name === undefined
+      ? `  settings: ${message}`
+      : `  ${flagName(String(name))} (${environmentName(String(name))}): ${message}`,
+  );
   throw new Error(`the configuration is invalid:\n${problems.join("\n")}`);
 }

@@ -2,8 +2,8 @@
  * Rebuilds a working installation from the backup location alone: the metadata, the catalogue, and for every service
  * its newest whole backup, which is restored when it starts.
  */
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { makeFolder } from "../lib/make-folder.ts";
 import { BackupStore } from "../store/backups.ts";
 import { type Database, openDatabase } from "../store/database.ts";
 import { OrganizationStore } from "../store/organizations.ts";
@@ -30,7 +30,7 @@ export type DisasterOptions = {
 /** Throws, and leaves the data directory unchanged, when the metadata backup cannot be used. */
 export async function restoreMetadata(options: DisasterOptions): Promise<void> {
   const { backupLocation, dataDir, tell, signal } = options;
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  makeFolder(dataDir);
   const worker = new FileWorker();
   try {
     const name = options.name ?? (await listMetadata(backupLocation, signal))[0];

@@ -9,7 +9,7 @@ import { backupSamples } from "../backups/metrics.ts";
 import type { Backups } from "../backups/open.ts";
 import { defaultPeriodHours, defaultRetentionHours } from "../backups/schedule.ts";
 import type { ChartsRoom } from "../charts/open.ts";
-import { type Config, organizationLimits, type SettingOrigins } from "../config.ts";
+import { type Config, flagName, organizationLimits, type SettingOrigins } from "../config.ts";
 import { FailedLogins } from "../endpoint/auth/failed-logins.ts";
 import type { Endpoint } from "../endpoint/open.ts";
 import { Upstreams } from "../endpoint/proxy/upstream.ts";
@@ -330,7 +330,17 @@ function pageOptions(options: HttpOptions, failedLogins: FailedLogins): PageOpti
 }
 
 async function listen(server: FastifyInstance, config: Config, { protocol, host }: EndpointFacts) {
-  await server.listen({ host: config.host, port: config.port });
+  try {
+    await server.listen({ host: config.host, port: config.port });
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    const place = `${flagName("port")} ${config.port} of ${flagName("host")} ${config.host}`;
+    if (code === "EADDRINUSE")
+      throw new Error(`${place} is in use by another program: stop it, or choose another port`, { cause });
+    if (code === "EACCES") throw new Error(`${place} is reserved for root: choose a port from 1024 on`, { cause });
+    if (code === "EADDRNOTAVAIL") throw new Error(`${place} is not an address of this machine`, { cause });
+    throw cause;
+  }
   const port = announced(server.server);
   if (config.publicUrl !== undefined) return { port, baseUrl: config.publicUrl.replace(/\/+$/, "") };
   return { port, baseUrl: `${protocol}://${hostInUrl(host)}:${port}` };

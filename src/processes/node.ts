@@ -1,11 +1,12 @@
 /** What every process of an installation opens first: its data directory, the metadata and its leases. */
-import { chmodSync, mkdirSync } from "node:fs";
+import { chmodSync } from "node:fs";
 import { resolve } from "node:path";
-import type { Config } from "../config.ts";
+import { type Config, flagName } from "../config.ts";
 import { assertConfined, type ConfinementState, confinementState } from "../confinement/state.ts";
 import { AppError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { Loop } from "../lib/loop.ts";
+import { makeFolder } from "../lib/make-folder.ts";
 import type { ShutdownStack } from "../lib/shutdown-stack.ts";
 import { type NodeRole, renewEveryMs } from "../store/nodes.ts";
 import { type LeasedStores, openStoresOf } from "../store/open.ts";
@@ -61,7 +62,12 @@ export async function stopWhenAborted(signal: AbortSignal, shutdown: ShutdownSta
 /** Restricts the folder to this user, also when it existed before. */
 function openDataDir(config: Config): string {
   const dataDir = resolve(config.dataDir);
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  chmodSync(dataDir, 0o700);
+  try {
+    makeFolder(dataDir);
+    chmodSync(dataDir, 0o700);
+  } catch (cause) {
+    const remedy = "name a folder that this user may create and own";
+    throw new Error(`${flagName("dataDir")} ${dataDir} cannot be used: ${remedy}`, { cause });
+  }
   return dataDir;
 }

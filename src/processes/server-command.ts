@@ -1,6 +1,6 @@
 /** The commands that run or repair a server. `src/main.ts` loads them on demand. */
 import { resolve } from "node:path";
-import { Command } from "commander";
+import { Command, CommanderError } from "commander";
 import { z } from "zod";
 import { adoptBackups } from "../backups/adopt.ts";
 import { restoreMetadata } from "../backups/disaster.ts";
@@ -10,6 +10,7 @@ import {
   environmentName,
   flagName,
   loadConfig,
+  misspelt,
   type SettingOrigins,
   settingOrigins,
   settings,
@@ -41,7 +42,14 @@ export async function runServerCommand(argv: readonly string[], version: string)
   addDemo(program, (found) => {
     code = found;
   });
-  await program.parseAsync([...argv]);
+  for (const command of [program, ...program.commands]) command.exitOverride();
+  try {
+    await program.parseAsync([...argv]);
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    // As for all other commands.
+    return error.exitCode === 0 ? 0 : 2;
+  }
   return code;
 }
 
@@ -180,6 +188,7 @@ function addSettings(command: Command): Command {
 /** Undefined after the problems of the configuration are reported. */
 function readConfig(flags: Record<string, string | boolean>): Config | undefined {
   try {
+    for (const sentence of misspelt()) console.error(`millrace: ${sentence}`);
     return loadConfig(flags);
   } catch (error) {
     console.error(`millrace: ${describeError(error)}`);

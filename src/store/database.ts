@@ -92,13 +92,13 @@ export function countingWrites(db: Database): Database {
 export function openDatabase(file: string, migrations: MigrationOptions = {}): Database {
   makePrivate(file);
   const lock = takeLock(`${file}.lock`);
-  const writer = new Connection(file);
+  const writer = openConnection(file, lock);
   try {
     migrate(writer, migrations);
   } catch (error) {
     writer.close();
     lock.close();
-    throw error;
+    throw openError(file, error);
   }
   const reader = new Connection(file);
   let tail: Promise<unknown> = Promise.resolve();
@@ -160,6 +160,22 @@ export function openDatabase(file: string, migrations: MigrationOptions = {}): D
   };
 }
 
+function openConnection(file: string, lock: { close(): void }): Connection {
+  try {
+    return new Connection(file);
+  } catch (error) {
+    lock.close();
+    throw openError(file, error);
+  }
+}
+
+/** Of the start: names the file, and what to do. */
+function openError(file: string, cause: unknown): unknown {
+  if (((cause ?? {}) as { errcode?: number }).errcode !== sqliteNotADatabase) return cause;
+  const remedy = "restore it, as with `millrace restore-metadata` into an empty --data-dir";
+  return new Error(`${file} is not a database of Millrace, or is damaged: ${remedy}`, { cause });
+}
+
 async function inTransaction<T>(connection: Connection, body: (tx: Queries) => Promise<T>): Promise<T> {
   connection.exec("BEGIN IMMEDIATE");
   try {
@@ -182,6 +198,7 @@ const sqliteReadOnly = 8;
 const sqliteIoError = 10;
 const sqliteFull = 13;
 const sqliteCannotOpen = 14;
+const sqliteNotADatabase = 26;
 
 /** What an error of the driver means to whoever runs the server. */
 function writeError(error: unknown): unknown {

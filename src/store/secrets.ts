@@ -47,7 +47,11 @@ export class Sealer {
 /** Reads the key file, creating it on first use. */
 export function loadOrCreateKey(file: string): Buffer {
   if (!existsSync(file)) writeFileSync(file, randomBytes(32).toString("base64"), { mode: 0o600, flag: "wx" });
-  return Buffer.from(readFileSync(file, "utf8").trim(), "base64");
+  const key = Buffer.from(readFileSync(file, "utf8").trim(), "base64");
+  if (key.length === 32) return key;
+  throw new Error(
+    `${file} does not hold a key of 32 bytes in base64: put the key back that the secrets are sealed with, or remove the file and set all secrets again`,
+  );
 }
 
 /** A new secret of 32 random bytes, URL-safe. High entropy, so one round of SHA-256 is a sufficient stored form. */

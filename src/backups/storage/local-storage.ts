@@ -3,9 +3,10 @@
  * copies: an engine host that is in the hands of an attacker may have those of its own folder open for writing.
  */
 import { constants, createReadStream } from "node:fs";
-import { copyFile, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { copyFile, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import type { Readable } from "node:stream";
+import { makeFolder } from "../../lib/make-folder.ts";
 import type { BackupLocation } from "../../store/backups.ts";
 import { type BackupStorage, MissingFile, type StoredFile } from "./storage.ts";
 
@@ -20,7 +21,7 @@ export class LocalStorage implements BackupStorage {
 
   async putFile(key: string, path: string): Promise<void> {
     const target = this.pathOf(key);
-    await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(target));
     await copyFile(path, target, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
     await sync(target);
   }
@@ -34,7 +35,7 @@ export class LocalStorage implements BackupStorage {
 
   async putWhole(key: string, bytes: Buffer): Promise<void> {
     const target = this.pathOf(key);
-    await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(target));
     const file = await open(`${target}.new`, "w", 0o600);
     try {
       await file.writeFile(bytes);

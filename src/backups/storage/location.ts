@@ -2,9 +2,9 @@
  * Where new backups are stored and how old ones are reached: the configured location, its keys, and the folders of this
  * machine.
  */
-import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { emptyFolder } from "../../lib/files.ts";
+import { makeFolder } from "../../lib/make-folder.ts";
 import type { BackupLocation } from "../../store/backups.ts";
 import { LocalStorage } from "./local-storage.ts";
 import { type S3Keys, S3Storage } from "./s3-storage.ts";
@@ -103,7 +103,7 @@ export class BackupTarget {
   /** The only folder in which the engine of this service may write and read backups. Private; created when missing. */
   stagingOf(serviceId: string): string {
     const path = join(this.#stagingRoot, serviceId);
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    makeFolder(path);
     return path;
   }
 

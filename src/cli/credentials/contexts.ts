@@ -1,6 +1,7 @@
 /** The contexts file: servers by name with their keys, readable by its owner alone. */
-import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { makeFolder } from "../../lib/make-folder.ts";
 import type { Surroundings } from "../environment.ts";
 import { CliError, exitCodes } from "../errors.ts";
 
@@ -42,7 +43,7 @@ export function readContexts(file: string): Contexts {
 
 /** Replaces the file at once. */
 export function writeContexts(file: string, contexts: Contexts): void {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(file));
   writeFileSync(`${file}.new`, `${JSON.stringify(contexts, null, 2)}\n`, { mode: 0o600 });
   renameSync(`${file}.new`, file);
 }

@@ -1,7 +1,8 @@
 /** The prompt of `millrace sql`: statements over several lines, history, completion; Ctrl-C ends a query. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface, type Interface } from "node:readline";
+import { makeFolder } from "../../lib/make-folder.ts";
 import type { CliClient } from "../client/client.ts";
 import type { ServiceObject } from "../client/resolve.ts";
 import { errorText, toCliError } from "../errors.ts";
@@ -161,6 +162,6 @@ function readHistory(file: string): string[] {
 
 /** Statements may have secrets: the file is its owner's alone. */
 function writeHistory(file: string, history: readonly string[]): void {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(file));
   writeFileSync(file, `${history.join("\n")}\n`, { mode: 0o600 });
 }
