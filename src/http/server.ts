@@ -201,7 +201,7 @@ function isTagged(name: ApiName, { method, storedOnly, streams }: Operation): bo
 
 /** Answers 405 with the methods that are allowed. */
 export function refuseOtherMethods(server: FastifyInstance, url: string, allowed: readonly string[]): void {
-  const others = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY"].filter(
+  const others = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY", "TRACE"].filter(
     (method) => !allowed.includes(method),
   );
   server.route({
@@ -357,7 +357,8 @@ function sendRouterError(options: RouterOptions, error: unknown, request: Fastif
 function sendError(options: RouterOptions, error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const known = toAppError(error);
   const log = options.logger.child({ requestId: request.id, method: request.method, path: pathOf(request) });
-  if (known.status >= 500) log.error({ err: error, code: known.code }, "request failed");
+  if (request.raw.socket.destroyed) log.info({ reason: known.message }, "the client went away");
+  else if (known.status >= 500) log.error({ err: error, code: known.code }, "request failed");
   else log.debug({ code: known.code, reason: known.message }, "request refused");
   if (known.code === "UNAUTHORIZED" && !options.browser.isFromPage(request.headers)) {
     const isBasic = apiOf(request) === "management" && pathOf(request) !== "/metrics";

@@ -289,7 +289,7 @@ export function describeError(error: unknown): string {
   ) {
     parts.push(e instanceof Error ? e.message || e.name : String(e));
   }
-  return parts.join(": ");
+  return parts.map((part, at) => (at < parts.length - 1 ? part.replace(/\.$/, "") : part)).join(": ");
 }
 
 function row(status: number, word: string, retryable: boolean, help: string): CodeRow {

@@ -112,10 +112,42 @@ async function objectChecks(client: CliClient, seen: Record<string, unknown>): P
   const status = await readStatus(client);
   seen.status = status;
   if (status.attention.length === 0) return [{ check: "objects", result: "ok", detail: "nothing needs attention" }];
-  return status.attention.map(({ object, name, state, reason }) => ({
+  const checks = status.attention.map(async ({ object, name, id, state, reason = "", serviceId }) => ({
     check: `${object} ${name}`,
     result: ["failed", "Failed", "error"].includes(state) ? ("fail" as const) : ("warn" as const),
-    detail: `${state}${reason === undefined ? "" : `: ${reason}`}`,
-    remedy: object === "pipe" ? `millrace pipe errors ${name}` : `millrace ${object} get ${name}`,
+    detail: `${state}${reason === "" ? "" : `: ${reason}`}`,
+    remedy:
+      serviceId === undefined
+        ? `millrace ${object} get ${name}`
+        : pipeRemedy(name, reason, reason.includes("resync") ? await stoppedTables(client, serviceId, id) : []),
   }));
+  return await Promise.all(checks);
+}
+
+async function stoppedTables(client: CliClient, serviceId: string, pipeId: string): Promise<string[]> {
+  const { tables = [] } = await client.call("getPipe", { params: { serviceId, pipeId } });
+  return tables.filter(({ state }) => state === "Stopped").map(({ sourceTable }) => sourceTable);
+}
+
+/** By what the reason of a pipe's state speaks of. */
+const pipeRemedies: readonly (readonly [
+  reason: RegExp,
+  remedy: (pipe: string, tables: readonly string[]) => string,
+])[] = [
+  [/sealed with another key/, () => "millrace apply -f FILE --update-secrets"],
+  [/rows? (?:was|were|are) refused|refused rows|Nothing was loaded/, (pipe) => `millrace pipe errors ${pipe}`],
+  [
+    /the lag grows/,
+    (pipe) => `millrace pipe scale ${pipe} --replicas N, or look at its source: millrace pipe get ${pipe}`,
+  ],
+  [
+    /resync/,
+    (pipe, tables) => `millrace pipe resync ${[pipe, ...tables.map((table) => `--table ${table}`)].join(" ")}`,
+  ],
+];
+
+/** The command that helps; `tables` are those that stand. */
+export function pipeRemedy(pipe: string, reason: string, tables: readonly string[] = []): string {
+  const [, remedy] = pipeRemedies.find(([pattern]) => pattern.test(reason)) ?? [];
+  return remedy === undefined ? `millrace pipe get ${pipe}` : remedy(pipe, tables);
 }

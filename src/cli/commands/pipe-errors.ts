@@ -106,11 +106,9 @@ async function run(shell: Shell, reference: string, flags: ErrorFlags): Promise<
   const group = flags.group === undefined ? undefined : await findGroup(flags.group, groups);
   if (flags.replay === true || flags.discard === true) return await request(shell, client, pipe, flags, group);
   if (flags.rows !== true && group === undefined) {
-    return await shell.printList(
-      await groups(),
-      groupColumns,
-      `No refused rows of ${pipe.name} in the 7 days that are kept.`,
-    );
+    const reason = pipe.lastError === undefined ? "" : ` It is ${pipe.state} for another reason: ${pipe.lastError}`;
+    const nothing = `No refused rows of ${pipe.name} in the 7 days that are kept.${reason}`;
+    return await shell.printList(await groups(), groupColumns, nothing);
   }
   const query = present({ ...reading, group: group?.id, limit: integerFlag("--limit", flags.limit) });
   const { rows } = await client.call("listPipeErrorRows", { params, query });

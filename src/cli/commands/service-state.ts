@@ -93,7 +93,12 @@ async function deleteService(shell: Shell, service: ServiceObject, flags: Delete
     await client.call("updateServiceState", { params, body: { command: "stop" } });
     await awaitService(shell, service, "stopped", flags);
   }
-  const deleted = await client.call("deleteService", { params });
+  const deleted = await client.call("deleteService", { params }).catch((error: unknown) => {
+    if (!(error instanceof CliError) || error.code !== "CONFLICT") throw error;
+    const { exitCode, code, issues, requestId, retryable } = error;
+    const hint = `Stop it first: millrace service stop ${service.name}, or add --stop.`;
+    throw new CliError(error.message, { exitCode, code, issues, hint, requestId, retryable });
+  });
   if (flags.wait === true) await awaitGone(shell, service, flags);
   return deleted;
 }

@@ -14,6 +14,8 @@ type Attention = {
   readonly id: string;
   readonly state: string;
   readonly reason: string | undefined;
+  /** Of a pipe. */
+  readonly serviceId?: string;
 };
 
 type Status = {
@@ -78,6 +80,7 @@ export async function readStatus(client: CliClient): Promise<Status> {
         id: pipe.id,
         state: pipe.state,
         reason: reasonOf(pipe),
+        serviceId: pipe.serviceId,
       })),
     ...newest
       .filter((backup) => backup !== undefined && (backup.status === "error" || backup.verification === "failed"))

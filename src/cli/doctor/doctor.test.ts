@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { pipeRemedy } from "../commands/doctor.ts";
 import { clockCheck } from "./clock.ts";
 import { type System, systemChecks } from "./system.ts";
 
@@ -25,6 +26,15 @@ describe("the clock", () => {
     expect(clockCheck(at(-600), now, now).detail).toMatch(/behind/);
     expect(clockCheck(undefined, now, now).result).toBe("warn");
   });
+});
+
+test.each([
+  ["the table public.nokey stands. Send the command resync for this table", "pipe resync old --table public.nokey"],
+  ["the pipe's secrets were sealed with another key: set `accessKey` again", "apply -f FILE --update-secrets"],
+  ["1000 of 1010 rows were refused", "pipe errors old"],
+  ["the source fails: connection refused", "pipe get old"],
+])("the remedy of a pipe whose reason is %j", (reason, command) => {
+  expect(pipeRemedy("old", reason, ["public.nokey"])).toBe(`millrace ${command}`);
 });
 
 describe("the system", () => {

@@ -323,6 +323,12 @@ function checkColumns(
   const other = changed.filter(({ name, type }) => present.has(name) && compact(present.get(name)) !== compact(type));
   if (other.length === 0) return;
   const list = other.map((column) => `${column.name} is ${present.get(column.name)}`).join(", ");
+  const keys = definition.tableDefinition?.sortingKey ?? [];
+  const sorted = other.filter((column) => keys.includes(column.name)).map((column) => column.name);
+  if (sorted.length > 0) {
+    const remedy = `the table is sorted by ${sorted.join(", ")}, whose type cannot be changed in place: load into a new table`;
+    refuse("columns", `table ${database}.${table} exists with other types: ${list}; ${remedy}`);
+  }
   const remedy = `ALTER TABLE ${name} ${other.map((column) => `MODIFY COLUMN ${columnSql(column)}`).join(", ")}`;
   refuse("columns", `table ${database}.${table} exists with other types: ${list}; change it: ${remedy}`);
 }

@@ -83,10 +83,9 @@ export class ErrorWork {
   async #start(pipe: Pipe): Promise<void> {
     const { pipes, services, errorRequests, limits, policy } = this.#options;
     const secrets = await pipes.secrets(pipe.id);
-    const problem = secrets === undefined ? sealedOtherwise : problemOf(pipe, fullConfig(pipe, secrets));
-    if (secrets === undefined || problem !== undefined) {
-      return await errorRequests.fail(pipe.id, problem ?? sealedOtherwise);
-    }
+    if (secrets === undefined) return await errorRequests.fail(pipe.id, sealedOtherwise(pipe.sourceKind));
+    const problem = problemOf(pipe, fullConfig(pipe, secrets));
+    if (problem !== undefined) return await errorRequests.fail(pipe.id, problem);
     const organizationId = (await services.find(pipe.serviceId))?.organizationId ?? "";
     const replica = { index: 0, count: 1, run: randomUUID() };
     const job = jobOf(pipe, secrets, {

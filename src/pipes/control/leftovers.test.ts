@@ -256,7 +256,8 @@ test("secrets of another key: the pipe fails with a sentence, goes when it is de
   s = await setUp();
   await s.runs(s.live());
   const stranger = s.live(undefined, new Sealer(randomBytes(32)));
-  const sentence = "the pipe's secrets were sealed with another key: set `credentials` again";
+  const sentence =
+    "the pipe's secrets were sealed with another key: set `credentials` again, as with `millrace apply -f FILE --update-secrets`";
   await stranger.until(async () => (await s.pipes.find(s.pipeId))?.state === "Failed");
   expect((await s.pipes.find(s.pipeId))?.lastError).toBe(sentence);
   await s.goes(stranger);

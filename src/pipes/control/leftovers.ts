@@ -97,7 +97,7 @@ export class LeftoverRemover {
 
   async #removeAtSource({ id, sourceKind, organizationId, kind, name }: Leftover): Promise<void> {
     const config = await this.#options.leftovers.config(id);
-    if (config === undefined) throw new AppError("SOURCE_INVALID", sealedOtherwise);
+    if (config === undefined) throw new AppError("SOURCE_INVALID", sealedOtherwise(sourceKind));
     const connector = await this.#options.connectorOf(sourceKind);
     const network = { policy: this.#options.policy, organizationId, ...noReads };
     const object = { kind, name } as SourceObject;

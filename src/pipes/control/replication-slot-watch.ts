@@ -116,7 +116,7 @@ export class ReplicationSlotWatch {
     if (known?.generation === generation) return known;
     const secrets = await this.#options.pipes.secrets(pipeId);
     if (secrets === undefined) {
-      const seen = { gauges: {}, warning: sealedOtherwise };
+      const seen = { gauges: {}, warning: sealedOtherwise(sourceKind) };
       return { generation, watch: { look: async () => seen }, seen };
     }
     const network = { policy: this.#options.policy, organizationId, ...noReads };

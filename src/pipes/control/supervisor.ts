@@ -218,7 +218,7 @@ export class PipesSupervisor {
     // A restart after a death keeps state and reason until the worker reports another state.
     if (pipe.state !== "Degraded") await this.#setState(pipe, "Provisioning", null);
     const secrets = await this.#options.pipes.secrets(pipe.id);
-    if (secrets === undefined) return await this.#setState(pipe, "Failed", sealedOtherwise);
+    if (secrets === undefined) return await this.#setState(pipe, "Failed", sealedOtherwise(pipe.sourceKind));
     const config = fullConfig(pipe, secrets);
     const problem = problemOf(pipe, config);
     if (problem !== undefined) return await this.#setState(pipe, "Failed", problem);

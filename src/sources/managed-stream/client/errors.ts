@@ -41,9 +41,11 @@ function errorOf(error: unknown, place: string, address: string): AppError | Str
   const status = $metadata?.httpStatusCode;
   if (throttled.test(name)) return new StreamError("throttled", error);
   if (/ExpiredIterator/.test(name)) return new StreamError("expired", error);
+  // Without an endpoint, the region makes the address.
+  const addressMember = /\.amazonaws\.com(?:\.cn)?$/.test(address) ? "region" : "endpoint";
   const unreachable = status === undefined ? connectionFailure(error, address) : undefined;
   if (unreachable !== undefined) {
-    return fail("SOURCE_UNREACHABLE", "endpoint", `${capitalized(place)} cannot be reached: ${unreachable}.`);
+    return fail("SOURCE_UNREACHABLE", addressMember, `${capitalized(place)} cannot be reached: ${unreachable}.`);
   }
   if (/KMS/.test(name)) {
     return fail("SOURCE_UNAUTHORIZED", "accessKey", `The key that encrypts ${place} cannot be used (${word}).`);
@@ -62,7 +64,7 @@ function errorOf(error: unknown, place: string, address: string): AppError | Str
   }
   if (name === "ResourceInUseException") return new StreamError("busy", error);
   if (name === "InvalidArgumentException") return new StreamError("gone", error);
-  return fail("SOURCE_UNREACHABLE", "endpoint", unexplainedAnswer(status, address, "Kinesis", word));
+  return fail("SOURCE_UNREACHABLE", addressMember, unexplainedAnswer(status, address, "Kinesis", word));
 }
 
 function capitalized(text: string): string {

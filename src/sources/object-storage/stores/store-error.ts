@@ -4,9 +4,10 @@ import { connectionFailure, errorWord, unexplainedAnswer } from "../../../outgoi
 import { addressRefusalOf } from "../../../outgoing/dialer.ts";
 
 const unauthorized =
-  /AccessDenied|Forbidden|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|AuthenticationFailed|AuthorizationFailure|not authorized/i;
+  /AccessDenied|Forbidden|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|AuthenticationFailed|AuthorizationFailure|UserNotFound|not authorized/i;
+/** The words of a missing place. Other answers with 404 mean something else, such as a user that does not exist. */
 const invalid =
-  /NoSuchBucket|NoSuchKey|NotFound|InvalidBucketName|ContainerNotFound|ResourceNotFound|PermanentRedirect/i;
+  /\b(?:NoSuchBucket|NoSuchKey|NotFound|InvalidBucketName|ContainerNotFound|ResourceNotFound|PermanentRedirect|\w*NonExistentQueue|QueueDoesNotExist)\b/i;
 
 type ClientError = {
   readonly name?: string;
@@ -43,7 +44,7 @@ export function storeError(error: unknown, place: string, address: string, membe
   if (unauthorized.test(text) || status === 401 || status === 403) {
     return fail("SOURCE_UNAUTHORIZED", "accessKey", `Access to ${place} is refused (${word}).`);
   }
-  if (invalid.test(text) || status === 404 || status === 301) {
+  if (invalid.test(text) || status === 301) {
     return fail("SOURCE_INVALID", member, `${place} does not exist (${word}).`);
   }
   return fail("SOURCE_UNREACHABLE", member, unexplainedAnswer(status, address, "an object store", word));
