@@ -63,6 +63,16 @@ export const benchGoals: Readonly<Record<string, readonly Goal[]>> = {
     most("tinyOverheadMs", 0.7, "login and judgement of a query that was seen before"),
     most("newTinyOverheadMs", 1.5, "the same of a query that was never seen before"),
   ],
+  growth: [
+    most("listGrowth", 1.5, "a list reads each pipe once"),
+    most("startGrowth", 1.5, "the start reads each service once"),
+    most("batchGrowth", 1.5, "a batch of one pipe does not depend on how many others there are"),
+    most("chartGrowth", 1.5, "a chart reads each row once"),
+    most("backupGrowth", 1.5, "a backup stores each part once"),
+    most("listingGrowth", 1.5, "a listing looks at each object once"),
+    most("readyEmptySeconds", 1, "from the installed package, with an empty data directory"),
+    most("readyFullSeconds", 2, "from the installed package, with 1,000 services and 1,000 pipes"),
+  ],
   native: [
     most("tinyOverheadMs", 0.5, "judgement, seal and one hop"),
     most("smallInsertOverheadMs", 1, "the same, and a connection of its own, which is opened ahead"),

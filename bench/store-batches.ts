@@ -21,7 +21,8 @@ export async function batchRates(
   const stores = await openStoresOf({ dataDir, secretKey, database, role: "server" });
   const serviceId = await newService(stores);
   const pipeIds: string[] = [];
-  for (let at = 0; at < Math.max(...widths); at += 1) pipeIds.push(await newPipe(stores, serviceId));
+  const pipes = Math.max(...widths);
+  for (let at = 0; at < pipes; at += 1) pipeIds.push(await newPipe(stores, serviceId, pipes));
   await stores.leases.claim("pipe", pipeIds);
   const found: BatchRate[] = [];
   for (const width of widths) {

@@ -18,10 +18,11 @@ export async function newService({ organizations, services }: Pick<Stores, "orga
   );
 }
 
-/** Adds a pipe, to a service of its own unless one is given; its id. */
+/** Adds a pipe, to a service of its own unless one is given; its id. `most`: the limit of pipes. */
 export async function newPipe(
   stores: Pick<Stores, "organizations" | "services" | "pipes">,
   serviceId?: string,
+  most: number = limits.pipes.most,
 ): Promise<string> {
   return await stores.pipes.create(
     {
@@ -29,6 +30,6 @@ export async function newPipe(
       ...{ source: { objectStorage: { url: "http://h/b/*" } }, secrets: {}, roles: undefined },
       ...{ destination: { table: "t" }, fieldMappings: [], scaling: {}, settings: {} },
     },
-    limits.pipes,
+    { ...limits.pipes, most },
   );
 }

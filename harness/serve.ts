@@ -27,6 +27,8 @@ export async function serve(
     env?: Record<string, string>;
     keepData?: boolean;
     tree?: string;
+    /** The program of an installed package, in place of our sources. */
+    program?: string;
     port?: number;
     /** Everything that the process says is appended to it. */
     logFile?: string;
@@ -34,7 +36,7 @@ export async function serve(
 ): Promise<Served> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "millrace-serve-"));
   // `tree`: the sources of another version.
-  const main = join(options.tree ?? fileURLToPath(new URL("../", import.meta.url)), "src/main.ts");
+  const main = options.program ?? join(options.tree ?? fileURLToPath(new URL("../", import.meta.url)), "src/main.ts");
   const port = String(options.port ?? 0);
   const child = await untilReady([main, "serve", "--data-dir", dataDir, "--port", port], options);
   const credentials = JSON.parse(readFileSync(join(dataDir, "credentials.json"), "utf8")) as FirstCredentials;
