@@ -132,6 +132,7 @@ export const soakGoals: Readonly<Record<string, readonly Goal[]>> = {
   backup: [shows("backups"), shows("restores"), shows("rounds")],
   charts: [shows("charts")],
   cluster: [shows("rows")],
+  definitions: [shows("stored"), shows("unloaded")],
   filters: [shows("accepted"), shows("refused")],
   guard: [shows("passed"), shows("ran")],
   kafka: [shows("rows")],
