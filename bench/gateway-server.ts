@@ -31,4 +31,8 @@ await gateway.sync([
   },
 ]);
 process.on("disconnect", () => process.exit(0));
-process.send?.({ gatewayPort: gateway.portOf("bench"), nativePort: gateway.nativePortOf("bench"), address: host.address });
+process.send?.({
+  gatewayPort: gateway.portOf("bench"),
+  nativePort: gateway.nativePortOf("bench"),
+  address: host.address,
+});

@@ -45,7 +45,10 @@ export async function run(): Promise<BenchResult> {
     const tiny = await alternate(smallRounds, (side) => clients[side].query("SELECT 1"));
     const insert = await alternate(smallRounds, (side) => clients[side].insert("INSERT INTO t VALUES", few));
     const select = await alternate(bulkRounds, (side) => drain(clients[side]));
-    const block = stringData(clients.direct.revision, Array.from({ length: rows / blocks }, (_, i) => `a value of row ${i}`));
+    const block = stringData(
+      clients.direct.revision,
+      Array.from({ length: rows / blocks }, (_, i) => `a value of row ${i}`),
+    );
     const bulk = await alternate(bulkRounds, (side) => pour(clients[side], block));
     return report({ tiny, insert, select, bulk }, await idle(port, engineOf(server.pid as number)));
   } finally {

@@ -89,7 +89,9 @@ export async function serveClients(thread: ServerThread, options: ServingOptions
     askAs: askerAs({ host, port, key }),
   });
   const receiver = new HandoffReceiver({ queries, native, logger, runDir });
-  await listenForGateway({ port: options.forwardPort, key }, queries, logger, (...piped) => receiver.takePiped(...piped));
+  await listenForGateway({ port: options.forwardPort, key }, queries, logger, (...piped) =>
+    receiver.takePiped(...piped),
+  );
   process.on("message", (message: ToHost, socket: Socket | undefined) => {
     if (message.type === "disk") disk.limitBytes = message.limitBytes ?? undefined;
     else if (message.type === "accessChanged") access.onAnswer(message);

@@ -39,7 +39,13 @@ const problems: string[] = [];
 await using served = await serve({ env: { TZ: "UTC" } });
 const service = await runningService(served);
 const version = await query(service, "SELECT version()");
-const target: Target = { host: service.host, port: service.port, nativePort: await nativePort(), password: service.password, version };
+const target: Target = {
+  host: service.host,
+  port: service.port,
+  nativePort: await nativePort(),
+  password: service.password,
+  version,
+};
 for (const name of names.length > 0 ? names : Object.keys(suites)) await runSuite(name, suites[name] as Suite);
 
 console.log("client | version | suite | passed | failed | known | skipped");

@@ -13,10 +13,10 @@ import { Gatekeeper } from "../auth/gatekeeper.ts";
 import type { DatabasePrincipal, EndpointAccess } from "../auth/logins.ts";
 import { aheadOf, setClient } from "../connections/client-address.ts";
 import { ClientConnections } from "../connections/connections.ts";
+import type { PipedClient } from "../native/pipe.ts";
 import type { NativeSession } from "../native/session.ts";
 import { BusyMarks } from "./busy-marks.ts";
 import type { FromHost, ToHost } from "./messages.ts";
-import type { PipedClient } from "../native/pipe.ts";
 import type { NativeServer } from "./native-server.ts";
 import type { QueryServer } from "./query-server.ts";
 import { StatementMarks } from "./statement-marks.ts";
@@ -93,7 +93,10 @@ export class HandoffReceiver {
     // Like the sockets of an HTTP server: a client may close its sending side before it gets the response.
     socket.allowHalfOpen = true;
     socket.on("error", () => {});
-    if (native !== undefined) return this.#takeNative(id, socket, native);
+    if (native !== undefined) {
+      this.#takeNative(id, socket, native);
+      return;
+    }
     socket.once("close", () => send({ type: this.#connections.wasDrained(socket) ? "released" : "closed", id }));
     this.#connections.adopt(socket);
   }

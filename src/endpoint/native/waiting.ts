@@ -48,8 +48,12 @@ export class WaitingClients {
   /** Serves a connection of which nothing was read but what `setClient` knows. */
   adopt(socket: Socket): void {
     const to = this.#options.handsOver ? this.#receiver() : undefined;
-    if (to !== undefined) return this.#handOver(socket, to, "new");
-    if (!this.#hasRoom(socket)) return void socket.destroy();
+    if (to !== undefined) this.#handOver(socket, to, "new");
+    else if (this.#hasRoom(socket)) this.#greet(socket);
+    else socket.destroy();
+  }
+
+  #greet(socket: Socket): void {
     const input = this.#open(socket);
     const { logins, facts } = this.#options;
     void logIn(socket, input, { logins, facts }).then((session) => {

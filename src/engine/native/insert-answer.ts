@@ -55,7 +55,8 @@ export class InsertAnswer {
         this.#state = "ended";
         return;
       case serverPackets.tableColumns:
-        return skipStrings(reader, 2);
+        skipStrings(reader, 2);
+        return;
       case serverPackets.progress:
         for (let i = this.#progressNumbers; i > 0; i -= 1) reader.varUint();
         return;

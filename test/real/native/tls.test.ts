@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { NativeClient } from "../../../harness/native/client.ts";
 import { loopbackCertificate } from "../../../harness/network/loopback-certificate.ts";
 import { type BenchService, runningService, type Served, serve, until } from "../../../harness/serve.ts";
-import { NativeClient } from "../../../harness/native/client.ts";
 
 let dir: string;
 let served: Served;
@@ -51,7 +51,8 @@ test("queries and inserts, by the address of the PROXY header, and again after i
   for (let round = 0; round < 2; round += 1) {
     expect(await client.insert("INSERT INTO t VALUES", ["a"])).toEqual({ rows: [], exception: undefined });
     await until("the service is idle", async () => (await state()) === "idle");
-    const sql = "SELECT count(), getSetting('max_threads'), assumeNotNull((SELECT toString(any(address)) FROM system.processes)) FROM t";
+    const sql =
+      "SELECT count(), getSetting('max_threads'), assumeNotNull((SELECT toString(any(address)) FROM system.processes)) FROM t";
     expect(await client.query(sql)).toEqual([[String(round + 1), "3", "::ffff:203.0.113.9"]]);
   }
   client.close();
