@@ -74,7 +74,7 @@ function metrics(): string {
     row(
       "Backup_LastVerified_Timestamp",
       service,
-      "End of the newest backup that passed its check, in seconds since 1970.",
+      "End of the newest backup that passed its check, in seconds since 1970; 0: none.",
     ),
     row("Control_ResidentMemory_Bytes", "", "Resident memory of the control plane."),
     row("Loop_ConsecutiveFailures", "loop", "Failed passes of a loop since its last successful pass."),

@@ -103,7 +103,7 @@ const rows: readonly (readonly [title: string, panels: readonly Panel[]])[] = [
       {
         title: "Age of the newest verified backup",
         unit: "s",
-        queries: [["time() - Backup_LastVerified_Timestamp", service]],
+        queries: [["time() - (Backup_LastVerified_Timestamp > 0)", service]],
       },
       { title: "Failed or damaged", unit: "none", queries: [["Backup_Failed + Backup_Verification_Failed", service]] },
     ],

@@ -1,12 +1,22 @@
 /** Metrics of backups, for an operator's alerts. */
 import type { MetricSample } from "../lib/metric-sample.ts";
 import type { Backup, BackupStore } from "../store/backups.ts";
+import type { Service } from "../store/services.ts";
 
-/** Per service with backups: damaged backups, recorded failed attempts, bytes, and the time of the newest good one. */
-export async function backupSamples(backups: BackupStore): Promise<MetricSample[]> {
+type BackedUp = Pick<Service, "id" | "organizationId" | "runtime">;
+
+/**
+ * Per service: damaged backups, recorded failed attempts, bytes, and the time of the newest good one. Services that are
+ * backed up here have them also before their first backup, so that one that never comes is noticed.
+ */
+export async function backupSamples(backups: BackupStore, services: readonly BackedUp[]): Promise<MetricSample[]> {
   const rows = (await backups.listAll()).filter((row) => row.status !== "deleting");
-  return [...Map.groupBy(rows, (row) => row.serviceId)].flatMap(([service, own]) => {
-    const labels = { organization: own[0]?.organizationId ?? "", service };
+  const byService = Map.groupBy(rows, (row) => row.serviceId);
+  const expected = services.filter(({ runtime }) => runtime === "embedded");
+  for (const { id } of expected) if (!byService.has(id)) byService.set(id, []);
+  const organizations = new Map(services.map(({ id, organizationId }) => [id, organizationId]));
+  return [...byService].flatMap(([service, own]) => {
+    const labels = { organization: own[0]?.organizationId ?? organizations.get(service) ?? "", service };
     const done = own.filter((row) => row.status === "done");
     const good = done.filter((row) => row.verification === "passed");
     const sample = (name: string, help: string, value: number) => ({ name, help, labels, value });
@@ -20,7 +30,7 @@ export async function backupSamples(backups: BackupStore): Promise<MetricSample[
       ),
       sample(
         "Backup_LastVerified_Timestamp",
-        "End of the newest backup that passed its check, seconds since 1970.",
+        "End of the newest backup that passed its check, seconds since 1970; 0: none.",
         latest(good),
       ),
     ];

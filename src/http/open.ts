@@ -319,7 +319,7 @@ function pageOptions(options: HttpOptions, failedLogins: FailedLogins): PageOpti
       ...(await pipeSamples(stores.pipes, (id) => pipes.gauges(id))),
       ...workerSamples(pipes.workers()),
       ...(await leftoverSamples(stores.leftovers)),
-      ...(await backupSamples(stores.backups)),
+      ...(await backupSamples(stores.backups, await stores.services.listAll())),
       ...processSamples(statuses()),
       ...certificateSamples(options.certificates),
     ],
