@@ -29,3 +29,15 @@ test("few mistakes are all told", () => {
   const { issues } = refusal(z.strictObject({ a: z.string() }), { a: 1, b: 2, c: 3 });
   expect(issues?.map(({ path }) => path)).toEqual(["a", "b", "c"]);
 });
+
+test("an unknown member is answered with the nearest known one, in objects within objects too", () => {
+  const settings = z.strictObject({ streaming_max_insert_wait_ms: z.int().optional() }).optional();
+  const { issues } = refusal(z.strictObject({ settings }), { settings: { streaming_max_insert_wait: 1, zzz: 1 } });
+  expect(issues).toEqual([
+    {
+      path: "settings.streaming_max_insert_wait",
+      message: "is not a known field; did you mean streaming_max_insert_wait_ms?",
+    },
+    { path: "settings.zzz", message: "is not a known field" },
+  ]);
+});

@@ -1,9 +1,12 @@
 /** Applies an operation's schemas. One error lists the issues with their paths. */
 import type { z } from "zod";
 import { AppError, type Issue } from "../lib/errors.ts";
+import { nearMatches } from "../lib/near-matches.ts";
 
 /** Without a limit, a body with many unknown members would get a response several times its size. */
 const maxIssues = 100;
+/** A longer name is nobody's slip of the pen. */
+const maxNameLength = 100;
 /** Paths and messages contain names that the caller chose. */
 const maxTextLength = 500;
 
@@ -48,9 +51,11 @@ function cut(text: string): string {
 function toIssues(issue: z.core.$ZodIssue): Issue[] {
   const path = issue.path.map(String).join(".");
   if (issue.code === "unrecognized_keys") {
-    return issue.keys.slice(0, maxIssues).map((key) => ({
+    // As `sentence` wrote them.
+    const messages = issue.message.split("\n");
+    return issue.keys.slice(0, maxIssues).map((key, at) => ({
       path: path === "" ? key : `${path}.${key}`,
-      message: "is not a known field",
+      message: messages[at] ?? "is not a known field",
     }));
   }
   return [{ path, message: issue.message }];
@@ -64,9 +69,21 @@ const nouns: Readonly<Record<string, string>> = {
 /** The message for a schema without one of its own. */
 function sentence(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === "invalid_type") return tell(nouns[issue.expected] ?? issue.expected, issue.input);
+  if (issue.code === "unrecognized_keys") {
+    const known = Object.keys((issue.inst as z.ZodObject | undefined)?.shape ?? {});
+    return issue.keys
+      .slice(0, maxIssues)
+      .map((key) => unknownField(key, known))
+      .join("\n");
+  }
   if (issue.code !== "invalid_value") return undefined;
   const values = issue.values.map(String).join(", ");
   return tell(issue.values.length === 1 ? values : `one of ${values}`, issue.input, "");
+}
+
+function unknownField(name: string, known: readonly string[]): string {
+  const [near] = name.length > maxNameLength ? [] : nearMatches(name, known);
+  return `is not a known field${near === undefined ? "" : `; did you mean ${near}?`}`;
 }
 
 function tell(wanted: string, input: unknown, found = `, not ${nounOf(input)}`): string {
