@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { loadConfig } from "../config.ts";
+import { environmentName, flagName, loadConfig } from "../config.ts";
 
 const gateway = { gatewayPort: "8443", gatewayDomain: "CH.example.com" };
 const load = (settings: Record<string, string>) => loadConfig(settings, {});
@@ -33,5 +33,8 @@ test.each([
   [{ ...gateway, cloudPort: "8443" }, "gatewayPort must differ from cloudPort"],
   [{ ...gateway, relayPort: "8443" }, "gatewayPort must differ from relayPort"],
 ])("%j is refused", (settings, text) => {
-  expect(() => load(settings as unknown as Record<string, string>)).toThrow(text);
+  expect(() => load(settings as unknown as Record<string, string>)).toThrow(
+    // The setting as flags and the environment name it.
+    text.replace(/^\w+(?=: )/, (name) => `${flagName(name)} (${environmentName(name)})`),
+  );
 });

@@ -36,7 +36,7 @@ export interface Database extends Queries {
    * second and when one of them has told of a change; on SQLite, when `problem` changes.
    */
   othersRevision(): number;
-  /** Why nothing can be written, as a sentence: the states that are read may be old. Undefined: the last write worked. */
+  /** Why nothing can be written, as a sentence: states that are read may be old. Undefined: the last write worked. */
   problem(): string | undefined;
   /**
    * Tells the other processes on the database, when the transaction is committed, that their loops have something to

@@ -30,7 +30,7 @@ test("every number has a least and a largest value, and the next one is refused"
   expect(quantities.length).toBeGreaterThan(25);
   for (const { name, minimum, maximum } of quantities) {
     for (const value of [minimum - 1, maximum + 1, Number.NaN, Number.POSITIVE_INFINITY]) {
-      expect(() => loadConfig({ [name]: String(value) }, {}), `${name}: ${value}`).toThrow(name);
+      expect(() => loadConfig({ [name]: String(value) }, {}), `${name}: ${value}`).toThrow(environmentName(name));
     }
   }
 });

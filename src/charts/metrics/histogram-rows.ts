@@ -9,7 +9,10 @@ export type HistogramSeries = { readonly aggFn: SeriesItem["aggFn"]; readonly le
 type Merged = { readonly bucket: number; readonly group: readonly Cell[]; readonly series: Part[] };
 type Part = { readonly histograms: Histogram[]; sum: number };
 
-/** Adds the rows of one bucket and group, which differ in their bounds. `areNumbers` says which groups are numbers in text. */
+/**
+ * Adds the rows of one bucket and group, which differ in their bounds. `areNumbers` says which groups are numbers in
+ * text.
+ */
 export function readHistograms(
   rows: readonly (readonly Cell[])[],
   areNumbers: readonly boolean[],

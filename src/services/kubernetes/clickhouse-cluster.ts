@@ -96,7 +96,10 @@ function resources({ maxReplicaMemoryGb }: Wanted): Json {
   return { requests, limits: { ...limits, cpu } };
 }
 
-/** `repository:tag`; the port of a registry is no tag. The configuration refuses digests: the operator adds its own tag. */
+/**
+ * `repository:tag`; the port of a registry is no tag. The configuration refuses digests, to which the operator adds its
+ * own tag.
+ */
 function imageOf(image: string): Json {
   const [, name = image, tag] = /^(.*?)(?::([^/:]*))?$/.exec(image) ?? [];
   return tag === undefined ? { repository: name } : { repository: name, tag };
