@@ -316,6 +316,16 @@ describe("events and top", () => {
   });
 });
 
+test("services of one name are warned of, and told apart by their ids", async () => {
+  await using others = await startCommandLine();
+  const first = await others.createService("twin");
+  const { code, stderr } = await others.run("service create twin");
+  expect(code).toBe(0);
+  expect(stderr).toContain(`warning: another service is named twin, too (${first})`);
+  const ambiguous = await others.run(["sql", "SELECT 1"]);
+  expect(ambiguous.stderr).toContain(`twin (${first})`);
+});
+
 test("doctor names what fails with a remedy, and its bundle has no secret", async () => {
   const file = join(folder, "bundle.json");
   const { code, stdout } = await run(["doctor", "--bundle", file]);

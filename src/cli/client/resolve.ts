@@ -52,8 +52,16 @@ export async function resolveServiceOrOnly(client: CliClient, reference: string 
   throw new CliError(only === undefined ? "there is no service" : "name a service", {
     exitCode: only === undefined ? exitCodes.notFound : exitCodes.usage,
     code: only === undefined ? "NOT_FOUND" : "USAGE",
-    hint: only === undefined ? "millrace service create NAME" : `Services: ${services.map((s) => s.name).join(", ")}`,
+    hint:
+      only === undefined
+        ? "millrace service create NAME"
+        : `Services: ${services.map((one) => distinctName(one, services)).join(", ")}`,
   });
+}
+
+/** With the id where others have the same name. */
+function distinctName({ id, name }: Named, all: readonly Named[]): string {
+  return all.some((other) => other.id !== id && other.name === name) ? `${name} (${id})` : name;
 }
 
 export type PipeObject = OperationResult<"listPipes">[number] & { readonly serviceName: string };

@@ -46,6 +46,13 @@ export async function createService(shell: Shell, name: string, flags: CreateFla
     body: { ...(await createBody(client, name, flags)), ...external },
   });
   const { service, password } = created;
+  const same = (await client.call("listServices", {})).filter((one) => one.name === name && one.id !== service.id);
+  if (same.length > 0) {
+    const others = same.map(({ id }) => id).join(", ");
+    shell.say(
+      `warning: another service is named ${name}, too (${others}): commands need the id of the one that is meant`,
+    );
+  }
   const file = external === undefined ? flags.passwordFile : undefined;
   if (file !== undefined) {
     writeFileSync(resolve(shell.io.cwd, file), `${password}\n`, { mode: 0o600, flag: "wx" });
