@@ -35,6 +35,8 @@ type Migration = {
   readonly sql: string;
   /** 1 when versions before it cannot use the schema: a line of the file begins with `-- breaking`. */
   readonly isBreaking: 0 | 1;
+  /** The earlier migration up to which the file has everything; a database with that one does not need it. */
+  readonly replaces: number | undefined;
 };
 
 /** A row of the table `migrations`. */
@@ -50,10 +52,12 @@ export const breakingColumn = "is_breaking BIGINT NOT NULL DEFAULT 1";
 export function missingMigrations(folder: string, applied: readonly Applied[]): Migration[] {
   const known = readdirSync(folder)
     .sort()
-    .map((file) => ({ file, id: Number.parseInt(file, 10) }))
-    .filter(({ id }) => !Number.isNaN(id));
+    .filter((file) => /^\d/.test(file))
+    .map((file) => readMigration(folder, file));
   const ids = new Set(known.map(({ id }) => id));
-  const newer = applied.filter((row) => !ids.has(row.id) && row.is_breaking !== 0);
+  const done = new Set(applied.map(({ id }) => id));
+  const replaced = Math.max(0, ...known.map(({ replaces = 0 }) => replaces));
+  const newer = applied.filter(({ id, is_breaking }) => id > replaced && !ids.has(id) && is_breaking !== 0);
   if (newer.length > 0) {
     const numbers = newer.map(({ id }) => id).join(", ");
     throw new Error(
@@ -61,13 +65,25 @@ export function missingMigrations(folder: string, applied: readonly Applied[]): 
         "more: start the newer version, or restore a backup of the metadata from before the upgrade",
     );
   }
-  const done = new Set(applied.map(({ id }) => id));
-  return known
-    .filter(({ id }) => !done.has(id))
-    .map((migration) => {
-      const sql = readFileSync(join(folder, migration.file), "utf8");
-      return { ...migration, sql, isBreaking: /^-- breaking\b/m.test(sql) ? 1 : 0 };
-    });
+  const missing = known.filter(({ id, replaces = 0 }) => !done.has(id) && !done.has(replaces));
+  const first = missing.find(({ replaces }) => replaces !== undefined);
+  if (first !== undefined && applied.length > 0) {
+    const before = `the metadata is of a version before migration ${first.replaces}, which this version cannot upgrade`;
+    throw new Error(`${before}: start a version with the migrations up to ${first.replaces} first`);
+  }
+  return missing;
+}
+
+function readMigration(folder: string, file: string): Migration {
+  const sql = readFileSync(join(folder, file), "utf8");
+  const replaces = /^-- replaces: (\d+)/m.exec(sql)?.[1];
+  return {
+    file,
+    id: Number.parseInt(file, 10),
+    sql,
+    isBreaking: /^-- breaking\b/m.test(sql) ? 1 : 0,
+    replaces: replaces === undefined ? undefined : Number(replaces),
+  };
 }
 
 /** Tells each step of an existing database before it is carried out, and after `done` if it was slow. */

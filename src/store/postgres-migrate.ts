@@ -23,7 +23,7 @@ export async function migratePostgres(tx: Queries, options: MigrationOptions): P
   await tx.run("CREATE TABLE IF NOT EXISTS migrations (id BIGINT PRIMARY KEY, applied_at TEXT NOT NULL)");
   await tx.run(`ALTER TABLE migrations ADD COLUMN IF NOT EXISTS ${breakingColumn}`);
   const applied = await tx.all<Applied>("SELECT id, is_breaking FROM migrations ORDER BY id");
-  const missing = missingMigrations(folder, applied).filter(({ file }) => !file.endsWith(".sqlite.sql"));
+  const missing = missingMigrations(folder, applied);
   for (const { id, sql, isBreaking, done } of tellingSteps(missing, applied.length > 0, options)) {
     for (const statement of postgresMigration(sql).split(";")) {
       if (statement.trim() !== "") await tx.run(statement);

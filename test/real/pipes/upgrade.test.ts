@@ -1,7 +1,7 @@
 /**
  * This version opens a data directory of an earlier one: pipes of every kind continue without loss or duplicates, also
  * with batches in progress when the earlier version was killed. MILLRACE_EARLIER_TREE names the tree of that version,
- * with its packages, such as one created by `git worktree add ../earlier 826d3ae`.
+ * with its packages, such as one created by `git worktree add ../earlier 601ee8dc`.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -85,7 +85,6 @@ test.skipIf(missing !== undefined)(
       `left by the earlier version: ${left.length} batches of ${new Set(left.map(({ pipe }) => pipe)).size} pipes`,
     );
     expect(left.length).toBeGreaterThan(0);
-    for (const { intent } of left) expect(JSON.parse(intent)).not.toHaveProperty("v");
 
     const now = peers.use(await serve({ dataDir: earlier.dataDir }));
     await more(2 * part, 3 * part);
