@@ -127,6 +127,10 @@ function supervisorOf({ dataDir, db, services, pipes, leftovers, cdcScaling }: M
     },
     ...{ permits: new Permits(), poke: () => {}, now: () => clock.now, diskProblem: async () => undefined },
     acquire: () => Promise.reject(new Error("no engine here")),
+    ...{
+      inboxes: { of: () => Promise.reject(new Error("no inbox here")), remove: async () => {} },
+      isAwake: () => true,
+    },
     limits: { sourceOutageMs: 1, sourceIdleTimeoutMs: 1, destinationOutageMs: 1, retryBaseMs: 1 },
     tellOwnPorts: (ownPorts) => void told.ownPorts.push(ownPorts),
     startWorker: (parts) => {

@@ -33,6 +33,7 @@ export function testContext<D extends Durable = Durable>(own: OwnContext<D> = {}
     sourceIdleTimeoutMs: 30_000,
     replica: { index: 0, count: 1 },
     holder: { fence: 1, require: async () => {} },
+    inbox: { folder: async () => "", news: async (after) => after, loaded: async () => {} },
     ...own,
     ledger: {
       marks: async () => new Map(),

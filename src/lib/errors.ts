@@ -136,6 +136,12 @@ export const errorCodes = {
     false,
     "Use a name of the server that it knows, or set `publicHost` to the name in the Host header.",
   ),
+  IDEMPOTENCY_KEY_REUSED: row(
+    422,
+    "UNPROCESSABLE",
+    false,
+    "Send the same body under an `Idempotency-Key`, and every other body under another key.",
+  ),
   QUERY_FAILED: row(
     422,
     "UNPROCESSABLE",
@@ -155,6 +161,12 @@ export const errorCodes = {
     "Start the service, or wake it with the `awake` command, and try again.",
   ),
   TOO_MANY_REQUESTS: row(429, "TOO_MANY_REQUESTS", true, "Retry after the time in the rate limit headers."),
+  INBOX_FULL: row(
+    429,
+    "TOO_MANY_REQUESTS",
+    true,
+    "Rows are sent faster than they are loaded: look at the state of the pipe and its service, or raise `maxInboxGb` of the source.",
+  ),
   INTERNAL: row(500, "INTERNAL_ERROR", true, "Look up the request id in the server's log."),
   OVERLOADED: row(
     503,

@@ -59,6 +59,10 @@ export type Calls<D extends Durable = Durable> = {
   errorRequest(id: string): Promise<ErrorRequest>;
   sizeErrorRequest(id: string, rows: number): Promise<number>;
   finishErrorRequest(id: string, outcome: ErrorOutcome): Promise<void>;
+  /** Of a pipe with an inbox: see `InboxAccess`. */
+  inboxFolder(): Promise<string>;
+  inboxNews(after: number): Promise<number>;
+  inboxLoaded(next: number): Promise<void>;
   /** Waits until the service answers, waking it if it is idle. It stays awake until the lease is released. */
   acquire(): Promise<{ readonly lease: number; readonly address: ClickHouseAddress }>;
   release(lease: number): Promise<void>;

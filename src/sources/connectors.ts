@@ -7,6 +7,7 @@ const connectors: Record<SourceKindKey, () => Promise<Connector>> = {
   messageBroker: async () => (await import("./message-broker/connector.ts")).messageBrokerConnector,
   objectStorage: async () => (await import("./object-storage/connector.ts")).objectStorageConnector,
   managedStream: async () => (await import("./managed-stream/connector.ts")).managedStreamConnector,
+  push: async () => (await import("./push/connector.ts")).pushConnector,
   relationalDb: async () => (await import("./relational-db/connector.ts")).relationalDbConnector,
 };
 

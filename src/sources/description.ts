@@ -32,7 +32,9 @@ export type SourceDescription = {
   readonly vendors: readonly { readonly type?: string; readonly label: string }[];
   readonly fields: readonly SourceField[];
   /** What the source's listing offers, and the member that a choice of it sets: a request for a listing may omit it. */
-  readonly listing: { readonly of: "topics" | "streams" | "objects" | "tables"; readonly member: string };
+  readonly listing: { readonly of: "topics" | "streams" | "objects" | "tables" | "nothing"; readonly member: string };
+  /** Rows are sent to the pipe: the server keeps them until they are loaded. */
+  readonly hasInbox?: true;
   /** Dotted paths that a patch request may change; unchanged immutable members are tolerated by the handler. */
   readonly mutable: readonly string[];
   /** Dotted paths that are encrypted at rest and absent from responses. */

@@ -3,6 +3,7 @@ import type { SourceDescription } from "./description.ts";
 import { managedStreamDescription } from "./managed-stream/description.ts";
 import { messageBrokerDescription } from "./message-broker/description.ts";
 import { objectStorageDescription } from "./object-storage/description.ts";
+import { pushDescription } from "./push/description.ts";
 import { relationalDbDescription } from "./relational-db/description.ts";
 
 const described = {
@@ -10,6 +11,7 @@ const described = {
   objectStorage: objectStorageDescription,
   managedStream: managedStreamDescription,
   relationalDb: relationalDbDescription,
+  push: pushDescription,
 } as const satisfies Record<string, SourceDescription>;
 
 export type SourceKindKey = keyof typeof described;

@@ -3,10 +3,11 @@ import type { SourceKindKey } from "./descriptions.ts";
 import { managedStream } from "./managed-stream/kind.ts";
 import { messageBroker } from "./message-broker/kind.ts";
 import { objectStorage } from "./object-storage/kind.ts";
+import { push } from "./push/kind.ts";
 import { relationalDb } from "./relational-db/kind.ts";
 import type { SourceKind } from "./source.ts";
 
-export const sourceKinds = { messageBroker, objectStorage, managedStream, relationalDb } satisfies Record<
+export const sourceKinds = { messageBroker, objectStorage, managedStream, relationalDb, push } satisfies Record<
   SourceKindKey,
   SourceKind
 >;

@@ -124,6 +124,10 @@ async function setUp() {
       },
       ...{ permits: new Permits(), diskProblem: async () => undefined },
       acquire: () => Promise.reject(new Error("no engine here")),
+      ...{
+        inboxes: { of: () => Promise.reject(new Error("no inbox here")), remove: async () => {} },
+        isAwake: () => true,
+      },
       limits: { sourceOutageMs: 1, sourceIdleTimeoutMs: 1, destinationOutageMs: 1, retryBaseMs: 1 },
       tellOwnPorts: () => {},
       startWorker: ({ job, pidFile }: ReplicaParts) => {

@@ -1,6 +1,7 @@
 /** Opens the control plane's side of pipes: the supervisor with its loop, and the checks of requests. */
 
 import { availableParallelism } from "node:os";
+import { join } from "node:path";
 import type { ClickHouseAddress } from "../../clickhouse/client.ts";
 import type { AcquireEngine } from "../../clickhouse/lease.ts";
 import type { Config } from "../../config.ts";
@@ -9,6 +10,9 @@ import { Loop } from "../../lib/loop.ts";
 import type { Permits } from "../../outgoing/permits.ts";
 import type { OutgoingPolicy } from "../../outgoing/policy.ts";
 import { connectorOf } from "../../sources/connectors.ts";
+import { readStored } from "../../sources/durable.ts";
+import { inboxLane, pushShapes } from "../../sources/push/durable.ts";
+import { Inboxes } from "../../sources/push/inbox/inboxes.ts";
 import { isLedHere } from "../../store/leases.ts";
 import type { LeasedStores } from "../../store/open.ts";
 import { PipeChecks } from "./check.ts";
@@ -41,6 +45,8 @@ export type PipesOptions = {
 export type Pipes = {
   readonly checks: PipeChecks;
   readonly errorRows: ErrorRows;
+  /** What was sent to pipes and is not loaded yet. */
+  readonly inboxes: Inboxes;
   readonly loop: Loop;
   readonly remover: LeftoverRemover;
   readonly watchLoop: Loop;
@@ -66,7 +72,8 @@ const sampleEveryMs = 2_000;
 export function openPipes(options: PipesOptions): Pipes {
   const { config, dataDir, logger, acquire, policy, permits } = options;
   const { pipes, services, cdcScaling, ledger, errorRequests, leftovers, leases } = options.stores;
-  const pool = poolOf(options, () => loop.poke());
+  const inboxes = inboxesOf(options);
+  const pool = poolOf(options, inboxes, () => loop.poke());
   const supervision: SupervisorOptions = {
     pipes,
     services,
@@ -77,6 +84,8 @@ export function openPipes(options: PipesOptions): Pipes {
     leases,
     acquire,
     diskProblem: options.diskProblem,
+    inboxes,
+    isAwake: (serviceId) => options.running(serviceId) !== undefined,
     dataDir,
     logger,
     limits: limitsOf(config),
@@ -102,14 +111,9 @@ export function openPipes(options: PipesOptions): Pipes {
     isLeftToOthers: (pipeId) => supervisor.reportOf(pipeId) !== undefined || !leases.holds("pipe", pipeId),
   });
   const watchLoop = new Loop({ name: "slots", everyMs: watchEveryMs, logger, body: () => watch.pass() });
-  const checks = new PipeChecks({ acquire, policy, permits, ledger, limit: config.pipeChecksPerOrganization });
   const reports = reportsOf(options.stores, supervisor, watch);
   const vitals = vitalsOf(options.stores, () => reports.all());
-  const recorder = new PipeRecorder({
-    history: options.stores.pipeHistory,
-    ids: async () => (await pipes.listAll()).map(({ id }) => id),
-    vitals: (id) => vitals.of(id),
-  });
+  const recorder = recorderOf(options.stores, vitals);
   const sample = async () => {
     await reports.pass();
     await vitals.pass();
@@ -117,7 +121,8 @@ export function openPipes(options: PipesOptions): Pipes {
   };
   const vitalsLoop = new Loop({ name: "vitals", everyMs: sampleEveryMs, logger, body: sample });
   return {
-    checks,
+    checks: new PipeChecks({ acquire, policy, permits, ledger, limit: config.pipeChecksPerOrganization }),
+    inboxes,
     errorRows: new ErrorRows({ acquire, running: options.running }),
     loop,
     remover,
@@ -129,8 +134,21 @@ export function openPipes(options: PipesOptions): Pipes {
     sourceWarning: (pipeId) => reports.of(pipeId).warning,
     close: async () => {
       await Promise.all([supervisor.close(), errorWork.close(), remover.close(), watch.close()]);
+      await inboxes.close();
     },
   };
+}
+
+function inboxesOf({ dataDir, stores, logger }: PipesOptions): Inboxes {
+  const { checkpoint } = pushShapes;
+  return new Inboxes({
+    folder: join(dataDir, "inbox"),
+    checkpointOf: async (pipeId) => {
+      const saved = (await stores.ledger.checkpoints(pipeId))[inboxLane];
+      return saved === undefined ? 0 : readStored(checkpoint, saved, "position of the inbox");
+    },
+    logger,
+  });
 }
 
 function limitsOf(config: Config): SupervisorOptions["limits"] {
@@ -142,8 +160,9 @@ function limitsOf(config: Config): SupervisorOptions["limits"] {
   };
 }
 
-function poolOf({ config, dataDir, logger }: PipesOptions, poke: () => void): WorkerPool {
+function poolOf({ config, dataDir, logger }: PipesOptions, inboxes: Inboxes, poke: () => void): WorkerPool {
   return new WorkerPool({
+    inboxFolder: (organizationId) => (organizationId === undefined ? inboxes.folder : inboxes.folderOf(organizationId)),
     ...{ dataDir, logger, poke },
     workers: config.pipeWorkers ?? Math.min(mostDefaultWorkers, availableParallelism()),
     memoryMb: config.pipeWorkerMemoryMb,
@@ -157,6 +176,14 @@ function reportsOf(stores: LeasedStores, supervisor: PipesSupervisor, watch: Rep
     leases: stores.leases,
     ownIds: () => [...supervisor.ids(), ...watch.ids()],
     own: (id) => supervisor.reportOf(id) ?? { workers: 0, ...watch.seen(id) },
+  });
+}
+
+function recorderOf({ pipeHistory, pipes }: LeasedStores, vitals: Vitals): PipeRecorder {
+  return new PipeRecorder({
+    history: pipeHistory,
+    ids: async () => (await pipes.listAll()).map(({ id }) => id),
+    vitals: (id) => vitals.of(id),
   });
 }
 

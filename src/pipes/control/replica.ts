@@ -9,6 +9,8 @@ import { AppError, publicMessage } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { recordProcess } from "../../lib/process.ts";
 import type { Permits } from "../../outgoing/permits.ts";
+import type { Inboxes } from "../../sources/push/inbox/inboxes.ts";
+import { readinessOf } from "../../sources/push/readiness.ts";
 import { kindOf } from "../../sources/registry.ts";
 import type { ErrorRequestStore } from "../../store/error-requests.ts";
 import type { Ledger } from "../../store/ledger.ts";
@@ -33,6 +35,9 @@ export type ReplicaParts = {
   readonly acquire: AcquireEngine;
   readonly permits: Permits;
   readonly diskProblem: DiskProblem;
+  readonly inboxes: Pick<Inboxes, "of" | "remove">;
+  /** Whether the service answers without being woken. */
+  readonly isAwake: (serviceId: string) => boolean;
   /** Names the process that runs it. */
   readonly pidFile: string;
   /** Unique among running replicas. */
@@ -219,12 +224,25 @@ export class Replica implements Tenant {
         else this.#permits.push(withdraw);
         return listener;
       },
+      inboxFolder: async () => (await this.#inbox()).folder,
+      inboxNews: async (after) => (await this.#inbox()).news(after, this.#readiness, this.#ended.signal),
+      inboxLoaded: async (next) => (await this.#inbox()).loaded(next),
       release: async (lease) => {
         this.#leases.get(lease)?.();
         this.#leases.delete(lease);
       },
     };
   }
+
+  #inbox() {
+    const { organizationId, pipeId } = this.#parts.job;
+    return this.#parts.inboxes.of({ organizationId, pipeId });
+  }
+
+  readonly #readiness = () => {
+    const { job, serviceId, isAwake } = this.#parts;
+    return readinessOf(job, isAwake(serviceId));
+  };
 
   #send(told: Told, listener?: Server): void {
     this.#worker.send(this.#slot, told, listener);

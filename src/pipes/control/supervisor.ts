@@ -17,6 +17,7 @@ import { TaskTable } from "../../lib/task-table.ts";
 import type { Permits } from "../../outgoing/permits.ts";
 import type { OutgoingPolicy } from "../../outgoing/policy.ts";
 import { errorTableNameOf } from "../../sources/destination.ts";
+import type { Inboxes } from "../../sources/push/inbox/inboxes.ts";
 import { kindOf } from "../../sources/registry.ts";
 import type { CdcScalingStore } from "../../store/cdc-scaling.ts";
 import type { ErrorRequestStore } from "../../store/error-requests.ts";
@@ -56,6 +57,8 @@ export type SupervisorOptions = {
   readonly leftovers: LeftoverStore;
   readonly acquire: AcquireEngine;
   readonly diskProblem: DiskProblem;
+  readonly inboxes: Pick<Inboxes, "of" | "remove">;
+  readonly isAwake: (serviceId: string) => boolean;
   readonly logger: Logger;
   /** Contains the pid files of workers in `pipes`. */
   readonly dataDir: string;
@@ -267,6 +270,8 @@ export class PipesSupervisor {
       errorRequests: this.#options.errorRequests,
       acquire: this.#options.acquire,
       diskProblem: this.#options.diskProblem,
+      inboxes: this.#options.inboxes,
+      isAwake: this.#options.isAwake,
       permits: this.#options.permits,
       pidFile: join(this.#runDir, index === 0 ? `${pipe.id}.pid` : `${pipe.id}.${index}.pid`),
       name: `${pipe.id}-${index}`,
@@ -328,6 +333,7 @@ export class PipesSupervisor {
     await this.#options.pipes.remove(pipe.id);
     const cacheDir = join(this.#options.dataDir, "cache", "pipes", pipe.id);
     await removeFolder(cacheDir);
+    await this.#options.inboxes.remove(pipe.id);
     this.#forgive(pipe.id);
   }
 

@@ -27,6 +27,7 @@ function poolOf(more: { memoryMb?: number; isShared?: boolean } = {}): WorkerPoo
   };
   return new WorkerPool({
     ...{ dataDir, workers: 1, memoryMb: 4096, isShared: false, logger: createLogger("silent"), poke },
+    inboxFolder: () => dataDir,
     ...more,
   });
 }

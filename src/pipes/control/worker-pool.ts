@@ -7,6 +7,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { Logger } from "../../lib/logger.ts";
 import { residentBytes } from "../../lib/process.ts";
+import { kindOf } from "../../sources/registry.ts";
 import { BusyWatch } from "./busy-watch.ts";
 import { choose, type Placed, workerClassOf } from "./placement.ts";
 import { type Tenant, Worker } from "./worker.ts";
@@ -32,6 +33,8 @@ export type PoolOptions = {
   readonly memoryMb: number;
   /** True when organizations may share processes. */
   readonly isShared: boolean;
+  /** The folder of what was sent to the pipes of an organization, or of all. It exists. */
+  readonly inboxFolder: (organizationId: string | undefined) => string;
   readonly logger: Logger;
   readonly poke: () => void;
 };
@@ -154,21 +157,22 @@ export class WorkerPool {
 
   #start(request: Request, how: StartHow): Held {
     const { name, cacheDir, limits, isOwn, memoryLimitBytes } = how;
-    const { dataDir, logger, isShared, poke } = this.#options;
+    const { dataDir, logger, isShared, poke, inboxFolder } = this.#options;
+    const { organizationId: owner, sourceKind } = request;
+    const organizationId = isShared && !isOwn ? undefined : owner;
     const child = startWorkerProcess({
       name,
       limits,
       hasCredentials: usesOwnCredentials(request.config),
       cacheDir: join(dataDir, cacheDir),
       launcherCacheDir: join(dataDir, "cache", "launcher"),
+      readFolders: kindOf(sourceKind).hasInbox === true ? [inboxFolder(organizationId)] : [],
     });
     const changed = () => {
       if (worker.isOver && this.#held.get(name)?.worker === worker) this.#held.delete(name);
       poke();
     };
     const worker: Worker = new Worker({ name, child, logger, changed });
-    const organizationId = isShared && !isOwn ? undefined : request.organizationId;
-    const { sourceKind } = request;
     const held = { worker, class: how.class, isOwn, organizationId, sourceKind, memoryLimitBytes };
     this.#held.set(name, held);
     return held;

@@ -22,15 +22,17 @@ export type WorkerProcessOptions = {
   readonly cacheDir: string;
   readonly launcherCacheDir: string;
   readonly limits: Omit<GroupLimits, "tasks">;
+  /** Folders that it reads. They exist. */
+  readonly readFolders: readonly string[];
 };
 
 /** The process has a channel, and its standard error is a pipe that the caller reads. */
 export function startWorkerProcess(options: WorkerProcessOptions): ChildProcess {
-  const { name, hasCredentials, cacheDir, launcherCacheDir, limits } = options;
+  const { name, hasCredentials, cacheDir, launcherCacheDir, limits, readFolders } = options;
   mkdirSync(cacheDir, { recursive: true, mode: 0o700 });
   const aws = hasCredentials ? "credentials" : "region";
   const { environment, reads } = childEnvironment({ home: join(cacheDir, "home"), compileCacheDir: cacheDir, aws });
-  const rules = pipeWorkerRules({ folders: [cacheDir], read: reads });
+  const rules = pipeWorkerRules({ folders: [cacheDir], read: [...reads, ...readFolders] });
   return spawnConfined(process.execPath, [processFile("pipe-worker")], rules, {
     stdio: ["ignore", "ignore", "pipe", "ipc"],
     environment,

@@ -203,5 +203,10 @@ function contextOf({ job, network, access, form, calls, events }: ContextParts):
         return failure.kind === "data" || failure.kind === "destination" ? sentenceOf(failure) : undefined;
       },
     },
+    inbox: {
+      folder: () => calls.inboxFolder(),
+      news: (after) => calls.inboxNews(after),
+      loaded: (next) => calls.inboxLoaded(next),
+    },
   };
 }

@@ -7,9 +7,12 @@ import { AppError } from "../../lib/errors.ts";
 import type { DestinationColumn, TargetTable } from "../source.ts";
 import { convertedTo, type IntegerReading } from "./integers.ts";
 import type { SourceMessage, VirtualColumn, VirtualColumns } from "./message.ts";
-import { conflictingPaths, type Declared, planPaths } from "./paths.ts";
+import { conflictingPaths, type Declared, distinct, planPaths } from "./paths.ts";
 
-export type RowFormat = "JSONEachRow" | "Avro";
+export type RowFormat = "JSONEachRow" | "Avro" | NamedFormat;
+
+/** Fields have the names of a first line; a dot in one has no meaning. */
+type NamedFormat = "CSVWithNames" | "TabSeparatedWithNames";
 
 /** A virtual column that a mapping reads, with its name in the rows that are sent to the engine. */
 export type UsedVirtual<M extends SourceMessage> = { readonly field: string; readonly column: VirtualColumn<M> };
@@ -48,7 +51,7 @@ export function planRows<M extends SourceMessage>(
   const { columns } = destination;
   const isVirtual = (column: DestinationColumn) => Object.hasOwn(virtualColumns, column.sourceField);
   const read = columns.filter((column) => !isVirtual(column));
-  const [conflict] = conflictingPaths(read.map((column) => column.sourceField));
+  const [conflict] = isNamed(format) ? [] : conflictingPaths(read.map((column) => column.sourceField));
   if (conflict !== undefined) {
     const message = `The field "${conflict}" is mapped as a value and as the parent of another field.`;
     throw new AppError("SOURCE_INVALID", message);
@@ -64,7 +67,9 @@ export function planRows<M extends SourceMessage>(
   const virtuals = [...used.values()];
   const reading = (integers: IntegerReading) => {
     const expressionOf = new Map<DestinationColumn, string>();
-    const fields = planPaths(read, expressionOf, integers);
+    const fields = isNamed(format)
+      ? distinct(read, expressionOf, ({ sourceField }) => sourceField, integers)
+      : planPaths(read, expressionOf, integers);
     for (const column of columns.filter(isVirtual))
       expressionOf.set(column, virtualValue(column, virtualColumns, integers));
     // A row without wanted fields is still a row; the engine needs one column to count it.
@@ -116,6 +121,10 @@ function insertSql(
   return `${head} SELECT ${expressions.join(", ")} FROM input(${literal(structureText(structure))}) FORMAT ${format}`;
 }
 
+function isNamed(format: RowFormat): format is NamedFormat {
+  return format.endsWith("WithNames");
+}
+
 /** Limits that no batch reaches: a statement inserts one block, so that a repeat is recognised as a whole. */
 const oneBlock = {
   min_insert_block_size_rows: 0,
@@ -133,6 +142,17 @@ export function messageFormatSettings(format: RowFormat): Record<string, string 
     date_time_input_format: "best_effort",
   };
   if (format === "Avro") return { ...common, input_format_avro_allow_missing_fields: 1 };
+  if (isNamed(format)) {
+    const name = format === "CSVWithNames" ? "csv" : "tsv";
+    return {
+      ...common,
+      input_format_with_names_use_header: 1,
+      [`input_format_${name}_allow_variable_number_of_columns`]: 0,
+      [`input_format_${name}_empty_as_default`]: 1,
+      // A first row that equals our column names is still a row.
+      [`input_format_${name}_detect_header`]: 0,
+    };
+  }
   return {
     ...common,
     input_format_json_ignore_unknown_keys_in_named_tuple: 1,

@@ -1,4 +1,4 @@
-import { Database, FolderOpen, type LucideIcon, Rows3, Waves } from "lucide-react";
+import { Database, FolderOpen, type LucideIcon, Rows3, Send, Waves } from "lucide-react";
 import type { SourceDescription } from "../../../../src/sources/description.ts";
 import { sourceDescriptions } from "../../../../src/sources/descriptions.ts";
 import { kindWords, type PipeKind } from "./list-search.ts";
@@ -10,6 +10,7 @@ const icons: Readonly<Record<SourceDescription["listing"]["of"], LucideIcon>> = 
   objects: FolderOpen,
   streams: Waves,
   tables: Database,
+  nothing: Send,
 };
 
 /** The kind of a source as an icon with its word. */

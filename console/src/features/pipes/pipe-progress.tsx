@@ -10,6 +10,7 @@ const laneWords: Readonly<Record<PipeKind, string>> = {
   managedStream: "Shard",
   relationalDb: "Table",
   objectStorage: "Part",
+  push: "Part",
 };
 
 type Lane = { readonly name: string; readonly values: Progress };

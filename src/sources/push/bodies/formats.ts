@@ -1,0 +1,55 @@
+/** What a pipe may be sent: the formats, how their bodies are divided into rows, and the media types that name them. */
+import type { PushConfig, PushFormat } from "../kind.ts";
+import type { RowForm } from "./rows.ts";
+
+type Division =
+  /** `json`: lines, or a document that is turned into lines. */
+  | { readonly kind: "json"; readonly form: RowForm }
+  /** Rows after a line of names. */
+  | { readonly kind: "named"; readonly form: RowForm }
+  /** A body is one piece, of which only the engine knows the rows. */
+  | { readonly kind: "whole" };
+
+/** Media types that say nothing of the format: what clients send by themselves. */
+const anyType = ["application/octet-stream", "application/x-www-form-urlencoded", "text/plain"];
+
+const types: Readonly<Record<PushFormat, readonly string[]>> = {
+  JSONEachRow: [
+    "application/json",
+    "application/x-ndjson",
+    "application/ndjson",
+    "application/jsonl",
+    "application/jsonlines",
+  ],
+  CSVWithNames: ["text/csv"],
+  TabSeparatedWithNames: ["text/tab-separated-values", "text/csv"],
+  Parquet: ["application/vnd.apache.parquet", "application/x-parquet"],
+  Avro: ["application/avro", "application/vnd.apache.avro", "avro/binary"],
+  ORC: ["application/x-orc"],
+  Arrow: ["application/vnd.apache.arrow.file"],
+};
+
+export function formatOf({ format = "JSONEachRow" }: Pick<PushConfig, "format">): PushFormat {
+  return format;
+}
+
+export function divisionOf(config: Pick<PushConfig, "format" | "delimiter">): Division {
+  switch (formatOf(config)) {
+    case "JSONEachRow":
+      return { kind: "json", form: { kind: "lines" } };
+    case "CSVWithNames":
+      return { kind: "named", form: { kind: "quoted", delimiter: (config.delimiter ?? ",").charCodeAt(0) } };
+    case "TabSeparatedWithNames":
+      return { kind: "named", form: { kind: "escaped" } };
+    default:
+      return { kind: "whole" };
+  }
+}
+
+/** A sentence when the media type names another format than the pipe's. */
+export function typeProblem(config: Pick<PushConfig, "format">, mediaType: string | undefined): string | undefined {
+  const format = formatOf(config);
+  if (mediaType === undefined || anyType.includes(mediaType)) return undefined;
+  if (types[format].includes(mediaType) || (format === "JSONEachRow" && mediaType.endsWith("+json"))) return undefined;
+  return `This pipe accepts ${format}: send it as ${types[format][0]}, and not as ${mediaType}.`;
+}

@@ -1,0 +1,72 @@
+/**
+ * The form of the inbox's segments: frames, each of which holds the body of one request. A frame is complete when its
+ * checksum is right; a crash leaves at most one that is not, at the end of the newest segment.
+ *
+ *     length u32 | crc32 u32 | length of the facts u16 | facts, JSON | bytes of the rows
+ */
+import { crc32 } from "node:zlib";
+
+/** What a frame says of its rows. One letter each: a frame of one small row should not be mostly names. */
+export type FrameFacts = {
+  /** Offset of the first row. */
+  readonly o: number;
+  /** Number of rows. */
+  readonly n: number;
+  /** When it was received, in ms since 1970. */
+  readonly t: number;
+  /** The line of names before the rows. */
+  readonly h?: string;
+  /** Digest of the idempotency key, and of the body that came with it. */
+  readonly i?: string;
+  readonly b?: string;
+  /** The rows are in this file beside the segment, and have this length. */
+  readonly x?: string;
+  readonly s?: number;
+  /** What the body contains, where a pipe takes several things: a signal of OpenTelemetry. */
+  readonly g?: string;
+};
+
+export type Frame = {
+  readonly facts: FrameFacts;
+  /** Empty where the rows are in a file of their own. */
+  readonly body: Buffer;
+  /** Of the whole frame. */
+  readonly bytes: number;
+};
+
+const headBytes = 8;
+const factsLengthBytes = 2;
+
+/** The pieces of a frame, in the order in which they are written. */
+export function frameOf(facts: FrameFacts, body: readonly Buffer[]): Buffer[] {
+  const text = Buffer.from(JSON.stringify(facts));
+  const head = Buffer.allocUnsafe(headBytes + factsLengthBytes);
+  head.writeUInt16LE(text.length, headBytes);
+  let length = factsLengthBytes + text.length;
+  let sum = crc32(text, crc32(head.subarray(headBytes)));
+  for (const piece of body) {
+    length += piece.length;
+    sum = crc32(piece, sum);
+  }
+  head.writeUInt32LE(length, 0);
+  head.writeUInt32LE(sum, 4);
+  return [head, text, ...body];
+}
+
+/** The frame at `from`: undefined when it is not complete, or not what was written. */
+export function readFrame(bytes: Buffer, from: number): Frame | undefined {
+  if (from + headBytes > bytes.length) return undefined;
+  const length = bytes.readUInt32LE(from);
+  const end = from + headBytes + length;
+  if (length < factsLengthBytes || end > bytes.length) return undefined;
+  const content = bytes.subarray(from + headBytes, end);
+  if (crc32(content) !== bytes.readUInt32LE(from + 4)) return undefined;
+  const factsEnd = factsLengthBytes + content.readUInt16LE(0);
+  const facts = JSON.parse(content.toString("utf8", factsLengthBytes, factsEnd)) as FrameFacts;
+  return { facts, body: content.subarray(factsEnd), bytes: headBytes + length };
+}
+
+/** Bytes that the frame at `from` has; undefined when its head is not there yet. */
+export function frameBytes(bytes: Buffer, from: number): number | undefined {
+  return from + headBytes > bytes.length ? undefined : headBytes + bytes.readUInt32LE(from);
+}
