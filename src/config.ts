@@ -95,6 +95,9 @@ export const settings = {
   bodyLimitBytes: whole(1_024, 2 ** 30)
     .default(1_048_576)
     .describe("Largest request body of the API"),
+  pushBodyLimitBytes: whole(1_024, 2 ** 30)
+    .default(67_108_864)
+    .describe("Largest body of a request that sends rows to a pipe, after decompression"),
   rateLimit: anyCount.default(200_000).describe("Requests per key or token within one rate window"),
   rateWindowSeconds: seconds.default(10).describe("Length of the rate window in seconds"),
   loginFailureLimit: anyCount

@@ -5,8 +5,17 @@ import { z } from "zod";
 import { ipAccess } from "./ip-access.ts";
 import { operation, plainText, timestamp, uuid, version } from "./operation.ts";
 
-export const keyRoles = ["admin", "developer", "read_only"] as const;
+export const keyRoles = ["admin", "developer", "read_only", "push"] as const;
 export type KeyRole = (typeof keyRoles)[number];
+
+const pipeId = uuid.describe("For the role push: the pipe to which the key sends rows; it may do nothing else");
+const pushLimits = z
+  .strictObject({
+    rowsPerSecond: z.int().min(1).max(100_000_000).optional(),
+    bytesPerSecond: z.int().min(1).max(100_000_000_000).optional(),
+  })
+  .describe("For the role push: more is answered with 429 and Retry-After. Replaces the limits; default: none");
+export type PushLimits = z.output<typeof pushLimits>;
 
 const credentialState = z.enum(["enabled", "disabled"]);
 const role = z.array(z.enum(keyRoles)).length(1, { error: "must name exactly one role" });
@@ -26,6 +35,8 @@ export const keyRecord = z
     createdAt: timestamp,
     expireAt: expireAt.optional(),
     usedAt: timestamp.optional().describe("Last use, to the minute; absent if never used"),
+    pipeId: pipeId.optional(),
+    pushLimits: pushLimits.optional(),
   })
   .meta({ id: "ApiKey" });
 
@@ -73,6 +84,8 @@ export const keyOperations = {
       state: credentialState.optional(),
       expireAt: expireAt.optional(),
       ipAccessList: ipAccessList.optional(),
+      pipeId: pipeId.optional(),
+      pushLimits: pushLimits.optional(),
     }),
     result: z.object({ key: keyRecord, keyId: z.string(), keySecret: z.string() }),
   }),
@@ -98,6 +111,7 @@ export const keyOperations = {
       state: credentialState.optional(),
       expireAt: expireAt.optional(),
       ipAccessList: ipAccessList.optional(),
+      pushLimits: pushLimits.optional(),
     }),
     result: keyRecord,
   }),

@@ -13,23 +13,41 @@ export function sendEnvelope(
   json: string | undefined,
   bytes = Buffer.byteLength(json ?? ""),
 ): void {
-  // Ids are UUIDs and need no escaping.
-  const head = `{"status":200,"requestId":"${reply.request.id}"`;
-  const text = json === undefined ? `${head}}` : `${head},"result":${json}}`;
+  const text = envelope(reply, 200, json);
   const length = text.length + bytes - (json ?? "").length;
-  writeText(reply, ["content-type", "application/json; charset=utf-8", ...headers], text, length);
+  writeText(reply, 200, [...jsonType, ...headers], text, length);
+}
+
+/** Sends the envelope with another status. */
+export function sendResult(reply: FastifyReply, status: number, headers: readonly string[], json: string): void {
+  const text = envelope(reply, status, json);
+  writeText(reply, status, [...jsonType, ...headers], text, Buffer.byteLength(text));
+}
+
+const jsonType = ["content-type", "application/json; charset=utf-8"];
+
+function envelope({ request }: FastifyReply, status: number, json: string | undefined): string {
+  // Ids are UUIDs and need no escaping.
+  const head = `{"status":${status},"requestId":"${request.id}"`;
+  return json === undefined ? `${head}}` : `${head},"result":${json}}`;
 }
 
 /** Sends 200 with text. `headers` are names and values, alternating, with the type of the content. */
 export function sendText(reply: FastifyReply, headers: readonly string[], text: string): void {
-  writeText(reply, headers, text, Buffer.byteLength(text));
+  writeText(reply, 200, headers, text, Buffer.byteLength(text));
 }
 
-function writeText(reply: FastifyReply, headers: readonly string[], text: string, length: number): void {
+function writeText(
+  reply: FastifyReply,
+  status: number,
+  headers: readonly string[],
+  text: string,
+  length: number,
+): void {
   reply.hijack();
   // Node writes the same bytes of an ASCII text as Latin-1 in a quarter less time than as UTF-8.
   const encoding = length === text.length ? "latin1" : "utf8";
-  reply.raw.writeHead(200, ["content-length", `${length}`, ...headers]).end(text, encoding);
+  reply.raw.writeHead(status, ["content-length", `${length}`, ...headers]).end(text, encoding);
 }
 
 /** Sends 304: the caller's copy is current. */

@@ -163,7 +163,8 @@ export class Authenticator {
 type KeyCredentials = { readonly keyId: string | undefined; readonly digest: Buffer };
 
 function principalOf(key: ApiKey): Principal {
-  return { organizationId: key.organizationId, role: key.role, credentialId: key.id, expiresAt: expiryOf(key) };
+  const { organizationId, role, id: credentialId, pipeId, pushLimits } = key;
+  return { organizationId, role, credentialId, pipeId, pushLimits, expiresAt: expiryOf(key) };
 }
 
 function expiryOf({ expireAt }: Credential): number {

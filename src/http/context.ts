@@ -25,7 +25,7 @@ export type Context = {
   continueAt(cursor: string): void;
 };
 
-const ranks: Record<AccessLevel | KeyRole, number> = { read: 0, read_only: 0, developer: 1, admin: 2 };
+const ranks: Record<AccessLevel | KeyRole, number> = { push: -1, read: 0, read_only: 0, developer: 1, admin: 2 };
 
 export function mayCall(role: KeyRole, access: AccessLevel): boolean {
   return ranks[role] >= ranks[access];

@@ -60,6 +60,9 @@ import { hostInUrl, requireKnownHost } from "./hosts.ts";
 import { processSamples, serviceSamples } from "./metrics.ts";
 import { observabilityHandlers } from "./observability.ts";
 import { addPages, type PageOptions } from "./pages.ts";
+import { PushPipes } from "./push/pipes.ts";
+import { addPush, type PushOptions } from "./push/routes.ts";
+import { Space } from "./push/space.ts";
 import { RateLimiter } from "./rate-limit.ts";
 import { createApiServer } from "./server.ts";
 import { atNode, publicEndpoint } from "./views/endpoints.ts";
@@ -142,6 +145,7 @@ export async function openHttp(options: HttpOptions): Promise<Http> {
     cloudMembers: stores.cloudMembers,
     version: options.version,
   };
+  const pushed = pushOptions(options, admission.authenticator);
   const server = await createApiServer({
     ...served,
     extend: (instance) => {
@@ -149,6 +153,7 @@ export async function openHttp(options: HttpOptions): Promise<Http> {
       addPages(instance, pageOptions(options, failedLogins));
       addConsoleSession(instance, { ...admission, ...identity });
       addConsolePages(instance);
+      addPush(instance, pushed);
     },
   });
   const cloudServer = config.cloudPort === undefined ? undefined : await createCloudServer(served);
@@ -165,12 +170,28 @@ export async function openHttp(options: HttpOptions): Promise<Http> {
   };
 }
 
+function pushOptions(
+  { config, dataDir, stores, services, pipes, tls, signal }: HttpOptions,
+  authenticator: Authenticator,
+): PushOptions {
+  const revision = () => stores.definitionRevision();
+  const { inboxes } = pipes;
+  return {
+    ...{ authenticator, inboxes, signal, mostBytes: config.pushBodyLimitBytes, tls: tls !== undefined },
+    pipes: new PushPipes({ pipes: stores.pipes, services: stores.services, revision }),
+    space: new Space({
+      ...{ folder: dataDir, inboxes, minFreeDiskGb: config.minFreeDiskGb },
+      quotaProblem: (service, more) => services.disks.problem(service, more),
+    }),
+  };
+}
+
 function namesOf({ publicUrl }: Config, { host }: EndpointFacts): string[] {
   return publicUrl === undefined ? [host] : [host, new URL(publicUrl).hostname];
 }
 
 function managementHandlers(options: HttpOptions, shared: Shared) {
-  const { organizations, credentials, auditEvents } = options.stores;
+  const { credentials, auditEvents } = options.stores;
   const headers: QueryDeps["headers"] = ({ request }) => [
     ...fixedHeaders(options.tls !== undefined),
     ...rateHeaders(shared, "management", request),
@@ -183,7 +204,7 @@ function managementHandlers(options: HttpOptions, shared: Shared) {
     headers,
   };
   return {
-    ...organizationHandlers({ organizations, credentials, limits: shared.limits }),
+    ...organizationHandlers({ ...options.stores, limits: shared.limits }),
     ...identityHandlers(shared.identity),
     ...serviceHandlers(serviceDeps(options, shared)),
     ...serviceMoveHandlers({

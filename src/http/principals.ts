@@ -2,12 +2,15 @@
  * Remembers whom a header or cookie has identified: reading the credential from the store and hashing its secret would
  * be a third of the work of a small request.
  */
-import type { KeyRole } from "../api/keys.ts";
+import type { KeyRole, PushLimits } from "../api/keys.ts";
 
 export type Principal = {
   readonly organizationId: string;
   readonly role: KeyRole;
   readonly credentialId: string;
+  /** For the role `push`: the one pipe to which the key may send rows, and how many. */
+  readonly pipeId?: string | undefined;
+  readonly pushLimits?: PushLimits | undefined;
   /** Of the credential, in ms since 1970. */
   readonly expiresAt: number;
   /** Present when a browser's session authenticated the request, with `credentialId` as its key. */

@@ -53,9 +53,11 @@ export class ServiceDisks {
     return this.#usedBytes.get(service.id) ?? service.diskUsedBytes ?? undefined;
   }
 
-  /** A sentence when the service is over its quota; otherwise undefined. */
-  problem(service: DiskFacts): string | undefined {
-    return overQuota({ usedBytes: this.usedBytes(service), limitBytes: diskLimitBytes(service) });
+  /** A sentence when the service is over its quota, with `more` bytes beside its tables; otherwise undefined. */
+  problem(service: DiskFacts, more = 0): string | undefined {
+    const used = this.usedBytes(service);
+    const usedBytes = used === undefined && more === 0 ? undefined : (used ?? 0) + more;
+    return overQuota({ usedBytes, limitBytes: diskLimitBytes(service) });
   }
 
   /** The same by id; undefined also for a service that does not exist. */

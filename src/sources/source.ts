@@ -15,6 +15,7 @@ import type { CheckRun } from "./checks.ts";
 import type { SourceDescription } from "./description.ts";
 import type { Discovery } from "./discovery.ts";
 import type { DurableShapes } from "./durable.ts";
+import type { InboxAccess } from "./inbox-access.ts";
 import type { ListChange } from "./list-change.ts";
 import type { ListingPage, SourceListing } from "./listing.ts";
 import type { SourceObject, SourceWatch } from "./own-objects.ts";
@@ -181,16 +182,6 @@ export type SourceContext<D extends Durable = Durable> = {
   readonly destination: DestinationAccess;
   /** For a kind with an inbox. */
   readonly inbox: InboxAccess;
-};
-
-/** What was sent to the pipe: files that the control plane writes, with rows by their offset. */
-export type InboxAccess = {
-  /** The folder with the files. */
-  folder(): Promise<string>;
-  /** Waits for rows from this offset on, for a while; returns the offset after the last one that may be read. */
-  news(after: number): Promise<number>;
-  /** Everything before the offset is durable in the table, and its checkpoint is saved. */
-  loaded(next: number): Promise<void>;
 };
 
 /** The process that runs the pipe. */

@@ -4,7 +4,7 @@
  */
 import { randomBytes, randomUUID } from "node:crypto";
 import type { AccessListEntry } from "../api/ip-access.ts";
-import type { KeyRole } from "../api/keys.ts";
+import type { KeyRole, PushLimits } from "../api/keys.ts";
 import { columnShapes, readJson } from "./column-shapes.ts";
 import { columnsOf } from "./columns.ts";
 import type { Database, Queries } from "./database.ts";
@@ -24,6 +24,9 @@ type KeyRow = {
   readonly key_suffix: string;
   readonly role: KeyRole;
   readonly ip_access_list: string | null;
+  readonly pipe_id: string | null;
+  readonly push_rows_per_second: number | null;
+  readonly push_bytes_per_second: number | null;
   readonly state: CredentialState;
   readonly expire_at: string | null;
   readonly used_at: string | null;
@@ -31,9 +34,11 @@ type KeyRow = {
   readonly created_at: string;
 };
 
-type TokenRow = Omit<KeyRow, "key_id" | "secret_hash" | "key_suffix" | "role" | "ip_access_list"> & {
+type TokenRow = Omit<KeyRow, "key_id" | "secret_hash" | "key_suffix" | "role" | "ip_access_list" | PushColumn> & {
   readonly token_suffix: string;
 };
+
+type PushColumn = "pipe_id" | "push_rows_per_second" | "push_bytes_per_second";
 
 /** The common members of keys and tokens. */
 export type Credential = {
@@ -57,6 +62,9 @@ export type ApiKey = Credential & {
   readonly role: KeyRole;
   /** Addresses and ranges from which the key is accepted; undefined: from anywhere. */
   readonly ipAccessList: readonly AccessListEntry[] | undefined;
+  /** For the role `push`. */
+  readonly pipeId: string | undefined;
+  readonly pushLimits: PushLimits | undefined;
 };
 
 export type AccessToken = Credential & { readonly tokenSuffix: string };
@@ -65,6 +73,7 @@ export type CredentialChange = {
   readonly name?: string | undefined;
   readonly role?: KeyRole | undefined;
   readonly ipAccessList?: readonly AccessListEntry[] | undefined;
+  readonly pushLimits?: PushLimits | undefined;
   readonly state?: CredentialState | undefined;
   /** null: never expires; undefined: unchanged. */
   readonly expireAt?: string | null | undefined;
@@ -84,16 +93,18 @@ export class CredentialStore {
     state: CredentialState;
     expireAt: string | null;
     ipAccessList?: readonly AccessListEntry[] | undefined;
+    pipeId?: string | undefined;
+    pushLimits?: PushLimits | undefined;
     /** Absent for the key that the server itself creates. */
     limit?: Limit;
   }): Promise<{ key: ApiKey; secret: string }> {
     const secret = newSecret();
     const keyId = randomBytes(15).toString("base64url");
-    const { limit, ipAccessList, ...given } = wanted;
+    const { limit, ipAccessList, pipeId, pushLimits, ...given } = wanted;
     const key: ApiKey = {
       id: randomUUID(),
       ...given,
-      ipAccessList,
+      ...{ ipAccessList, pipeId, pushLimits },
       keyId,
       secretHash: sha256Hex(secret),
       keySuffix: keyId.slice(-4),
@@ -105,11 +116,12 @@ export class CredentialStore {
       if (limit !== undefined) await requireCredentialRoom(tx, "api_keys", key.organizationId, limit);
       await tx.run(
         `INSERT INTO api_keys (id, organization_id, name, key_id, secret_hash, key_suffix, role, state, expire_at, created_at,
-           ip_access_list)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+           ip_access_list, pipe_id, push_rows_per_second, push_bytes_per_second)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
         ...[key.id, key.organizationId, key.name, key.keyId, key.secretHash, key.keySuffix],
         ...[key.role, key.state, key.expireAt, key.createdAt],
         ipAccessList === undefined ? null : JSON.stringify(ipAccessList),
+        ...[pipeId ?? null, pushLimits?.rowsPerSecond ?? null, pushLimits?.bytesPerSecond ?? null],
       );
     });
     return { key, secret };
@@ -215,8 +227,12 @@ export class CredentialStore {
   }
 
   async #change(table: CredentialTable, id: string, change: CredentialChange, expected: ExpectedVersions) {
-    const { name, role, state, expireAt, ipAccessList } = change;
-    const columns = columnsOf({ name, role, state, expireAt, ipAccessList });
+    const { name, role, state, expireAt, ipAccessList, pushLimits } = change;
+    const limits = pushLimits && {
+      pushRowsPerSecond: pushLimits.rowsPerSecond ?? null,
+      pushBytesPerSecond: pushLimits.bytesPerSecond ?? null,
+    };
+    const columns = columnsOf({ name, role, state, expireAt, ipAccessList, ...limits });
     await updateVersioned(this.#db, credentialRow(table, id), columns, expected);
   }
 
@@ -264,7 +280,13 @@ function toKey(row: KeyRow): ApiKey {
     row.ip_access_list === null
       ? undefined
       : readJson(columnShapes.accessList, row.ip_access_list, "access list of the key");
-  return { ...toCredential(row), keyId, secretHash, keySuffix, role, ipAccessList };
+  const pipeId = row.pipe_id ?? undefined;
+  return { ...toCredential(row), keyId, secretHash, keySuffix, role, ipAccessList, pipeId, pushLimits: limitsOf(row) };
+}
+
+function limitsOf({ push_rows_per_second: rows, push_bytes_per_second: bytes }: KeyRow): PushLimits | undefined {
+  if (rows === null && bytes === null) return undefined;
+  return { ...(rows === null ? {} : { rowsPerSecond: rows }), ...(bytes === null ? {} : { bytesPerSecond: bytes }) };
 }
 
 function toToken(row: TokenRow): AccessToken {

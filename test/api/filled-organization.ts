@@ -21,6 +21,7 @@ export async function fillOrganization(api: Api, name: string): Promise<FilledOr
   const { id: organizationId } = await api.organizations.create(name);
   const caller = (role: KeyRole) => makeCaller(api, organizationId, role);
   const [admin, developer, reader] = [await caller("admin"), await caller("developer"), await caller("read_only")];
+  const pusher = await caller("push");
   const post = async (path: string, body: object) => {
     const { status, body: answer } = await api.call("POST", path, { ...admin.key, body });
     if (status !== 200) throw new Error(`${path} was answered with ${status}: ${answer.error}`);
@@ -50,8 +51,8 @@ export async function fillOrganization(api: Api, name: string): Promise<FilledOr
       ...{ connectionId: service.id, ...kept },
       ...{ queryId: randomUUID(), database: `database_of_${name}`, table: `table_of_${name}`, id: source.body.data.id },
     },
-    keys: { admin: admin.key, developer: developer.key, read_only: reader.key },
-    sessions: { admin: admin.session, developer: developer.session, read_only: reader.session },
+    keys: { admin: admin.key, developer: developer.key, read_only: reader.key, push: pusher.key },
+    sessions: { admin: admin.session, developer: developer.session, read_only: reader.session, push: pusher.session },
     token: { auth: `Bearer ${accessToken}` },
   };
 }

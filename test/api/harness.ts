@@ -251,7 +251,7 @@ function handlersOf(options: ApiOptions, { dir, stores, disks, trail, vitals }: 
   const backupLocation = new BackupTarget(backupLocationOptions({ backupBucketRegion: "" }, dir));
   let port = 20_000;
   return {
-    ...organizationHandlers({ organizations, credentials, limits: most }),
+    ...organizationHandlers({ ...{ organizations, credentials, pipes, services }, limits: most }),
     ...identityHandlers(identityOf(stores)),
     ...savedObjectHandlers({ savedObjects: stores.savedObjects, credentials, limits: most }),
     ...movesOf(options, stores),

@@ -9,15 +9,23 @@ import { AppError, found } from "../../lib/errors.ts";
 import type { AccessToken, ApiKey, CredentialStore } from "../../store/credentials.ts";
 import type { OrganizationLimits } from "../../store/limits.ts";
 import type { Organization, OrganizationStore } from "../../store/organizations.ts";
+import type { PipeStore } from "../../store/pipes.ts";
+import type { ServiceStore } from "../../store/services.ts";
 import type { Context } from "../context.ts";
+import { requirePushPipe } from "../push/pipes.ts";
 
 type Names = Extract<keyof ManagementOperations, `${string}${"Organization" | "Key" | "AccessToken"}${string}`>;
 
-export function organizationHandlers(deps: {
-  organizations: OrganizationStore;
-  credentials: CredentialStore;
-  limits: OrganizationLimits;
-}): Pick<Handlers<ManagementOperations, Context>, Names> {
+export type OrganizationDeps = {
+  readonly organizations: OrganizationStore;
+  readonly credentials: CredentialStore;
+  /** For keys that push. */
+  readonly pipes: PipeStore;
+  readonly services: ServiceStore;
+  readonly limits: OrganizationLimits;
+};
+
+export function organizationHandlers(deps: OrganizationDeps): Pick<Handlers<ManagementOperations, Context>, Names> {
   const { organizations, credentials } = deps;
   const organization = async (id: string) => organizationView(found(await organizations.find(id), "Organization", id));
   const key = async (organizationId: string, id: string) =>
@@ -33,21 +41,22 @@ export function organizationHandlers(deps: {
     },
     listKeys: async ({ params }) => (await credentials.listKeys(params.organizationId)).map(keyView),
     createKey: async ({ params, body }) => {
+      const role = body.roles[0] as KeyRole;
       refusePast(body.expireAt);
+      refuseWrongMembers(role, body);
+      if (body.pipeId !== undefined) await requirePushPipe(deps, params.organizationId, body.pipeId);
       const made = await credentials.createKey({
-        organizationId: params.organizationId,
-        name: body.name,
-        role: body.roles[0] as KeyRole,
-        state: body.state ?? "enabled",
+        ...{ organizationId: params.organizationId, name: body.name, role, state: body.state ?? "enabled" },
         expireAt: utc(body.expireAt) ?? null,
-        ipAccessList: body.ipAccessList,
+        ...{ ipAccessList: body.ipAccessList, pipeId: body.pipeId, pushLimits: body.pushLimits },
         limit: deps.limits.keys,
       });
       return { key: keyView(made.key), keyId: made.key.keyId, keySecret: made.secret };
     },
     getKey: async ({ params }) => keyView(await key(params.organizationId, params.keyId)),
     updateKey: async ({ params, body }, context) => {
-      const { id } = await key(params.organizationId, params.keyId);
+      const { id, role, pipeId } = await key(params.organizationId, params.keyId);
+      refuseWrongMembers((body.roles?.[0] as KeyRole | undefined) ?? role, { ...body, pipeId });
       const weaker = body.roles !== undefined && body.roles[0] !== "admin";
       const over = typeof body.expireAt === "string" && Date.parse(body.expireAt) <= Date.now();
       const shut = body.ipAccessList !== undefined && !accessCheck(sourcesOf(body.ipAccessList))(context.address);
@@ -88,6 +97,20 @@ export function organizationHandlers(deps: {
   };
 }
 
+/** Throws BAD_REQUEST: a key that pushes has one pipe, and other keys have none. */
+function refuseWrongMembers(
+  role: KeyRole,
+  body: { readonly pipeId?: string | undefined; readonly pushLimits?: object | undefined },
+): void {
+  const refuse = (path: string, message: string) => {
+    throw new AppError("BAD_REQUEST", `${path}: ${message}`, { issues: [{ path, message }] });
+  };
+  if (role === "push" && body.pipeId === undefined) refuse("pipeId", "is required for the role push");
+  if (role === "push") return;
+  if (body.pipeId !== undefined) refuse("roles", "must be push for a key of one pipe");
+  if (body.pushLimits !== undefined) refuse("pushLimits", "are only for the role push");
+}
+
 /** A credential that has expired before it exists is a mistake. An existing one may be ended by a time that is past. */
 function refusePast(expireAt: string | null | undefined): void {
   if (typeof expireAt !== "string" || Date.parse(expireAt) > Date.now()) return;
@@ -121,6 +144,8 @@ function keyView(key: ApiKey): z.input<typeof keyRecord> {
     createdAt: key.createdAt,
     expireAt: key.expireAt,
     ...(key.usedAt === null ? {} : { usedAt: key.usedAt }),
+    ...(key.pipeId === undefined ? {} : { pipeId: key.pipeId }),
+    ...(key.pushLimits === undefined ? {} : { pushLimits: key.pushLimits }),
   };
 }
 

@@ -4,13 +4,14 @@
  */
 import { abortable } from "../../lib/abort.ts";
 import { assignedWorker } from "../../lib/assign.ts";
+import type { InboxAccess } from "../inbox-access.ts";
 import { factsOf } from "../messages/facts.ts";
 import type { RowEncoder } from "../messages/formats/encoder.ts";
 import type { BatchLimits } from "../messages/limits.ts";
 import { MessageBatch } from "../messages/message-batch.ts";
 import { byReason, decideRefusal, type Refused, refusedOf } from "../messages/refusals.ts";
 import { rowPool } from "../messages/row-memory.ts";
-import type { InboxAccess, InsertFailure, Source, Batch as SourceBatch, SourceContext } from "../source.ts";
+import type { InsertFailure, Source, Batch as SourceBatch, SourceContext } from "../source.ts";
 import { inboxLane, type PushDurable, type RowRange } from "./durable.ts";
 import { type PushMessage, pushVirtualColumns } from "./message.ts";
 import type { InboxReader } from "./reader.ts";

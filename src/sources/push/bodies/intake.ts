@@ -1,6 +1,6 @@
 /**
- * Takes in the body of a request: counts its rows, and keeps them in memory while they are few, otherwise in a file. The
- * body is never held whole, and a request that breaks off leaves nothing.
+ * Takes in the body of a request: counts its rows, and keeps them in memory while they are few, otherwise in a file.
+ * The body is never held whole, and a request that breaks off leaves nothing.
  */
 import { createHash, type Hash, randomUUID } from "node:crypto";
 import { type FileHandle, open, rm } from "node:fs/promises";
@@ -27,6 +27,8 @@ export type TakenIn = {
   readonly file: string | undefined;
   /** SHA-256 of the body as it was sent. */
   readonly digest: string | undefined;
+  /** Removes the file: the rows are not wanted. */
+  discard(): Promise<void>;
 };
 
 export type IntakeOptions = {
@@ -39,14 +41,22 @@ export type IntakeOptions = {
   readonly digests: boolean;
 };
 
-/** Throws INVALID_JSON, BAD_REQUEST or PAYLOAD_TOO_LARGE, and what the stream throws. */
-export async function takeIn(stream: AsyncIterable<Buffer>, options: IntakeOptions): Promise<TakenIn> {
+/**
+ * `check` is called when the body is complete. Throws INVALID_JSON, BAD_REQUEST or PAYLOAD_TOO_LARGE, and what the
+ * stream and the check throw.
+ */
+export async function takeIn(
+  stream: AsyncIterable<Buffer> | Iterable<Buffer>,
+  options: IntakeOptions,
+  check: () => void = () => {},
+): Promise<TakenIn> {
   const intake = new Intake(options);
   try {
     for await (const piece of stream) {
       const written = intake.add(piece);
       if (written !== undefined) await written;
     }
+    check();
     return await intake.end();
   } catch (error) {
     await intake.discard();
@@ -103,6 +113,7 @@ class Intake {
       body: this.#pieces,
       file: this.#rows === 0 ? undefined : this.#file?.name,
       digest: this.#hash?.digest("base64url"),
+      discard: () => this.discard(),
     };
   }
 

@@ -9,8 +9,8 @@ const quote = 0x22;
 const backslash = 0x5c;
 
 /**
- * A row is a line that is not blank. `quoted`: a line may end within quotes that begin a field; `escaped`: and one after
- * a backslash.
+ * A row is a line that is not blank. `quoted`: line ends within quotes that begin a field do not end it; `escaped`:
+ * those after a backslash do not.
  */
 export type RowForm =
   | { readonly kind: "lines" | "escaped" }

@@ -1,4 +1,4 @@
-/** When the rows that are not loaded yet arrived, and how many bytes they have: by groups that were flushed together. */
+/** When the rows that are not loaded yet arrived, and how many bytes they have, by groups of rows. */
 import { steadyNow } from "./keys.ts";
 
 type Arrival = { end: number; readonly at: number; bytes: number };

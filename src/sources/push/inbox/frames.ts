@@ -38,7 +38,7 @@ const headBytes = 8;
 const factsLengthBytes = 2;
 
 /** The pieces of a frame, in the order in which they are written. */
-export function frameOf(facts: FrameFacts, body: readonly Buffer[]): Buffer[] {
+export function writtenFrame(facts: FrameFacts, body: readonly Buffer[]): Buffer[] {
   const text = Buffer.from(JSON.stringify(facts));
   const head = Buffer.allocUnsafe(headBytes + factsLengthBytes);
   head.writeUInt16LE(text.length, headBytes);

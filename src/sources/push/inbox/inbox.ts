@@ -6,7 +6,7 @@ import { mkdir, open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError } from "../../../lib/errors.ts";
 import { Arrivals } from "./arrivals.ts";
-import { Keys, type KnownKey, steadyNow } from "./keys.ts";
+import { type KnownKey, KnownKeys, steadyNow } from "./keys.ts";
 import { type Entry, Log, type Segment } from "./log.ts";
 import { framesOf, segmentsIn } from "./segments.ts";
 
@@ -62,7 +62,7 @@ const keptBytes = 4 * 2 ** 20;
 export class Inbox {
   readonly folder: string;
   readonly #log: Log;
-  readonly #keys: Keys;
+  readonly #keys: KnownKeys;
   readonly #arrivals: Arrivals;
   readonly #pending = new Map<
     string,
@@ -258,14 +258,14 @@ export class Inbox {
 type Recovered = {
   readonly end: number;
   readonly segments: Segment[];
-  readonly keys: Keys;
+  readonly keys: KnownKeys;
   readonly arrivals: Arrivals;
   readonly files: Map<string, { readonly last: number; readonly bytes: number }>;
 };
 
 /** Reads every frame: the keys and the ages are in them, and an incomplete one ends the log. */
 async function recover(folder: string): Promise<Recovered> {
-  const keys = new Keys(folder);
+  const keys = new KnownKeys(folder);
   await keys.load();
   const arrivals = new Arrivals();
   const files = new Map<string, { readonly last: number; readonly bytes: number }>();

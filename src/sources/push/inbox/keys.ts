@@ -1,7 +1,7 @@
 /**
  * The idempotency keys of an inbox: what each was answered with, for as long as the window lasts. The keys of rows that
- * are still in a segment are found there again; before a segment is deleted, its keys are written to a file of their own.
- * Ages are counted by a clock that never steps within one process.
+ * are still in a segment are found there again; before a segment is deleted, its keys are written to another file. Ages
+ * are counted by a clock that never steps within one process.
  */
 import { open, readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ export function steadyNow(): number {
   return performance.timeOrigin + performance.now();
 }
 
-export class Keys {
+export class KnownKeys {
   readonly #folder: string;
   readonly #most: number;
   readonly #known = new Map<string, KnownKey>();

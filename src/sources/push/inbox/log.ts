@@ -6,7 +6,7 @@
 import type { FileHandle } from "node:fs/promises";
 import { open, rm } from "node:fs/promises";
 import type { FrameFacts } from "./frames.ts";
-import { frameOf } from "./frames.ts";
+import { writtenFrame } from "./frames.ts";
 import { segmentPath, syncFolder } from "./segments.ts";
 
 /** Larger segments are not continued. */
@@ -113,7 +113,7 @@ export class Log {
     const entries: (Entry & { readonly offset: number })[] = [];
     const pieces: Buffer[] = [];
     for (const { entry } of group) {
-      pieces.push(...frameOf({ o: offset, ...entry.facts }, entry.body));
+      pieces.push(...writtenFrame({ o: offset, ...entry.facts }, entry.body));
       entries.push({ ...entry, offset });
       offset += entry.facts.n;
     }

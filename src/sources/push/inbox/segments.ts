@@ -1,4 +1,4 @@
-/** The files of an inbox: segments, named by the offset of their first row, and bodies that are too large for a frame. */
+/** The files of an inbox: segments, named by the offset of their first row. Large bodies have a file beside them. */
 import { open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Frame, frameBytes, readFrame } from "./frames.ts";

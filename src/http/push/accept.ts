@@ -1,0 +1,68 @@
+/** Accepts the rows of one request: they are durable when this returns, or nothing of them is kept. */
+import { createHash } from "node:crypto";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { AppError } from "../../lib/errors.ts";
+import { typeProblem } from "../../sources/push/bodies/formats.ts";
+import { takeIn } from "../../sources/push/bodies/intake.ts";
+import type { Accepted, Inbox } from "../../sources/push/inbox/inbox.ts";
+import type { PushConfig } from "../../sources/push/kind.ts";
+import { requestBytes } from "./bodies.ts";
+import type { SignatureCheck } from "./signatures.ts";
+import { diskError } from "./space.ts";
+
+const defaultWindowSeconds = 86_400;
+const longestKey = 255;
+
+export type Sent = {
+  readonly request: IncomingMessage;
+  readonly config: PushConfig;
+  readonly inbox: Inbox;
+  readonly signature: SignatureCheck | undefined;
+  /** Of a body after decompression. */
+  readonly mostBytes: number;
+};
+
+/** Throws the errors of bodies and keys, and DISK_FULL. */
+export async function accept({ request, config, inbox, signature, mostBytes }: Sent) {
+  const { headers } = request;
+  const mediaType = headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase();
+  const wrongType = typeProblem(config, mediaType);
+  if (wrongType !== undefined) throw new AppError("UNSUPPORTED_MEDIA_TYPE", wrongType);
+  const key = keyOf(headers, config);
+  const body = await requestBytes(request, (piece) => signature?.add(piece));
+  const options = { config, mediaType, folder: inbox.folder, mostBytes, digests: key !== undefined };
+  try {
+    const taken = await takeIn(body, options, () => signature?.end());
+    const { rows, bytes, head, file, digest = "" } = taken;
+    if (rows === 0) return { offset: inbox.end, rows, bytes, isRepeat: false };
+    const facts = {
+      ...{ n: rows, t: Date.now() },
+      ...(head === undefined ? {} : { h: head }),
+      ...(file === undefined ? {} : { x: file, s: bytes }),
+    };
+    const windowMs = (config.idempotencyWindowSeconds ?? defaultWindowSeconds) * 1_000;
+    const known = key === undefined ? undefined : { key, body: digest, windowMs };
+    const accepted: Accepted = await inbox.append({ facts, body: taken.body, key: known }).catch(async (error) => {
+      await taken.discard();
+      throw error;
+    });
+    if (accepted.isRepeat) await taken.discard();
+    return { ...accepted, bytes };
+  } catch (error) {
+    throw diskError(error);
+  }
+}
+
+/** The digest of the request's idempotency key. GitHub names its deliveries. */
+function keyOf(headers: IncomingHttpHeaders, { signature }: PushConfig): string | undefined {
+  const delivery = signature?.scheme === "github" ? headers["x-github-delivery"] : undefined;
+  const given = headers["idempotency-key"] ?? delivery;
+  if (given === undefined) return undefined;
+  const key = String(given)
+    .trim()
+    .replace(/^"(.*)"$/s, "$1");
+  if (key === "" || key.length > longestKey) {
+    throw new AppError("BAD_REQUEST", `The Idempotency-Key must have 1 to ${longestKey} characters.`);
+  }
+  return createHash("sha256").update(key).digest("base64url").slice(0, 22);
+}

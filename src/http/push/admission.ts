@@ -1,0 +1,61 @@
+/** Who may send rows to a pipe: keys, requests that are signed with the pipe's secret, and pages of allowed origins. */
+import type { IncomingHttpHeaders } from "node:http";
+import { AppError } from "../../lib/errors.ts";
+import type { PushConfig } from "../../sources/push/kind.ts";
+import type { Authenticator } from "../auth.ts";
+import { mayCall } from "../context.ts";
+import type { Principal } from "../principals.ts";
+import type { PushPipe } from "./pipes.ts";
+import { type SignatureCheck, signatureCheck } from "./signatures.ts";
+
+export type Sender = {
+  /** Undefined: the request is signed instead. */
+  readonly principal: Principal | undefined;
+  readonly signature: SignatureCheck | undefined;
+};
+
+type Asked = { readonly headers: IncomingHttpHeaders; readonly ip: string };
+
+/** Throws UNAUTHORIZED or FORBIDDEN; `pipe` is undefined when there is none, of which strangers learn nothing. */
+export async function senderOf(
+  authenticator: Authenticator,
+  { headers, ip }: Asked,
+  pipe: PushPipe | undefined,
+): Promise<Sender> {
+  const login = loginOf(headers);
+  if (login !== undefined) {
+    const principal = await authenticator.principalOf("basic", login, ip);
+    requireRight(principal, pipe);
+    return { principal, signature: undefined };
+  }
+  const { signature } = pipe?.config ?? {};
+  if (signature === undefined) throw new AppError("UNAUTHORIZED", "Send a key that may push to the pipe.");
+  return { principal: undefined, signature: signatureCheck(signature, headers) };
+}
+
+/** The header of HTTP Basic for a key in any of the forms in which senders can be told one. */
+function loginOf(headers: IncomingHttpHeaders): string | undefined {
+  const { authorization, "x-api-key": plain } = headers;
+  const token =
+    /^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1] ?? (authorization === undefined ? plain : undefined);
+  if (typeof token !== "string") return authorization;
+  const [id, secret] = token.split(/[.:](.*)/s);
+  return `Basic ${Buffer.from(`${id}:${secret ?? ""}`).toString("base64")}`;
+}
+
+function requireRight({ role, pipeId }: Principal, pipe: PushPipe | undefined): void {
+  const isOwn = role === "push" && pipeId === pipe?.pipe.id;
+  if (role === "push" && !isOwn) throw new AppError("FORBIDDEN", "The key may push to another pipe only.");
+  if (!isOwn && !mayCall(role, "developer")) {
+    throw new AppError("FORBIDDEN", `This needs the role push or developer; the key has ${role}.`);
+  }
+}
+
+/** Headers that let the page read the response. Throws FORBIDDEN for a page of another origin. */
+export function originHeaders({ allowedOrigins = [] }: PushConfig, origin: string | undefined): string[] {
+  if (origin === undefined) return [];
+  if (!allowedOrigins.includes("*") && !allowedOrigins.includes(origin)) {
+    throw new AppError("FORBIDDEN", "The origin of the page is not in allowedOrigins of the pipe.");
+  }
+  return ["access-control-allow-origin", origin, "vary", "Origin", "access-control-expose-headers", "Retry-After"];
+}

@@ -1,0 +1,99 @@
+/** The bytes of a request: as they arrive, and decompressed. */
+import type { IncomingMessage } from "node:http";
+import type { Transform } from "node:stream";
+import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from "node:zlib";
+import { AppError } from "../../lib/errors.ts";
+
+/** Bodies up to this length are read without a stream. */
+const smallBytes = 262_144;
+
+const decompressions: Readonly<Record<string, () => Transform>> = {
+  gzip: createGunzip,
+  "x-gzip": createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+  zstd: createZstdDecompress,
+};
+
+type Bytes = AsyncIterable<Buffer> | Iterable<Buffer>;
+
+/** `seen` gets every piece as it arrives. Throws UNSUPPORTED_MEDIA_TYPE for an encoding that is not known. */
+export async function requestBytes(request: IncomingMessage, seen: (piece: Buffer) => void): Promise<Bytes> {
+  const encoding = String(request.headers["content-encoding"] ?? "identity")
+    .trim()
+    .toLowerCase();
+  const isSmall = Number(request.headers["content-length"] ?? Number.NaN) <= smallBytes;
+  if (encoding === "identity" || encoding === "") return isSmall ? await whole(request, seen) : arriving(request, seen);
+  const decompression = Object.hasOwn(decompressions, encoding) ? decompressions[encoding] : undefined;
+  if (decompression === undefined) {
+    const known = Object.keys(decompressions).join(", ");
+    throw new AppError("UNSUPPORTED_MEDIA_TYPE", `The Content-Encoding ${encoding} is not one of ${known}.`);
+  }
+  return decompressed(arriving(request, seen), decompression(), encoding);
+}
+
+function whole(request: IncomingMessage, seen: (piece: Buffer) => void): Promise<Buffer[]> {
+  return new Promise((resolve, reject) => {
+    const pieces: Buffer[] = [];
+    request.on("data", (piece: Buffer) => {
+      seen(piece);
+      pieces.push(piece);
+    });
+    request.once("end", () => resolve(pieces));
+    request.once("error", () => reject(brokenOff()));
+    request.once("close", () => {
+      if (!request.complete) reject(brokenOff());
+    });
+  });
+}
+
+async function* arriving(request: IncomingMessage, seen: (piece: Buffer) => void): AsyncGenerator<Buffer> {
+  try {
+    for await (const piece of request) {
+      seen(piece as Buffer);
+      yield piece as Buffer;
+    }
+  } catch (cause) {
+    throw brokenOff(cause);
+  }
+  if (!request.complete) throw brokenOff();
+}
+
+async function* decompressed(
+  from: AsyncGenerator<Buffer>,
+  through: Transform,
+  encoding: string,
+): AsyncGenerator<Buffer> {
+  let failure: unknown;
+  const feeding = (async () => {
+    for await (const piece of from) {
+      if (!through.write(piece))
+        await new Promise<void>((resolve) => {
+          const go = () => {
+            through.off("drain", go).off("close", go);
+            resolve();
+          };
+          through.once("drain", go).once("close", go);
+        });
+      if (through.destroyed) return;
+    }
+    through.end();
+  })().catch((error: unknown) => {
+    failure = error;
+    through.destroy();
+  });
+  try {
+    for await (const piece of through) yield piece as Buffer;
+  } catch (cause) {
+    if (failure !== undefined) throw failure;
+    throw new AppError("BAD_REQUEST", `The body cannot be decompressed as ${encoding}.`, { cause });
+  } finally {
+    through.destroy();
+    await feeding;
+  }
+  if (failure !== undefined) throw failure;
+}
+
+function brokenOff(cause?: unknown): AppError {
+  return new AppError("BAD_REQUEST", "The request broke off before the end of its body.", { cause });
+}

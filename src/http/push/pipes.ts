@@ -1,0 +1,71 @@
+/** What the push address knows of pipes: read from the store once, until a service or pipe changes. */
+import { notFound } from "../../lib/errors.ts";
+import { fullConfig } from "../../pipes/control/definition.ts";
+import type { PushConfig } from "../../sources/push/kind.ts";
+import type { Pipe, PipeStore } from "../../store/pipes.ts";
+import type { Service, ServiceStore } from "../../store/services.ts";
+
+export type PushPipe = {
+  readonly pipe: Pipe;
+  readonly service: Service;
+  /** With its secrets. */
+  readonly config: PushConfig;
+  /** Pipes of the same service. */
+  readonly neighbours: readonly string[];
+};
+
+export type PushPipesOptions = {
+  readonly pipes: Pick<PipeStore, "find" | "secrets" | "listIn">;
+  readonly services: Pick<ServiceStore, "find">;
+  /** Raised by every write of a service or pipe. */
+  readonly revision: () => number;
+};
+
+/** Throws NOT_FOUND. */
+export async function requirePushPipe(
+  { pipes, services }: Omit<PushPipesOptions, "revision">,
+  organizationId: string,
+  pipeId: string,
+): Promise<void> {
+  const pipe = await pipes.find(pipeId);
+  const service = pipe && (await services.find(pipe.serviceId));
+  if (pipe?.sourceKind !== "push" || service?.organizationId !== organizationId) throw notFound("Push pipe", pipeId);
+}
+
+export class PushPipes {
+  readonly #options: PushPipesOptions;
+  #known = new Map<string, Promise<PushPipe | undefined>>();
+  #revision = -1;
+
+  constructor(options: PushPipesOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined: there is none to which rows can be sent. */
+  find(id: string): Promise<PushPipe | undefined> {
+    const revision = this.#options.revision();
+    if (revision !== this.#revision) {
+      this.#known = new Map();
+      this.#revision = revision;
+    }
+    let known = this.#known.get(id);
+    if (known === undefined) {
+      known = this.#read(id);
+      this.#known.set(id, known);
+      const forget = () => void this.#known.delete(id);
+      known.then((found) => found ?? forget(), forget);
+    }
+    return known;
+  }
+
+  async #read(id: string): Promise<PushPipe | undefined> {
+    const { pipes, services } = this.#options;
+    const pipe = await pipes.find(id);
+    if (pipe === undefined || pipe.sourceKind !== "push" || pipe.desiredState === "deleted") return undefined;
+    const service = await services.find(pipe.serviceId);
+    const secrets = await pipes.secrets(id);
+    if (service === undefined || service.desiredState === "deleted" || secrets === undefined) return undefined;
+    const neighbours = (await pipes.listIn(service.id)).map((other) => other.id);
+    return { pipe, service, config: fullConfig(pipe, secrets) as PushConfig, neighbours };
+  }
+}
