@@ -13,6 +13,7 @@ import { Inbox } from "../../src/sources/push/inbox/inbox.ts";
 import type { PushConfig } from "../../src/sources/push/kind.ts";
 import { pushVirtualColumns } from "../../src/sources/push/message.ts";
 import { InboxReader } from "../../src/sources/push/reader.ts";
+import { RowBatches } from "../../src/sources/push/row-batches.ts";
 import { rowFormatOf } from "../../src/sources/push/row-format.ts";
 import { PushSource } from "../../src/sources/push/source.ts";
 import type { Source } from "../../src/sources/source.ts";
@@ -69,27 +70,20 @@ async function caseOf(
       lives += 1;
       const rows = rowFormatOf(config, pushVirtualColumns);
       const access = {
-        folder: async () => folder,
         news: (after: number) => inbox.news(after, () => ({ rows: 1, bytes: 1, ageMs: 0 }), signal),
         loaded: (next: number) => inbox.loaded(next),
       };
       const division = divisionOf(config);
-      const source = new PushSource({
-        context: testContext<PushDurable>({
-          destination: {
-            query: async (sql) => {
-              if (sql.includes("unreadable"))
-                throw new ClickHouseError(27, 400, "Code: 27. DB::Exception: Cannot parse");
-              return [];
-            },
-          },
-        }),
-        inbox: access,
-        reader: new InboxReader(folder, division.kind === "whole" ? { kind: "lines" } : division.form),
-        encoder: rows.encoder(planRows(testDestination, rows.format, pushVirtualColumns)),
-        // Each worker has another number of rows per batch, so that batches also end within a body.
-        limits: { maxRows: 1 + (lives % 4), maxBytes: 1_000_000 },
-      });
+      const reader = new InboxReader(folder, division.kind === "whole" ? undefined : division.form);
+      const query = async (sql: string) => {
+        if (sql.includes("unreadable")) throw new ClickHouseError(27, 400, "Code: 27. DB::Exception: Cannot parse");
+        return [];
+      };
+      const encoder = rows.encoder(planRows(testDestination, rows.format, pushVirtualColumns));
+      // Each worker has another number of rows per batch, so that batches also end within a body.
+      const limits = { maxRows: 1 + (lives % 4), maxBytes: 1_000_000 };
+      const maker = new RowBatches({ reader, encoder, limits, query });
+      const source = new PushSource({ context: testContext<PushDurable>(), inbox: access, maker });
       return ending(source, world, inbox);
     },
     expected,

@@ -9,10 +9,13 @@ import { convertedTo, type IntegerReading } from "./integers.ts";
 import type { SourceMessage, VirtualColumn, VirtualColumns } from "./message.ts";
 import { conflictingPaths, type Declared, distinct, planPaths } from "./paths.ts";
 
-export type RowFormat = "JSONEachRow" | "Avro" | NamedFormat;
+export type RowFormat = "JSONEachRow" | "Avro" | NamedFormat | ColumnarFormat;
 
 /** Fields have the names of a first line; a dot in one has no meaning. */
 type NamedFormat = "CSVWithNames" | "TabSeparatedWithNames";
+
+/** Of whole bodies. */
+type ColumnarFormat = "Parquet" | "ORC" | "Arrow";
 
 /** A virtual column that a mapping reads, with its name in the rows that are sent to the engine. */
 export type UsedVirtual<M extends SourceMessage> = { readonly field: string; readonly column: VirtualColumn<M> };
@@ -56,7 +59,7 @@ export function planRows<M extends SourceMessage>(
     const message = `The field "${conflict}" is mapped as a value and as the parent of another field.`;
     throw new AppError("SOURCE_INVALID", message);
   }
-  const checked = format === "Avro" ? "wide64" : "wide";
+  const checked = isBinary(format) ? "wide64" : "wide";
   const used = new Map<string, UsedVirtual<M> & Declared>();
   for (const column of columns.filter(isVirtual)) {
     const { sourceField } = column;
@@ -85,7 +88,7 @@ export function planRows<M extends SourceMessage>(
     virtuals,
     structure,
     expressions,
-    search: reading(wraps ? "wrap" : format === "Avro" ? checked : "each"),
+    search: reading(wraps ? "wrap" : isBinary(format) ? checked : "each"),
   };
 }
 
@@ -121,6 +124,15 @@ function insertSql(
   return `${head} SELECT ${expressions.join(", ")} FROM input(${literal(structureText(structure))}) FORMAT ${format}`;
 }
 
+/** Whose integers have up to 64 bits and a sign, and that are read by no parser of text. */
+function isBinary(format: RowFormat): boolean {
+  return format === "Avro" || isColumnar(format);
+}
+
+function isColumnar(format: RowFormat): format is ColumnarFormat {
+  return format === "Parquet" || format === "ORC" || format === "Arrow";
+}
+
 function isNamed(format: RowFormat): format is NamedFormat {
   return format.endsWith("WithNames");
 }
@@ -142,6 +154,11 @@ export function messageFormatSettings(format: RowFormat): Record<string, string 
     date_time_input_format: "best_effort",
   };
   if (format === "Avro") return { ...common, input_format_avro_allow_missing_fields: 1 };
+  if (isColumnar(format)) {
+    const name = format.toLowerCase();
+    const settings = { ...common, [`input_format_${name}_allow_missing_columns`]: 1 };
+    return format === "Parquet" ? { ...settings, input_format_parquet_preserve_order: 1 } : settings;
+  }
   if (isNamed(format)) {
     const name = format === "CSVWithNames" ? "csv" : "tsv";
     return {

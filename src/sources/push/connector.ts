@@ -5,21 +5,21 @@ import { requireTable } from "../destination.ts";
 import { type KeptMessage, keptColumns } from "../messages/facts.ts";
 import { batchLimits } from "../messages/limits.ts";
 import { MessageReplay } from "../messages/message-replay.ts";
-import { planRows } from "../messages/plan.ts";
-import type { CheckOptions, RowReplayContext, SourceContext } from "../source.ts";
-import { divisionOf } from "./bodies/formats.ts";
+import { planRows, type RowPlan } from "../messages/plan.ts";
+import type { CheckOptions, RowReplayContext, SourceContext, TargetTable } from "../source.ts";
+import { divisionOf, formatOf } from "./bodies/formats.ts";
+import { BodyBatches } from "./body-batches.ts";
 import type { PushDurable } from "./durable.ts";
 import type { PushConfig } from "./kind.ts";
-import { pushVirtualColumns } from "./message.ts";
+import { type PushMessage, pushVirtualColumns } from "./message.ts";
 import { InboxReader } from "./reader.ts";
+import { RowBatches } from "./row-batches.ts";
 import { rowFormatOf } from "./row-format.ts";
 import { PushSource } from "./source.ts";
 
 export const pushConnector = defineConnector<PushConfig>({
   async check(config: PushConfig, { destination, run, validateSamples, pipeId }: CheckOptions): Promise<void> {
-    await run.check("mapping", () =>
-      planRows(requireTable(destination), rowFormatOf(config, pushVirtualColumns).format, pushVirtualColumns),
-    );
+    await run.check("mapping", () => planOf(config, requireTable(destination)));
     if (!validateSamples || pipeId !== undefined) return;
     await run.check("samples", () => {
       throw new AppError("SOURCE_INVALID", "validateSamples: nothing is sent to a pipe before it exists.");
@@ -27,17 +27,17 @@ export const pushConnector = defineConnector<PushConfig>({
   },
 
   async open(config: PushConfig, context: SourceContext<PushDurable>) {
-    const { inbox, destination, settings } = context;
-    const folder = await inbox.folder();
-    const rows = rowFormatOf(config, pushVirtualColumns);
-    const isLenient = settings.database_lenient_values === true;
-    const plan = planRows(requireTable(destination.target), rows.format, pushVirtualColumns, isLenient);
+    const { inbox, destination, settings, memoryGb } = context;
+    const plan = planOf(config, requireTable(destination.target), settings.database_lenient_values === true);
     const division = divisionOf(config);
+    const form = division.kind === "whole" ? undefined : division.form;
+    const reader = new InboxReader(await inbox.folder(), form);
+    if (form === undefined) return new PushSource({ context, inbox, maker: new BodyBatches(reader, plan) });
+    const encoder = rowFormatOf(config, pushVirtualColumns).encoder(plan);
+    const limits = batchLimits(memoryGb, Number(settings.streaming_max_insert_wait_ms));
     return new PushSource({
       ...{ context, inbox },
-      reader: new InboxReader(folder, division.kind === "whole" ? { kind: "lines" } : division.form),
-      encoder: rows.encoder(plan),
-      limits: batchLimits(context.memoryGb, Number(settings.streaming_max_insert_wait_ms)),
+      maker: new RowBatches({ reader, encoder, limits, query: destination.query }),
     });
   },
 
@@ -46,3 +46,9 @@ export const pushConnector = defineConnector<PushConfig>({
     return new MessageReplay(rowFormatOf<KeptMessage>(config, columns), columns, context);
   },
 });
+
+/** The columns that are not in the body can be added to rows only. */
+function planOf(config: PushConfig, destination: TargetTable, isLenient = false): RowPlan<PushMessage> {
+  const columns = divisionOf(config).kind === "whole" ? {} : pushVirtualColumns;
+  return planRows(destination, formatOf(config), columns, isLenient);
+}

@@ -20,7 +20,8 @@ export class InboxReader {
   readonly #form: RowForm;
   #place: Place | undefined;
 
-  constructor(folder: string, form: RowForm) {
+  /** `form` is undefined where bodies are read whole. */
+  constructor(folder: string, form: RowForm = { kind: "lines" }) {
     this.#folder = folder;
     this.#form = form;
   }

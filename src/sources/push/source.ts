@@ -5,38 +5,49 @@
 import { abortable } from "../../lib/abort.ts";
 import { assignedWorker } from "../../lib/assign.ts";
 import type { InboxAccess } from "../inbox-access.ts";
-import { factsOf } from "../messages/facts.ts";
-import type { RowEncoder } from "../messages/formats/encoder.ts";
-import type { BatchLimits } from "../messages/limits.ts";
-import { MessageBatch } from "../messages/message-batch.ts";
-import { byReason, decideRefusal, type Refused, refusedOf } from "../messages/refusals.ts";
-import { rowPool } from "../messages/row-memory.ts";
-import type { InsertFailure, Source, Batch as SourceBatch, SourceContext } from "../source.ts";
+import type { Insert, InsertFailure, RejectedRecord, Source, Batch as SourceBatch, SourceContext } from "../source.ts";
 import { inboxLane, type PushDurable, type RowRange } from "./durable.ts";
-import { type PushMessage, pushVirtualColumns } from "./message.ts";
-import type { InboxReader } from "./reader.ts";
 
 type Batch = SourceBatch<PushDurable>;
 
+/** The content of a range of offsets. */
+export type Made = {
+  readonly range: RowRange;
+  /** Offsets that the inbox no longer has. */
+  readonly missing: number;
+  readonly inserts: readonly Insert[];
+  readonly rejected: readonly RejectedRecord[];
+  readonly skippedRows: number;
+  readonly fetchedBytes: number;
+};
+
+/** What differs between formats. The same range is always made the same. */
+export interface BatchMaker {
+  /** From an offset on, as much as makes one batch. */
+  collect(first: number, end: number): Promise<Made>;
+  rebuild(range: RowRange): Promise<Made>;
+  /** The ranges instead of one that the engine refused; none stop the pipe. */
+  refused(made: Made, failure: InsertFailure): Promise<readonly RowRange[]>;
+  /** It is durable, and nothing will read it again. */
+  release(made: Made): void;
+}
+
 export type PushSourceParts = {
-  readonly context: SourceContext<PushDurable>;
-  readonly inbox: InboxAccess;
-  readonly reader: InboxReader;
-  readonly encoder: RowEncoder<PushMessage>;
-  readonly limits: Pick<BatchLimits, "maxRows" | "maxBytes">;
+  readonly context: Pick<SourceContext<PushDurable>, "replica" | "progress">;
+  readonly inbox: Pick<InboxAccess, "news" | "loaded">;
+  readonly maker: BatchMaker;
 };
 
 export class PushSource implements Source<PushDurable> {
   readonly #parts: PushSourceParts;
-  /** Rows of the batches in progress, which are searched when one is refused. */
-  readonly #messages = new WeakMap<Batch, MessageBatch<PushMessage>>();
+  readonly #made = new WeakMap<Batch, Made>();
 
   constructor(parts: PushSourceParts) {
     this.#parts = parts;
   }
 
   async *read(checkpoints: ReadonlyMap<string, number>, signal: AbortSignal): AsyncIterable<Batch> {
-    const { context, inbox } = this.#parts;
+    const { context, inbox, maker } = this.#parts;
     const { index, count } = context.replica;
     if (assignedWorker(inboxLane, count) !== index) return await abortable(new Promise<never>(() => {}), signal);
     let next = checkpoints.get(inboxLane) ?? 0;
@@ -45,7 +56,7 @@ export class PushSource implements Source<PushDurable> {
       const end = await abortable(inbox.news(next), signal);
       context.progress.answered();
       while (next < end && !signal.aborted) {
-        const batch = await this.#collect(next, end);
+        const batch = this.#batch(await maker.collect(next, end));
         yield batch;
         next = batch.replay.last + 1;
       }
@@ -53,82 +64,43 @@ export class PushSource implements Source<PushDurable> {
   }
 
   async replay(saved: RowRange): Promise<Batch> {
-    return await this.#rebuild(saved);
+    return this.#batch(await this.#parts.maker.rebuild(saved));
   }
 
   async refused(batch: Batch, failure: InsertFailure): Promise<readonly Batch[]> {
-    const messages = this.#messages.get(batch);
-    if (messages === undefined) return [];
-    const { encoder, context } = this.#parts;
-    const { attempt, ...range } = batch.replay;
-    const before = refusedOf(range.refused);
-    const answer = await decideRefusal(messages, encoder.plan, before, failure, context.destination.query);
-    if (answer.kind === "stop") return [];
-    if (answer.kind === "without") {
-      const refused = byReason(answer.refused);
-      return [await this.#rebuild({ ...range, refused, attempt: (attempt ?? 0) + 1 })];
-    }
-    const middle = Number(answer.lastOfFirst);
-    return [await this.#rebuild({ ...range, last: middle }), await this.#rebuild({ ...range, first: middle + 1 })];
+    const made = this.#made.get(batch);
+    if (made === undefined) return [];
+    const batches: Batch[] = [];
+    for (const range of await this.#parts.maker.refused(made, failure)) batches.push(await this.replay(range));
+    return batches;
   }
 
   async acknowledge(batch: Batch): Promise<void> {
-    this.#messages.get(batch)?.release();
+    const made = this.#made.get(batch);
+    if (made !== undefined) this.#parts.maker.release(made);
     await this.#parts.inbox.loaded(batch.replay.last + 1);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}
 
-  /** As many rows from an offset on as make one batch. */
-  async #collect(first: number, end: number): Promise<Batch> {
-    const { reader, limits } = this.#parts;
-    const messages = this.#newBatch();
-    await reader.each(first, end, (message) => {
-      if (messages.size >= limits.maxRows || messages.bytes >= limits.maxBytes) return false;
-      messages.add(message);
-      return true;
-    });
-    // What cannot be read any more must not hold up what comes after it.
-    const last = messages.last === undefined ? end - 1 : Number(messages.last);
-    return this.#batch({ first, last }, messages);
-  }
-
-  async #rebuild(saved: RowRange): Promise<Batch> {
-    const messages = this.#newBatch(refusedOf(saved.refused));
-    await this.#parts.reader.each(saved.first, saved.last + 1, (message) => {
-      messages.add(message);
-      return true;
-    });
-    return this.#batch(saved, messages);
-  }
-
-  #batch(saved: RowRange, messages: MessageBatch<PushMessage>): Batch {
-    const { first, last, attempt = 0 } = saved;
-    const missing = last - first + 1 - messages.messages;
-    if (missing > 0) {
-      messages.rejected.push({ origin: inboxLane, position: `${first}-${last}`, message: lost(missing), rows: 0 });
-    }
+  #batch(made: Made): Batch {
+    const { range, missing, inserts, rejected, skippedRows, fetchedBytes } = made;
+    const { first, last, attempt = 0 } = range;
     const original = `${first}-${last}`;
+    const gap = { origin: inboxLane, position: original, message: lost(missing), rows: 0 };
     const batch: Batch = {
       lane: inboxLane,
       id: attempt === 0 ? original : `${original}~${attempt}`,
       ...(attempt === 0 ? {} : { continues: original }),
-      replay: saved,
+      replay: range,
       checkpoint: last + 1,
-      inserts: messages.inserts(),
-      rejected: messages.rejected,
-      skippedRows: messages.skippedRows,
-      counts: { fetchedBytes: messages.payloadBytes },
+      inserts,
+      rejected: missing > 0 ? [...rejected, gap] : rejected,
+      skippedRows,
+      counts: { fetchedBytes },
     };
-    this.#messages.set(batch, messages);
+    this.#made.set(batch, made);
     return batch;
-  }
-
-  #newBatch(refused: Refused = new Map()): MessageBatch<PushMessage> {
-    const { encoder, limits } = this.#parts;
-    const facts = (message: PushMessage) => factsOf(pushVirtualColumns, message);
-    const common = { encoder, origin: inboxLane, refused, factsOf: facts, memory: rowPool };
-    return new MessageBatch({ ...common, maxMessageBytes: limits.maxBytes });
   }
 }
 

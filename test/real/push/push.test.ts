@@ -131,6 +131,23 @@ describe("bodies", () => {
   });
 });
 
+describe("bodies that are read whole", () => {
+  test("Parquet is loaded with its rows, and refused as one when it cannot be read", async () => {
+    const to = await pushPipe(served, service, "parquet", { source: { format: "Parquet" } });
+    const response = await fetch(`http://${service.host}:${service.port}/`, {
+      method: "POST",
+      body: "SELECT number AS id, 'name' AS name FROM numbers(100000) FORMAT Parquet",
+      headers: { "X-ClickHouse-User": "default", "X-ClickHouse-Key": service.password },
+    });
+    const file = new Uint8Array(await response.arrayBuffer());
+    expect((await send(to, file, wait)).status).toBe(200);
+    expect((await send(to, "PAR1 and nothing else", wait)).status).toBe(200);
+    expect(await sql("SELECT count(), uniqExact(id) FROM parquet FORMAT TSV")).toBe("100000\t100000");
+    const { progress } = await served.api.getPipe({ params: { ...service.params, pipeId: to.pipeId } });
+    expect(progress).toMatchObject({ sentRows: 100_000, refusedRows: 1 });
+  });
+});
+
 describe("exactly once", () => {
   test("the same key answers the same and adds no row, also after a kill of the server", async () => {
     const to = await pushPipe(served, service, "keys");
