@@ -26,8 +26,11 @@ const gauges: Readonly<Record<string, readonly [name: string, help: string]>> = 
   lagBytes: ["Pipes_SourceLagBytes", "Bytes of the source's log after the last durable position."],
   lagSeconds: [
     "Pipes_SourceLagSeconds",
-    "Age in seconds of the newest received transaction, while it is not durable; time since the oldest pending object was found.",
+    "Age in seconds of the newest received transaction, while it is not durable; time since the oldest pending object was found; age of the oldest row of an inbox.",
   ],
+  acceptedRows: ["Pipes_AcceptedEvents", "Rows that were sent to the pipe and are durable, since the server started."],
+  inboxBytes: ["Pipes_InboxBytes", "Disk that the inbox of the pipe takes, in bytes."],
+  inboxKeys: ["Pipes_InboxKeys", "Idempotency keys that the inbox of the pipe remembers."],
   slotRetainedBytes: ["Pipes_SlotRetainedBytes", "Bytes of log that the source retains for the slot."],
   slotSafeBytes: ["Pipes_SlotSafeBytes", "Bytes of log that may be written before the source invalidates the slot."],
   slotBurnBytesPerSecond: ["Pipes_SlotBurnBytesPerSecond", "Growth of the retained log, in bytes per second."],

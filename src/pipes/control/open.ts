@@ -111,7 +111,7 @@ export function openPipes(options: PipesOptions): Pipes {
     isLeftToOthers: (pipeId) => supervisor.reportOf(pipeId) !== undefined || !leases.holds("pipe", pipeId),
   });
   const watchLoop = new Loop({ name: "slots", everyMs: watchEveryMs, logger, body: () => watch.pass() });
-  const reports = reportsOf(options.stores, supervisor, watch);
+  const reports = reportsOf(options.stores, supervisor, watch, inboxes);
   const vitals = vitalsOf(options.stores, () => reports.all());
   const recorder = recorderOf(options.stores, vitals);
   const sample = async () => {
@@ -170,12 +170,21 @@ function poolOf({ config, dataDir, logger }: PipesOptions, inboxes: Inboxes, pok
   });
 }
 
-function reportsOf(stores: LeasedStores, supervisor: PipesSupervisor, watch: ReplicationSlotWatch): SharedReports {
+function reportsOf(
+  stores: LeasedStores,
+  supervisor: PipesSupervisor,
+  watch: ReplicationSlotWatch,
+  inboxes: Inboxes,
+): SharedReports {
   return new SharedReports({
     reports: stores.pipeReports,
     leases: stores.leases,
-    ownIds: () => [...supervisor.ids(), ...watch.ids()],
-    own: (id) => supervisor.reportOf(id) ?? { workers: 0, ...watch.seen(id) },
+    ownIds: () => [...supervisor.ids(), ...watch.ids(), ...inboxes.ids()],
+    own: (id) => {
+      const [report, own] = [supervisor.reportOf(id), inboxes.gauges(id)];
+      if (report !== undefined) return { ...report, gauges: { ...report.gauges, ...own } };
+      return own === undefined ? { workers: 0, ...watch.seen(id) } : { workers: 0, gauges: own };
+    },
   });
 }
 

@@ -47,6 +47,21 @@ export class Inboxes {
     return this.#open.get(pipeId);
   }
 
+  /** Of the pipes whose inbox is open. */
+  ids(): string[] {
+    return [...this.#open.keys()];
+  }
+
+  /** What is not loaded, as gauges of the pipe; undefined without an open inbox. */
+  gauges(pipeId: string): Readonly<Record<string, number>> | undefined {
+    const inbox = this.#open.get(pipeId);
+    if (inbox === undefined) return undefined;
+    const { rows, bytes, ageMs, acceptedRows, keys } = inbox.depth;
+    const seconds = rows === 0 ? 0 : Math.round(ageMs / 1_000);
+    const lag = { lagMessages: rows, lagBytes: bytes, lagSeconds: seconds };
+    return { ...lag, acceptedRows, inboxBytes: inbox.bytes, inboxKeys: keys };
+  }
+
   /** Bytes on disk of those that are open. */
   bytesOf(pipeIds: readonly string[]): number {
     return pipeIds.reduce((sum, id) => sum + (this.#open.get(id)?.bytes ?? 0), 0);

@@ -1,0 +1,135 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import autocannon from "autocannon";
+import { cpuSecondsOf } from "../harness/process-cpu.ts";
+import { type PushAddress, pushPipe } from "../harness/push/pipes.ts";
+import { type BenchService, query, runningService, type Served, serve, until } from "../harness/serve.ts";
+import { type BenchResult, round } from "./bench.ts";
+
+export const description =
+  "rows that 64 clients send, durable before the answer, against a bare server that appends and syncs the same bytes";
+
+const connections = 64;
+const seconds = 4;
+const sizes = [1, 100, 10_000];
+/** On a machine that does other things too. */
+const drainMs = 600_000;
+
+type Load = { readonly rowsPerSecond: number; readonly p99Ms: number; readonly cpuMsPerRequest: number };
+
+export async function run(): Promise<BenchResult> {
+  await using served = await serve();
+  const service = await runningService(served, { idleScaling: false });
+  const to = await pushPipe(served, service, "pushed", { body: { settings: { streaming_max_insert_wait_ms: 1_000 } } });
+  const bare = await bareServer(join(served.dataDir, "bare"));
+  const lines: Record<string, string | number>[] = [];
+  const ratios: number[] = [];
+  const cpuRatios: number[] = [];
+  let of100 = 0;
+  for (const size of sizes) {
+    const peer = await load({ url: bare.url, key: "" }, bare.pid, size);
+    const own = await load(to, served.process.pid as number, size);
+    cpuRatios.push(peer.cpuMsPerRequest / own.cpuMsPerRequest);
+    if (size === 100) of100 = own.rowsPerSecond;
+    ratios.push(own.rowsPerSecond / peer.rowsPerSecond);
+    const cpu = { "our CPU ms": round(own.cpuMsPerRequest, 3), "bare CPU ms": round(peer.cpuMsPerRequest, 3) };
+    lines.push({
+      "rows in a body": size,
+      "our rows/s": Math.round(own.rowsPerSecond),
+      "bare rows/s": Math.round(peer.rowsPerSecond),
+      ratio: round(own.rowsPerSecond / peer.rowsPerSecond),
+      ...cpu,
+      "p99 ms": own.p99Ms,
+    });
+    await drained(served, service, to);
+  }
+  bare.end();
+  const half = await load(to, served.process.pid as number, 100, of100 / 100 / 2);
+  await drained(served, service, to);
+  const inserted = await inserts(service);
+  const parts = await smallSenders(served, service);
+  return {
+    rows: lines,
+    summary: {
+      ratio: round(Math.min(...ratios)),
+      cpuRatio: round(Math.min(...cpuRatios)),
+      rowsPerSecond: Math.round(of100),
+      insertRowsPerSecond: Math.round(inserted),
+      p99HalfLoadMs: half.p99Ms,
+      partsPerSecond: round(parts),
+    },
+  };
+}
+
+/** About 300 bytes a row. */
+function bodyOf(size: number): Buffer {
+  const row = (id: number) => JSON.stringify({ id, name: `name ${id}`, padding: "x".repeat(260) });
+  return Buffer.from(Array.from({ length: size }, (_, id) => row(id)).join("\n"));
+}
+
+async function load(
+  { url, key }: Pick<PushAddress, "url" | "key">,
+  pid: number,
+  size: number,
+  perSecond?: number,
+): Promise<Load> {
+  const before = cpuSecondsOf(pid);
+  const result = await autocannon({
+    ...{ url, connections, duration: seconds, method: "POST", body: bodyOf(size) },
+    headers: { authorization: key, "content-type": "application/x-ndjson" },
+    ...(perSecond === undefined ? {} : { overallRate: Math.round(perSecond) }),
+  });
+  if (result.non2xx > 0 || result.errors > 0) throw new Error(`${result.non2xx + result.errors} requests failed`);
+  const requests = result["2xx"];
+  return {
+    rowsPerSecond: (requests * size) / result.duration,
+    p99Ms: result.latency.p99,
+    cpuMsPerRequest: ((cpuSecondsOf(pid) - before) * 1_000) / requests,
+  };
+}
+
+async function drained(served: Served, service: BenchService, { pipeId }: PushAddress): Promise<void> {
+  await until(
+    "everything is loaded",
+    async () => {
+      const { progress } = await served.api.getPipe({ params: { ...service.params, pipeId } });
+      return progress.lagMessages === 0;
+    },
+    drainMs,
+  );
+}
+
+/** The same bodies of 100 rows as INSERT statements. */
+async function inserts(service: BenchService): Promise<number> {
+  await query(service, "CREATE TABLE inserted (id UInt64, name String) ORDER BY id");
+  const sql = encodeURIComponent("INSERT INTO inserted FORMAT JSONEachRow");
+  const result = await autocannon({
+    url: `http://${service.host}:${service.port}/?query=${sql}&input_format_skip_unknown_fields=1`,
+    ...{ connections, duration: seconds, method: "POST", body: bodyOf(100) },
+    headers: { "x-clickhouse-user": "default", "x-clickhouse-key": service.password },
+  });
+  return (result["2xx"] * 100) / result.duration;
+}
+
+/** Parts per second while 1,000 clients send one row a second each. */
+async function smallSenders(served: Served, service: BenchService): Promise<number> {
+  const to = await pushPipe(served, service, "small", { body: { settings: { streaming_max_insert_wait_ms: 1_000 } } });
+  const result = await autocannon({
+    ...{ url: to.url, connections: 1_000, duration: 10, overallRate: 1_000, method: "POST", body: bodyOf(1) },
+    headers: { authorization: to.key },
+  });
+  await drained(served, service, to);
+  const count = await query(service, "SELECT count() FROM small");
+  if (Number(count) < result["2xx"]) throw new Error(`${count} of ${result["2xx"]} rows are in the table`);
+  const blocks = await query(service, "SELECT max(max_block_number) FROM system.parts WHERE table = 'small'");
+  return Number(blocks) / result.duration;
+}
+
+async function bareServer(path: string) {
+  const child = fork(fileURLToPath(new URL("./bare-append.ts", import.meta.url)));
+  child.send(path);
+  const [port] = await once(child, "message");
+  return { url: `http://127.0.0.1:${port}/`, pid: child.pid as number, end: () => void child.disconnect() };
+}
