@@ -63,7 +63,18 @@ const dashboard = {
 
 export const requestExamples: Readonly<Record<string, readonly Example[]>> = {
   updateOrganization: [{ title: "Rename", body: { name: "Acme" } }],
-  createKey: [{ title: "A read-only key", body: { name: "grafana", roles: ["read_only"] } }],
+  createKey: [
+    { title: "A read-only key", body: { name: "grafana", roles: ["read_only"] } },
+    {
+      title: "A key that may only push to one pipe",
+      body: {
+        name: "web shop",
+        roles: ["push"],
+        pipeId: "3f2504e0-4f89-41d3-9a0c-0305e82c3301",
+        pushLimits: { rowsPerSecond: 1_000 },
+      },
+    },
+  ],
   updateKey: [{ title: "Disable a key", body: { state: "disabled" } }],
   createAccessToken: [{ title: "A token for charts", body: { name: "dashboard" } }],
   updateAccessToken: [{ title: "Disable a token", body: { state: "disabled" } }],

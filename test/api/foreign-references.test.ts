@@ -19,7 +19,7 @@ const objects: Ids = {
   ...{ backupId: "backupId", serviceId: "serviceId", targetServiceId: "serviceId", connectionId: "serviceId" },
   ...{ sourceId: "id", appliesToSourceIds: "id", openApiKeys: "keyId" },
   ...{ logSourceId: "id", traceSourceId: "id", metricSourceId: "id", sessionSourceId: "id" },
-  ...{ webhookId: "webhookId", savedSearchId: "savedSearchId", dashboardId: "dashboardId" },
+  ...{ pipeId: "pipeId", webhookId: "webhookId", savedSearchId: "savedSearchId", dashboardId: "dashboardId" },
   // Of queries.
   ...{ object: "pipeId", service: "serviceId" },
 };
@@ -77,6 +77,7 @@ const wider: Readonly<Record<string, object>> = {
   "filters.0.appliesToSourceIds": { name: "d", tiles: [], filters: [filter] },
   dashboardId: tileAlert,
   backupId: { name: "copy" },
+  pipeId: { name: "key", roles: ["push"] },
 };
 /** The reference stands in place of what the example has. */
 const bodies: Readonly<Record<string, object>> = { planServiceMove: {}, moveService: {} };

@@ -72,7 +72,7 @@ test("every name has one counterpart, in both directions", () => {
 
 test("every kind of source and every setting of the engine has a name there", () => {
   const source = renames.pipe?.find(({ at }) => at === "source")?.names ?? {};
-  expect(Object.keys(sourceKinds).filter((kind) => source[kind] === undefined)).toEqual(["objectStorage"]);
+  expect(Object.keys(sourceKinds).filter((kind) => source[kind] === undefined)).toEqual(["objectStorage", "push"]);
   expect(Object.keys(cloudSettingNames).length).toBeGreaterThan(5);
 });
 

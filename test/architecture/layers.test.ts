@@ -40,7 +40,7 @@ describe("imports", () => {
     expect(importsOf("src/sources/connectors.ts")).toEqual([
       "src/sources/descriptions.ts",
       "src/sources/source.ts",
-      ...["message-broker", "object-storage", "managed-stream", "relational-db"].map(
+      ...["message-broker", "object-storage", "managed-stream", "push", "relational-db"].map(
         (kind) => `src/sources/${kind}/connector.ts`,
       ),
     ]);

@@ -83,8 +83,10 @@ export class InboxReader {
   }
 
   async #find(offset: number): Promise<Place | undefined> {
-    if (this.#place !== undefined && this.#place.offset <= offset) return this.#place;
     const segment = (await segmentsIn(this.#folder)).findLast(({ first }) => first <= offset);
+    const place = this.#place;
+    // A segment that is loaded completely may be gone.
+    if (place !== undefined && place.segment === segment?.first && place.offset <= offset) return place;
     return segment && { path: segment.path, segment: segment.first, at: 0, offset: segment.first };
   }
 
