@@ -39,7 +39,7 @@ class World {
 
   async open(): Promise<Inbox> {
     const onProblem = (error: unknown) => expect.fail(String(error));
-    this.inbox ??= await Inbox.open({ folder: this.folder, next: this.checkpoint, onProblem });
+    this.inbox ??= await Inbox.open({ folder: this.folder, next: this.checkpoint, onProblem, segmentBytes: 600 });
     return this.inbox;
   }
 
@@ -114,6 +114,8 @@ test.each(Array.from({ length: 24 }, (_, seed) => seed + 1))("seed %i: each key'
   try {
     while (bodies.some(({ key }) => !world.answered.has(key))) {
       const open = bodies.filter(({ key }) => !world.answered.has(key)).filter(() => world.chance(0.4));
+      // One process has the folder open.
+      await world.open();
       await Promise.all(open.map((body) => world.send(body)));
       if (world.chance(0.6)) await world.load();
       if (world.chance(0.3)) await world.crash();

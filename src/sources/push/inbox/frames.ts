@@ -35,6 +35,8 @@ export type Frame = {
 };
 
 const headBytes = 8;
+/** More than any frame has: what says otherwise is not a frame. */
+const mostBytes = 8 * 2 ** 20;
 const factsLengthBytes = 2;
 
 /** The pieces of a frame, in the order in which they are written. */
@@ -58,7 +60,7 @@ export function readFrame(bytes: Buffer, from: number): Frame | undefined {
   if (from + headBytes > bytes.length) return undefined;
   const length = bytes.readUInt32LE(from);
   const end = from + headBytes + length;
-  if (length < factsLengthBytes || end > bytes.length) return undefined;
+  if (length < factsLengthBytes || length > mostBytes || end > bytes.length) return undefined;
   const content = bytes.subarray(from + headBytes, end);
   if (crc32(content) !== bytes.readUInt32LE(from + 4)) return undefined;
   const factsEnd = factsLengthBytes + content.readUInt16LE(0);
@@ -66,7 +68,8 @@ export function readFrame(bytes: Buffer, from: number): Frame | undefined {
   return { facts, body: content.subarray(factsEnd), bytes: headBytes + length };
 }
 
-/** Bytes that the frame at `from` has; undefined when its head is not there yet. */
-export function frameBytes(bytes: Buffer, from: number): number | undefined {
-  return from + headBytes > bytes.length ? undefined : headBytes + bytes.readUInt32LE(from);
+/** Bytes that the frame at the beginning has; 0 when its head is not there, or is none. */
+export function frameBytes(bytes: Buffer): number {
+  const length = headBytes > bytes.length ? 0 : bytes.readUInt32LE(0);
+  return length > mostBytes ? 0 : headBytes + length;
 }

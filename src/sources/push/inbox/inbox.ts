@@ -39,6 +39,8 @@ export type InboxOptions = {
   readonly next: number;
   /** Called when files that are not needed any more cannot be deleted. */
   readonly onProblem: (error: unknown) => void;
+  /** Larger segments are not continued; shortened in tests. */
+  readonly segmentBytes?: number;
 };
 
 export type Depth = {
@@ -56,8 +58,9 @@ const newsMs = 20_000;
 const lookMs = 50;
 /** A sender that waits for its rows lets others join its batch for this long. */
 const joinMs = 100;
-/** A segment that is loaded completely is kept for more rows up to this size. */
-const keptBytes = 4 * 2 ** 20;
+const defaultSegmentBytes = 64 * 2 ** 20;
+/** A segment that is loaded completely is kept for more rows up to this share of its greatest size. */
+const keptShare = 1 / 16;
 
 export class Inbox {
   readonly folder: string;
@@ -78,17 +81,22 @@ export class Inbox {
   readonly #began: { readonly end: number; readonly next: number };
 
   readonly #onProblem: (error: unknown) => void;
+  readonly #keptBytes: number;
 
-  private constructor({ folder, next, onProblem }: InboxOptions, recovered: Recovered) {
+  private constructor(
+    { folder, next, onProblem, segmentBytes = defaultSegmentBytes }: InboxOptions,
+    recovered: Recovered,
+  ) {
     this.folder = folder;
     this.#onProblem = onProblem;
+    this.#keptBytes = segmentBytes * keptShare;
     this.#keys = recovered.keys;
     this.#arrivals = recovered.arrivals;
     for (const [file, facts] of recovered.files) this.#files.set(file, facts);
     this.#next = next;
     const end = Math.max(next, recovered.end);
     this.#began = { end, next };
-    this.#log = new Log({ folder, end, segments: recovered.segments }, (entries) => {
+    this.#log = new Log({ folder, end, segments: recovered.segments, segmentBytes }, (entries) => {
       for (const { offset, ...entry } of entries) this.#durable(offset, entry);
       this.#tell();
     });
@@ -215,7 +223,7 @@ export class Inbox {
   async #cut(): Promise<void> {
     const [first] = this.#log.segments;
     const isEmpty =
-      this.#next === this.end && this.#log.segments.reduce((sum, { bytes }) => sum + bytes, 0) > keptBytes;
+      this.#next === this.end && this.#log.segments.reduce((sum, { bytes }) => sum + bytes, 0) > this.#keptBytes;
     if (isEmpty) await this.#log.roll();
     const isLoaded = (this.#log.segments[1]?.first ?? Number.POSITIVE_INFINITY) <= this.#next;
     const files = [...this.#files].filter(([, { last }]) => last < this.#next);

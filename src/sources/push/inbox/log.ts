@@ -9,9 +9,6 @@ import type { FrameFacts } from "./frames.ts";
 import { writtenFrame } from "./frames.ts";
 import { segmentPath, syncFolder } from "./segments.ts";
 
-/** Larger segments are not continued. */
-const segmentBytes = 64 * 2 ** 20;
-
 /** Rows to append; they get their offset when they are written. */
 export type Entry = { readonly facts: Omit<FrameFacts, "o">; readonly body: readonly Buffer[] };
 
@@ -29,11 +26,14 @@ export type LogState = {
   readonly end: number;
   /** In the order of their offsets; the last one is written on. */
   readonly segments: Segment[];
+  /** Larger ones are not continued. */
+  readonly segmentBytes: number;
 };
 
 export class Log {
   readonly #folder: string;
   readonly #segments: Segment[];
+  readonly #segmentBytes: number;
   readonly #flushed: (entries: readonly (Entry & { readonly offset: number })[]) => void;
   #file: FileHandle | undefined;
   #end: number;
@@ -46,6 +46,7 @@ export class Log {
   constructor(state: LogState, flushed: (entries: readonly (Entry & { readonly offset: number })[]) => void) {
     this.#folder = state.folder;
     this.#segments = state.segments;
+    this.#segmentBytes = state.segmentBytes;
     this.#end = state.end;
     this.#flushed = flushed;
   }
@@ -107,7 +108,7 @@ export class Log {
 
   async #flush(group: readonly Waiting[]): Promise<void> {
     if (this.#isTorn) await this.#repair();
-    if (this.#file === undefined || (this.#last?.bytes ?? 0) >= segmentBytes) await this.#begin();
+    if (this.#file === undefined || (this.#last?.bytes ?? 0) >= this.#segmentBytes) await this.#begin();
     const segment = this.#last as Segment;
     let offset = this.#end;
     const entries: (Entry & { readonly offset: number })[] = [];

@@ -28,7 +28,7 @@ export async function* framesOf(path: string, from = 0): AsyncGenerator<PlacedFr
   let start = from;
   let held = Buffer.alloc(0);
   for (;;) {
-    const wanted = Math.max(pieceBytes, frameBytes(held, 0) ?? 0);
+    const wanted = Math.max(pieceBytes, frameBytes(held));
     const piece = Buffer.allocUnsafe(held.length + wanted);
     held.copy(piece);
     const { bytesRead } = await file.read(piece, held.length, wanted, start + held.length);
