@@ -177,7 +177,15 @@ function pushOptions(
   const revision = () => stores.definitionRevision();
   const { inboxes } = pipes;
   return {
-    ...{ authenticator, inboxes, signal, mostBytes: config.pushBodyLimitBytes, tls: tls !== undefined },
+    ...{
+      authenticator,
+      inboxes,
+      signal,
+      leases: stores.leases,
+      isShared: config.database !== undefined,
+      mostBytes: config.pushBodyLimitBytes,
+      tls: tls !== undefined,
+    },
     pipes: new PushPipes({ pipes: stores.pipes, services: stores.services, revision }),
     space: new Space({
       ...{ folder: dataDir, inboxes, minFreeDiskGb: config.minFreeDiskGb },

@@ -2,6 +2,7 @@
 import { notFound } from "../../lib/errors.ts";
 import { fullConfig } from "../../pipes/control/definition.ts";
 import type { PushConfig } from "../../sources/push/kind.ts";
+import { kindOf } from "../../sources/registry.ts";
 import type { Pipe, PipeStore } from "../../store/pipes.ts";
 import type { Service, ServiceStore } from "../../store/services.ts";
 
@@ -29,7 +30,8 @@ export async function requirePushPipe(
 ): Promise<void> {
   const pipe = await pipes.find(pipeId);
   const service = pipe && (await services.find(pipe.serviceId));
-  if (pipe?.sourceKind !== "push" || service?.organizationId !== organizationId) throw notFound("Push pipe", pipeId);
+  const hasInbox = pipe !== undefined && kindOf(pipe.sourceKind).hasInbox === true;
+  if (!hasInbox || service?.organizationId !== organizationId) throw notFound("Push pipe", pipeId);
 }
 
 export class PushPipes {
@@ -61,7 +63,8 @@ export class PushPipes {
   async #read(id: string): Promise<PushPipe | undefined> {
     const { pipes, services } = this.#options;
     const pipe = await pipes.find(id);
-    if (pipe === undefined || pipe.sourceKind !== "push" || pipe.desiredState === "deleted") return undefined;
+    if (pipe === undefined || kindOf(pipe.sourceKind).hasInbox !== true || pipe.desiredState === "deleted")
+      return undefined;
     const service = await services.find(pipe.serviceId);
     const secrets = await pipes.secrets(id);
     if (service === undefined || service.desiredState === "deleted" || secrets === undefined) return undefined;

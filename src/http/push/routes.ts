@@ -4,6 +4,7 @@ import { childOf } from "../../lib/abort.ts";
 import { AppError, notFound } from "../../lib/errors.ts";
 import type { Inbox } from "../../sources/push/inbox/inbox.ts";
 import type { Inboxes } from "../../sources/push/inbox/inboxes.ts";
+import type { Leases } from "../../store/leases.ts";
 import { sendResult } from "../answer.ts";
 import type { Authenticator } from "../auth.ts";
 import { fixedHeaders } from "../headers.ts";
@@ -23,6 +24,9 @@ export type PushOptions = {
   readonly pipes: PushPipes;
   readonly inboxes: Inboxes;
   readonly space: Space;
+  readonly leases: Pick<Leases, "holds" | "addressOf">;
+  /** Several servers may share the metadata. */
+  readonly isShared: boolean;
   readonly mostBytes: number;
   readonly tls: boolean;
   readonly signal: AbortSignal;
@@ -54,6 +58,7 @@ async function push(options: PushOptions, rates: PushRates, request: FastifyRequ
   requireSame(params, pipe, sender);
   const { config, service } = pipe;
   const origin = originHeaders(config, request.headers.origin);
+  requireHome(options, pipe);
   requireRate(rates, sender, reply);
   const inbox = await options.inboxes.of({ organizationId: service.organizationId, pipeId: params.pipeId });
   await requireSpace(options.space, pipe, inbox, reply);
@@ -91,6 +96,21 @@ function requireSame(
   const isOwn = principal === undefined || principal.organizationId === owner;
   const isNamed = (organizationId ?? owner) === owner && (serviceId ?? pipe?.service.id) === pipe?.service.id;
   if (pipe === undefined || !isOwn || !isNamed) throw notFound("Push pipe", pipeId);
+}
+
+/**
+ * An inbox is on the disk of one server: the one that runs the pipe, as long as no other one can take the pipe over.
+ * Throws SERVICE_UNAVAILABLE and BAD_REQUEST.
+ */
+function requireHome({ leases, isShared }: PushOptions, { pipe, service }: PushPipe): void {
+  if (isShared && service.runtime !== "embedded") {
+    const message = "Rows can be sent to pipes of embedded services only where servers share a metadata database.";
+    throw new AppError("BAD_REQUEST", message);
+  }
+  if (leases.holds("pipe", pipe.id)) return;
+  const address = leases.addressOf(service.nodeId);
+  const where = address === undefined ? "another server, which does not answer" : `the server at ${address}`;
+  throw new AppError("SERVICE_UNAVAILABLE", `The rows of this pipe are accepted by ${where}. Send them there.`);
 }
 
 function requireRate(rates: PushRates, { principal }: Sender, reply: FastifyReply): void {
