@@ -1,6 +1,6 @@
 /**
- * The peer of the `push` benchmark, in a process of its own: appends every body to a file, syncs once for all that wait,
- * and answers them.
+ * The peer of the `push` benchmark, in a process of its own: appends every body to a file, syncs once for all that
+ * wait, and answers them.
  */
 import { open } from "node:fs/promises";
 import { createServer, type ServerResponse } from "node:http";

@@ -92,6 +92,11 @@ export const benchGoals: Readonly<Record<string, readonly Goal[]>> = {
     least("ofLower", 0.9, "the slower of Kafka's own consumer and the engine's parser alone is unavoidable"),
   ],
   kinesis: [least("ratio", 0.9, "a bare loop of GetRecords discards what it reads")],
+  push: [
+    least("cpuRatio", 0.7, "a bare server appends and syncs the same bytes, and knows neither keys nor rows"),
+    most("p99HalfLoadMs", 50, "ms until rows are durable, at half of the greatest load"),
+    most("partsPerSecond", 1, "1,000 clients that send one row a second make one part a second"),
+  ],
   neighbour: [most("ratio", 2, "p99 of a small query while another service is at full load")],
   "objects-json": [
     least("ratio", 1.1, pipeOfEngine),
@@ -138,6 +143,7 @@ export const soakGoals: Readonly<Record<string, readonly Goal[]>> = {
   kafka: [shows("rows")],
   kinesis: [shows("rows")],
   move: [shows("rows"), shows("changes")],
+  push: [shows("rows"), shows("kills")],
   objects: [shows("rows")],
   openapi: [shows("chartRequests"), shows("requests"), shows("deletions")],
   planes: [shows("holders"), shows("asked")],

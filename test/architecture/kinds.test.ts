@@ -12,6 +12,12 @@ const allowed: Readonly<Record<string, string>> = {
   "src/cloud-api/dialect.ts": "members of another API, which differ by kind",
   "src/cloud-api/pipes.ts": "a setting of another API that one kind has",
   "src/cloud-api/records.ts": "members of another API, which differ by kind",
+  "src/api/keys.ts": "the role of a key that may only push",
+  "src/http/context.ts": "the role of a key that may only push",
+  "src/http/handlers/organizations.ts": "the role of a key that may only push",
+  "src/http/push/admission.ts": "the role of a key that may only push",
+  "src/cli/commands/key.ts": "the role of a key that may only push",
+  "src/api/examples.ts": "the role of a key that may only push",
   "src/demo/main.ts": "the demo is a client: it makes pipes of one kind",
   "src/engine/sql/lists/lists.ts": "ClickHouse's table functions for object storage, not the kind",
   "src/engine/sql/rules/definitions.ts": "ClickHouse's engines for object storage, not the kind",
@@ -21,7 +27,8 @@ const allowed: Readonly<Record<string, string>> = {
 const words = Object.values(sourceDescriptions).map(({ word }) => word);
 /** `objects` is a word of many things, as a text too. */
 const quoted = words.filter((word) => word !== "objects").join("|");
-const name = new RegExp(`\\b(?:${sourceKindKeys.join("|")})\\b|["'\`](?:${quoted})["'\`]`);
+/** `push` is a method of lists, and a folder. */
+const name = new RegExp(`(?<![.#])\\b(?:${sourceKindKeys.join("|")})\\b(?![/(])|["'\`](?:${quoted})["'\`]`);
 
 function withoutComments(text: string): string {
   return text.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "");

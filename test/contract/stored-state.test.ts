@@ -45,6 +45,9 @@ const hashes = {
   "managedStream mark start": "8f87e7f2f3c3",
   "managedStream replay": "847fd0fa693e",
   "managedStream source": "1d70f0f9cfd6",
+  "push checkpoint": "4c0a5b163375",
+  "push replay": "4dede3e1b71a",
+  "push source": "29909a0c14dd",
   manifest: "1494cdae93ab",
   "mark begun": "4c0a5b163375",
   "messageBroker checkpoint": "18ae16123a56",
@@ -165,11 +168,13 @@ describe("what 826d3ae has stored, before there were versions", () => {
     },
   );
 
-  /** Marks that later versions have brought. */
+  /** Kinds and marks that later versions have brought. */
+  const laterKinds = ["push"];
   const later = ["messageBroker subscription", "objectStorage again"];
 
   test("is there for every shape", () => {
     for (const [kind, { durable }] of Object.entries(sourceKinds)) {
+      if (laterKinds.includes(kind)) continue;
       const of = samples.filter((sample) => sample.kind === kind);
       const marks = of.filter(({ table }) => table === "mark").map(({ key }) => key);
       for (const start of Object.keys({ ...durable.marks, ...commonMarks })) {

@@ -2,9 +2,9 @@
 import { useStore } from "../lib/store.ts";
 import { sessionStore } from "./session-state.ts";
 
-export type Role = "read_only" | "developer" | "admin";
+export type Role = "push" | "read_only" | "developer" | "admin";
 
-const order: readonly Role[] = ["read_only", "developer", "admin"];
+const order: readonly Role[] = ["push", "read_only", "developer", "admin"];
 
 /** Undefined if the role suffices; otherwise a sentence with the reason. */
 export function useRefusal(needs: Role | undefined): string | undefined {

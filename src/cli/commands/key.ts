@@ -15,7 +15,7 @@ async function findKey(shell: Shell, reference: string): Promise<Key> {
   return pick("key", reference, await (await shell.client()).call("listKeys", {}));
 }
 
-const roles = ["admin", "developer", "read_only"] as const;
+const roles = ["admin", "developer", "read_only", "push"] as const;
 
 type KeyFlags = { name?: string; role?: string; state?: string; expires?: string; allow?: readonly string[] };
 
@@ -25,14 +25,15 @@ export function addKey(command: Command, shell: Shell): void {
   command
     .command("create <name>")
     .description("Creates an API key; its secret is shown once")
-    .requiredOption("--role <role>", "admin, developer or read_only")
+    .requiredOption("--role <role>", "admin, developer, read_only or push")
+    .option("--pipe <id>", "For the role push: the pipe to which it sends rows")
     .option("--expires <duration>", "Lifetime (90d), or never")
     .option("--allow <cidr>", "Address or range that may use it (default: anywhere); may be repeated", repeated)
     .option("--secret-file <file>", "Writes id:secret to this new file instead of showing it")
     .action(
       async (
         name: string,
-        flags: { role: string; expires?: string; allow?: readonly string[]; secretFile?: string },
+        flags: { role: string; pipe?: string; expires?: string; allow?: readonly string[]; secretFile?: string },
       ) => {
         const role = choiceFlag("--role", flags.role, roles) as (typeof roles)[number];
         const body = present({
@@ -40,6 +41,7 @@ export function addKey(command: Command, shell: Shell): void {
           roles: [role],
           expireAt: expiryOf(flags.expires),
           ipAccessList: flags.allow?.map((source) => ({ source })),
+          pipeId: flags.pipe,
         });
         const created = await (await shell.client()).call("createKey", { body });
         await writeSecret(shell, `${created.keyId}:${created.keySecret}`, flags.secretFile, created, {

@@ -1,5 +1,6 @@
 /** The addresses to which applications send rows: below the pipe, and a short one. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { traitsOf } from "../../api/runtimes.ts";
 import { childOf } from "../../lib/abort.ts";
 import { AppError, notFound } from "../../lib/errors.ts";
 import type { Inbox } from "../../sources/push/inbox/inbox.ts";
@@ -44,14 +45,14 @@ export function addPush(server: FastifyInstance, options: PushOptions): void {
       "/v1/push/:pipeId",
       "/v1/organizations/:organizationId/services/:serviceId/pipes/:pipeId/events",
     ]) {
-      own.post(url, (request, reply) => push(options, rates, request, reply));
+      own.post(url, (request, reply) => receive(options, rates, request, reply));
       own.options(url, (request, reply) => preflight(options, request, reply));
       refuseOtherMethods(own, url, ["POST", "OPTIONS"]);
     }
   });
 }
 
-async function push(options: PushOptions, rates: PushRates, request: FastifyRequest, reply: FastifyReply) {
+async function receive(options: PushOptions, rates: PushRates, request: FastifyRequest, reply: FastifyReply) {
   const params = request.params as Params;
   const pipe = await options.pipes.find(params.pipeId);
   const sender = await senderOf(options.authenticator, request, pipe);
@@ -103,7 +104,7 @@ function requireSame(
  * Throws SERVICE_UNAVAILABLE and BAD_REQUEST.
  */
 function requireHome({ leases, isShared }: PushOptions, { pipe, service }: PushPipe): void {
-  if (isShared && service.runtime !== "embedded") {
+  if (isShared && !traitsOf(service).isOwnProcess) {
     const message = "Rows can be sent to pipes of embedded services only where servers share a metadata database.";
     throw new AppError("BAD_REQUEST", message);
   }
