@@ -300,7 +300,7 @@ export class Grammar {
     if (kind === 1) return this.#words("CREATE MATERIALIZED VIEW mv TO u1 AS", select);
     if (kind === 2)
       return this.#words("CREATE MATERIALIZED VIEW rv REFRESH EVERY 1 YEAR ENGINE = Memory EMPTY AS", select);
-    return this.#words("CREATE OR REPLACE VIEW", this.#one("v1", "v2"), "AS", this.#select());
+    return this.#words("CREATE OR REPLACE VIEW", this.#one("v1", "v2"), "AS", select);
   }
 
   #dictionary(): string {

@@ -47,11 +47,11 @@ export function readable<T>(read: () => T): T {
 }
 
 function readTokens(tokens: readonly SqlToken[]): Facts {
-  refuseSecondStatement(tokens);
   if (isAccessStatement(tokens)) {
     readAccess(tokens);
     return { ...emptyFacts("access", false), access: (parameters) => readAccess(tokens, parameters) };
   }
+  refuseSecondStatement(tokens);
   const facts = readKind(tokens);
   facts.takesDisk = takesDisk(facts.kind, tokens);
   const pairs = partners(tokens);
