@@ -15,6 +15,7 @@ import { Dice } from "../harness/random.ts";
 import { type Canonical, canonicalBatch } from "../harness/sql/canonical-batch.ts";
 import { Grammar, type Statement } from "../harness/sql/grammar.ts";
 import { mutated } from "../harness/sql/spelling.ts";
+import { anyKind } from "../harness/sql/statements.ts";
 import { ClickHouseError } from "../src/clickhouse/client.ts";
 import { ClickHouseException } from "../src/clickhouse/exception.ts";
 import { Guard, type StatementVerdict } from "../src/engine/sql/guard.ts";
@@ -59,7 +60,11 @@ export async function run(): Promise<Record<string, string | number>> {
   const counts: Tally = { judged: 0, parsed: 0, forbidden: 0, passed: 0, ran: 0, answered: 0, longestMs: 0 };
   try {
     while (counts.judged < count) {
-      const batch = Array.from({ length: batchSize }, () => write(dice, stage.canaries));
+      const batch = Array.from({ length: batchSize }, (_, at) => {
+        // Each of the fixed statements once, so that also a short run writes every kind of node.
+        const fixed = anyKind[counts.judged + at];
+        return fixed === undefined ? write(dice, stage.canaries) : { text: fixed, params: {}, dangerous: false };
+      });
       await judgeBatch(engine, batch, counts, dice);
       stage.check();
       if (counts.judged % 20_000 === 0) console.log(JSON.stringify({ ...counts, seconds: secondsSince(started) }));
