@@ -62,7 +62,8 @@ const scopesSince = 6;
 const pathBeneath = 1;
 const netPort = 2;
 const versionFlag = 1;
-const pathOnly = 0o10000000;
+/** Flag of `open`: names a file without opening it. */
+export const pathOnly = 0o10000000;
 
 /** The version of the kernel's Landlock; 0 when it is missing, disabled or cannot be queried. */
 export function landlockVersion(): number {

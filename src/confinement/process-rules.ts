@@ -41,7 +41,7 @@ const nameResolution = [...localNames, "/etc/resolv.conf", "/etc/gai.conf", "/et
 
 const devices = ["/dev/random", "/dev/urandom", "/dev/zero"];
 
-/** Size and load of the machine. The launcher adds only the process's own folder in /proc. */
+/** Size and load of the machine. The launcher adds a few files of the process's own folder in /proc. */
 const machine = [
   "/proc/cpuinfo",
   "/proc/filesystems",

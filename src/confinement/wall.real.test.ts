@@ -94,6 +94,11 @@ function forbidden(): Record<string, string> {
     "read the memory map of the control plane": 'fs.readFileSync("/proc/" + process.ppid + "/maps")',
     "read the command line of others": `fs.readFileSync("/proc/${victim.pid}/cmdline")`,
     "list processes": 'fs.readdirSync("/proc")',
+    "read its own environment": 'fs.readFileSync("/proc/self/environ")',
+    "list the sockets of the machine": 'fs.readFileSync("/proc/self/net/tcp")',
+    "list them by a thread": 'fs.readFileSync("/proc/self/task/" + process.pid + "/net/tcp")',
+    "list them by another name": 'fs.readFileSync("/proc/net/tcp6")',
+    "open its own memory": 'fs.closeSync(fs.openSync("/proc/self/mem"))',
   };
 }
 

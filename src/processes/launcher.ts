@@ -7,10 +7,10 @@
  * calling thread: the threads that V8 and Node start before the first line of JavaScript would stay unconfined.
  * Executing a program leaves only the calling thread.
  */
-import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import { architecture, kernelCall } from "../confinement/kernel.ts";
-import { landlockVersion, restrictSelf } from "../confinement/landlock.ts";
+import { landlockVersion, pathOnly, restrictSelf } from "../confinement/landlock.ts";
 import { type Launch, launchVariable } from "../confinement/launch.ts";
 import { dieWithParent, dropCapabilities, forbidNewPrivileges } from "../confinement/privileges.ts";
 import { filterSelf } from "../confinement/seccomp.ts";
@@ -20,6 +20,12 @@ const setDescriptorFlags = 2;
 
 /** Of 1000; the control plane has 0. */
 const outOfMemoryScore = "300";
+
+/**
+ * What a process may read of its own folder in /proc: neither its environment and memory, nor the sockets of the whole
+ * machine in `net`, which name the addresses of engines.
+ */
+const ownFiles = ["cgroup", "io", "limits", "maps", "mountinfo", "mounts", "stat", "statm", "status"];
 
 /** The exit code of shells when a program cannot be executed. */
 const cannotRun = 126;
@@ -56,7 +62,7 @@ function launch({ command, args, environment, rules, parent, inherited, landlock
   const own = keepOwnProcess();
   const version = Math.min(landlock, landlockVersion());
   if (version >= rules.leastLandlock) {
-    restrictSelf({ ...rules, read: [...rules.read, own], execute: [...rules.execute, command] }, version);
+    restrictSelf({ ...rules, read: [...rules.read, ...own], execute: [...rules.execute, command] }, version);
   }
   filterSelf(rules, arch);
   for (const fd of inherited) keepOpen(fd);
@@ -84,13 +90,13 @@ function closeOnExecution(): void {
 }
 
 /**
- * The process's own folder in /proc, held open as long as the process lives: otherwise the kernel may drop the folder's
- * inode, which carries the rule, and create it again.
+ * Files of the process's own folder in /proc, held open as long as the process lives: otherwise the kernel may drop
+ * their inodes, which carry the rules, and create them again.
  */
-function keepOwnProcess(): string {
-  const path = `/proc/${process.pid}`;
-  keepOpen(openSync(path, "r"));
-  return path;
+function keepOwnProcess(): string[] {
+  const paths = ownFiles.map((file) => `/proc/${process.pid}/${file}`).filter((path) => existsSync(path));
+  for (const path of paths) keepOpen(openSync(path, pathOnly));
+  return paths;
 }
 
 /** Keeps a descriptor open across exec. */
