@@ -1,7 +1,7 @@
 /**
  * Hostile definitions, stored by a user without bounds, and two restarts of the engine for each seed. The engine starts
- * again, no row is lost, and what cannot be loaded is named. `SEED` is the first seed, `SEEDS` their number, `COUNT` the
- * definitions of each.
+ * again, no row is lost, and what cannot be loaded is named. `SEED` is the first seed, `SEEDS` their number, `COUNT`
+ * the definitions of each.
  */
 import { numberOf, seedOf } from "../harness/bounds.ts";
 import { reload } from "../harness/engine/reloaded.ts";

@@ -1,7 +1,7 @@
 /**
  * Tables, views and dictionaries that the engine cannot load at its start. One of them would end every start, so their
- * definitions are taken out of use: the engine skips a definition with a file `.detached` beside it. Data and definition
- * stay, and `ATTACH` tries again.
+ * definitions are taken out of use: the engine skips a definition with a file `.detached` beside it. Data and
+ * definition stay, and `ATTACH` tries again.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ const maxReason = 300;
 /** More than the longest names; what follows is the definition, which the message repeats. */
 const maxFailure = 2_000;
 
-/** The part of a host's output that says what could not be loaded; undefined when the start failed for another reason. */
+/** The part of a host's output that says what could not be loaded; undefined when the start failed otherwise. */
 export function loadFailureIn(output: string): string | undefined {
   const at = output.indexOf(marker);
   return at === -1 ? undefined : output.slice(at + marker.length, at + marker.length + maxFailure);
