@@ -13,8 +13,8 @@ export type AnswerRow = {
 type Answer = Pick<ChartAnswer, "meta" | "otherGroups"> & { readonly data: readonly AnswerRow[] };
 
 /**
- * One series per group and aggregate, the others last. `names` are those of the aggregates, in the order of the request;
- * a single one is left out of the names of groups. `empty` is the value of others in a bucket without rows of theirs.
+ * One series per group and aggregate, the others last. `names` are those of the aggregates, in the order of the
+ * request; a single one is left out of the names of groups. `empty` is the value of others in a bucket without rows.
  */
 export function seriesOf(
   { data, meta, otherGroups }: Answer,

@@ -17,7 +17,7 @@ export type ChartLegendProps = ChartData & {
   readonly onHide: (hidden: ReadonlySet<string>) => void;
 };
 
-/** Names of the series with values of each. A click shows one alone, and all again; with Ctrl or Shift, it hides one. */
+/** Names of the series with their values. A click shows one alone, then all again; with Ctrl or Shift it hides one. */
 export function ChartLegend({ series, unit, hidden, right, at, sums, whole, onHide }: ChartLegendProps) {
   const [wanted, setWanted] = useState("");
   const choose = (event: MouseEvent, name: string) =>
