@@ -1,7 +1,7 @@
 /** What a screen shows instead of its content, and how it chooses. */
 import type { UseQueryResult } from "@tanstack/react-query";
 import { CircleAlert, Lock, SearchX } from "lucide-react";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { type ApiError, asApiError } from "../api/error.ts";
 import { Button } from "./button.tsx";
 import { Note } from "./note.tsx";
@@ -20,11 +20,17 @@ export function EmptyState({ icon, title, children, actions }: EmptyStateProps) 
   return (
     <div className={`${css.box} ${css.centered}`}>
       {icon}
-      <h2>{title}</h2>
+      <Title>{title}</Title>
       {children !== undefined && <div className={css.text}>{children}</div>}
       {actions !== undefined && <div className={css.actions}>{actions}</div>}
     </div>
   );
+}
+
+/** The first heading of a screen that shows nothing else. */
+function Title({ children }: { readonly children: ReactNode }) {
+  const [Heading] = useState<"h1" | "h2">(() => (document.querySelector("h1") === null ? "h1" : "h2"));
+  return <Heading className={css.title}>{children}</Heading>;
 }
 
 /** What failed, why, and what helps. */
@@ -41,7 +47,7 @@ export function ErrorState({ error, onRetry }: { readonly error: unknown; readon
   return (
     <div className={css.box} role="alert">
       <CircleAlert aria-hidden />
-      <h2>This could not be loaded</h2>
+      <Title>This could not be loaded</Title>
       <p className={css.text}>{known.message}</p>
       <p className={css.small}>{identification(known)}</p>
       {onRetry !== undefined && (
