@@ -9,6 +9,8 @@ export const description = "cost of a unit of work, with little and with much of
 const limitMs = 8 * 60_000;
 
 export async function run(): Promise<BenchResult> {
+  // First: a package that cannot be made ends the run at once.
+  const ready = await readyTimes();
   const deadline = performance.now() + limitMs;
   const rows: Record<string, string | number>[] = [];
   const summary: Record<string, number> = {};
@@ -20,5 +22,5 @@ export async function run(): Promise<BenchResult> {
     const [before, last] = costs.slice(-2).map(({ cost }) => cost);
     if (costs.length > 1) summary[`${name}Growth`] = round((last as number) / (before as number));
   }
-  return { rows, summary: { ...summary, ...(await readyTimes()) } };
+  return { rows, summary: { ...summary, ...ready } };
 }

@@ -64,7 +64,7 @@ describe("imports", () => {
   });
 });
 
-test("what stands beside src imports from it and from the harness, and goes round in no circle", () => {
+test("what stands beside src imports from it, from the harness and from what it tests", () => {
   const mayImport: Readonly<Record<string, readonly string[]>> = {
     harness: ["harness", "src"],
     scripts: ["scripts", "src"],
