@@ -33,8 +33,8 @@ export async function run(): Promise<BenchResult> {
     const { gatewayPort, address } = started;
     const { pid } = server;
     const clients = {
-      direct: new Client(address.port, address.user ?? "", address.password ?? ""),
-      gateway: new Client(gatewayPort, "default", "bench"),
+      direct: new Client(address, address.user ?? "", address.password ?? ""),
+      gateway: new Client({ host: "127.0.0.1", port: gatewayPort }, "default", "bench"),
     };
     return report(
       await alternate(tinyRounds, (side) => clients[side].send("SELECT 1")),
@@ -137,12 +137,12 @@ function report(tiny: Pair, fresh: Pair, select: Bulk, insert: Bulk): BenchResul
 }
 
 class Client {
-  readonly #port: number;
+  readonly #address: Pick<ClickHouseAddress, "host" | "port">;
   readonly #headers: Record<string, string>;
   readonly #agent = new Agent({ keepAlive: true });
 
-  constructor(port: number, user: string, password: string) {
-    this.#port = port;
+  constructor({ host, port }: Pick<ClickHouseAddress, "host" | "port">, user: string, password: string) {
+    this.#address = { host, port };
     this.#headers = { "X-ClickHouse-User": user, "X-ClickHouse-Key": password };
   }
 
@@ -168,7 +168,7 @@ class Client {
 
   #request(path: string, body: Buffer, onChunk: (chunk: Buffer) => void): Promise<void> {
     return new Promise((resolve, reject) => {
-      const options = { host: "127.0.0.1", port: this.#port, method: "POST", path, agent: this.#agent };
+      const options = { ...this.#address, method: "POST", path, agent: this.#agent };
       const outgoing = request({ ...options, headers: this.#headers }, (incoming) => {
         incoming.on("data", onChunk);
         incoming.on("end", () =>
