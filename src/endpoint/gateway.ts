@@ -14,7 +14,7 @@ import { ClientListener } from "./client-listener.ts";
 import { ClientConnections } from "./connections/connections.ts";
 import type { HandoffSender } from "./handoff/sender.ts";
 import type { ServerFacts } from "./native/hello.ts";
-import { WaitingClients } from "./native/waiting.ts";
+import { RestingClients } from "./native/resting-clients.ts";
 import type { TrustedProxies } from "./proxied/trusted-proxies.ts";
 import { forwardToHost } from "./proxy/forward-to-host.ts";
 import { Upstreams } from "./proxy/upstream.ts";
@@ -136,18 +136,18 @@ export class Gateway {
     };
     const onError = (error: Error) => logger.error({ err: error, service: service.id }, "listener failed");
     const clients = new ClientListener({ tls, proxies, onClient, onError });
-    const waiting = new WaitingClients({
+    const resting = new RestingClients({
       ...{ serviceId: service.id, backend, logins: gatekeeper.logins, logger },
       facts: serverFacts,
       admit: (to) => (listener.admitted?.to === to ? listener.admitted.done : this.#admit(listener, to)),
       handsOver,
     });
-    const onNative = (socket: Socket) => (closed ? socket.destroy() : waiting.adopt(socket));
+    const onNative = (socket: Socket) => (closed ? socket.destroy() : resting.adopt(socket));
     const native = new ClientListener({ tls, proxies, onClient: onNative, onError });
     const close = async (graceMs: number) => {
       closed = true;
       for (const one of [clients, native]) one.close();
-      waiting.close();
+      resting.close();
       await connections.close(graceMs);
     };
     const listener: Listener = { clients, native, gatekeeper, service, admitted: undefined, close };

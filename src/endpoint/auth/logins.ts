@@ -92,7 +92,7 @@ export class Logins {
     this.#onEvent({ type: "login", user, address, detail: "" });
   }
 
-  /** The user of this name and password hash, who has logged in before and may have changed since; undefined: nobody. */
+  /** The user of a login before, if name and password are still the same; undefined: nobody. */
   stillKnown(name: string, passwordSha256Hex: string): DatabaseUser | undefined {
     return this.#facts.users.find((user) => user.name === name && user.passwordSha256Hex === passwordSha256Hex);
   }

@@ -1,6 +1,6 @@
 /**
- * The primitives of the native protocol: numbers of variable length, strings with a length, and numbers of fixed length.
- * Strings are bytes: one that a client sends may hold anything.
+ * The primitives of the native protocol: numbers of variable and of fixed length, and strings with a length. Strings
+ * are bytes: one that a client sends may hold anything.
  */
 
 /** More bytes are needed. */

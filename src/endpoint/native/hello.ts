@@ -1,6 +1,6 @@
 /**
- * The handshake's packets, in both directions: the endpoint answers a client's hello, and says one to the engine. What a
- * packet contains depends on its revision, which is the smaller one of both sides.
+ * The handshake's packets, in both directions: the endpoint answers a client's hello, and says one to the engine.
+ * What a packet contains depends on its revision, which is the smaller one of both sides.
  */
 import { randomBytes } from "node:crypto";
 import { packagedVersion } from "../../clickhouse/version.ts";

@@ -1,5 +1,5 @@
 /**
- * Answers on a connection that is kept for further queries. They are passed on unread, so that their end is a guess: the
+ * Answers on a connection that is kept for further queries. They are passed on unread, and their end is a guess: the
  * last byte, or the first one of an exception. The engine is asked where the guess matters.
  */
 import type { Socket } from "node:net";

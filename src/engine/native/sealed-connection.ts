@@ -1,7 +1,7 @@
 /**
- * A connection to the engine's own native port, on which only sealed queries run. It is never broken, because the engine
- * library ends with its process when a connection breaks at the wrong moment: it is ended, and read until the engine
- * ends it too.
+ * A connection to the engine's own native port, on which only sealed queries run. It is never broken, because the
+ * engine library ends with its process when a connection breaks at the wrong moment: it is ended, and read until the
+ * engine ends it too.
  */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";

@@ -24,7 +24,7 @@ import type { NativeSession } from "./session.ts";
 const maxConnections = 2_000;
 const maxStrangers = 500;
 
-export type WaitingOptions = {
+export type RestingOptions = {
   readonly serviceId: string;
   readonly backend: GatewayBackend;
   readonly logins: Logins;
@@ -36,12 +36,12 @@ export type WaitingOptions = {
   readonly logger: LineLogger;
 };
 
-export class WaitingClients {
-  readonly #options: WaitingOptions;
+export class RestingClients {
+  readonly #options: RestingOptions;
   readonly #here = new Set<Socket>();
   #isClosed = false;
 
-  constructor(options: WaitingOptions) {
+  constructor(options: RestingOptions) {
     this.#options = options;
   }
 
