@@ -170,7 +170,7 @@ export class ClientSession implements NativeConnection, Unsettled {
     const { guard, disk, changeAccess } = this.#options;
     this.#hooks.onStatement(query.text);
     const held = session.settings.map(([name, value]) => ({ name, flags: 0, value }));
-    const settings = passedSettings([...held, ...query.settings]);
+    const settings = passedSettings([...held, ...query.settings], query.isPart);
     const params = [...new Map([...session.parameters, ...query.parameters])];
     const verdict = await guard.judge({
       text: query.text,

@@ -10,6 +10,8 @@ import { clientPackets, readSettings, since, type WireSetting, writeSettings } f
 export type ClientQuery = {
   readonly id: Buffer;
   readonly origin: Origin;
+  /** True for a part of another server's query, whose settings are those of that server. */
+  readonly isPart: boolean;
   readonly settings: readonly WireSetting[];
   readonly stage: number;
   readonly compressed: boolean;
@@ -51,7 +53,7 @@ export function readQuery(reader: Reader, revision: number): ClientQuery {
   const text = reader.string();
   const given = revision >= since.parameters ? readSettings(reader) : [];
   const parameters = given.map(({ name, value }) => [name, unquoted(name, value)] as const);
-  return { id, origin, settings, stage, compressed, text, parameters };
+  return { id, origin, isPart: kind === secondaryQuery, settings, stage, compressed, text, parameters };
 }
 
 function readClientInfo(reader: Reader, revision: number): { readonly kind: number; readonly origin: Origin } {
@@ -93,7 +95,7 @@ function refused(what: string): never {
   throw new MalformedPacket(`A Query packet with ${what} is not available.`);
 }
 
-export type SealedQuery = Omit<ClientQuery, "parameters" | "settings" | "id"> & {
+export type SealedQuery = Omit<ClientQuery, "parameters" | "settings" | "id" | "isPart"> & {
   readonly id: string;
   readonly user: string;
   readonly address: { readonly host: string; readonly port: number };

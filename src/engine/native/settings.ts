@@ -22,11 +22,15 @@ const ofTheConnection: ReadonlySet<string> = new Set([
 const quietLevels: ReadonlySet<string> = new Set(["none", "fatal", "critical", "error", "warning"]);
 const importantFlag = 1;
 
-/** What of the settings is judged and passed on. Throws UNKNOWN_SETTING as a server does. */
-export function passedSettings(settings: readonly WireSetting[]): WireSetting[] {
+/**
+ * What of the settings is judged and passed on. Throws UNKNOWN_SETTING as a server does. Those of another server
+ * (`isPart`) are its defaults: what is not available here is left out.
+ */
+export function passedSettings(settings: readonly WireSetting[], isPart = false): WireSetting[] {
   const passed = new Map<string, WireSetting>();
   for (const setting of settings) {
     const { name, flags, value } = setting;
+    if (isPart && (!settingNames.allowed.has(name) || settingNames.bounded.has(name))) continue;
     if ((flags & customFlag) !== 0) unknown(name, "custom settings are not available");
     if (ofTheConnection.has(name) || name.startsWith("sleep_")) continue;
     // Log lines of the engine below warnings tell of more than the query.
