@@ -1,4 +1,5 @@
 /** Metrics of backups, for an operator's alerts. */
+import { traitsOf } from "../api/runtimes.ts";
 import type { MetricSample } from "../lib/metric-sample.ts";
 import type { Backup, BackupStore } from "../store/backups.ts";
 import type { Service } from "../store/services.ts";
@@ -12,7 +13,7 @@ type BackedUp = Pick<Service, "id" | "organizationId" | "runtime">;
 export async function backupSamples(backups: BackupStore, services: readonly BackedUp[]): Promise<MetricSample[]> {
   const rows = (await backups.listAll()).filter((row) => row.status !== "deleting");
   const byService = Map.groupBy(rows, (row) => row.serviceId);
-  const expected = services.filter(({ runtime }) => runtime === "embedded");
+  const expected = services.filter((service) => !traitsOf(service).makesOwnBackups);
   for (const { id } of expected) if (!byService.has(id)) byService.set(id, []);
   const organizations = new Map(services.map(({ id, organizationId }) => [id, organizationId]));
   return [...byService].flatMap(([service, own]) => {
