@@ -12,7 +12,7 @@ test("a folder is made with those above it, for this user alone, and may exist",
   expect((statSync(path).mode & 0o777).toString(8)).toBe("700");
   writeFileSync(join(root, "file"), "");
   expect(() => makeFolder(join(root, "file"))).toThrow("EEXIST");
-  expect(() => makeFolder(join(root, "file", "below"))).toThrow("EEXIST");
+  expect(() => makeFolder(join(root, "file", "below"))).toThrow("ENOTDIR");
   rmSync(root, { recursive: true });
 });
 

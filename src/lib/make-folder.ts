@@ -10,7 +10,7 @@ export function makeFolder(path: string): void {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isDirectory() === true) return;
   const parent = dirname(path);
-  if (found === undefined && parent !== path) makeFolder(parent);
+  if (statSync(parent, { throwIfNoEntry: false }) === undefined && parent !== path) makeFolder(parent);
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
