@@ -330,7 +330,7 @@ test("doctor names what fails with a remedy, and its bundle has no secret", asyn
   const file = join(folder, "bundle.json");
   const { code, stdout } = await run(["doctor", "--bundle", file]);
   expect(code).toBe(1);
-  expect(stdout).toMatch(/fail {2}pipe clicks-old .*millrace pipe errors clicks-old/);
+  expect(stdout).toMatch(/fail {2}pipe clicks-old .*millrace pipe get clicks-old/);
   const bundle = readFileSync(file, "utf8");
   expect(JSON.parse(bundle).me.key.role).toBe("admin");
   expect(bundle).not.toContain(api.keySecret);
