@@ -67,6 +67,10 @@ const tileAlert = (requestExamples.createAlert?.[1]?.body ?? {}) as JsonObject;
 const tile = { name: "t", x: 0, y: 0, w: 1, h: 1 };
 const series = { type: "time", aggFn: "count", where: "", groupBy: [] };
 const filter = { type: "QUERY_EXPRESSION", name: "f", expression: "a", sourceId: "" };
+const { channel, ...alertWithoutChannel } = (requestExamples.createAlert?.[0]?.body ?? {}) as {
+  channel: object;
+};
+const listedAlert = { ...alertWithoutChannel, channels: [channel] };
 const wider: Readonly<Record<string, object>> = {
   "tiles.0.series.0.sourceId": { name: "d", tiles: [{ ...tile, series: [series] }] },
   "tiles.0.config.connectionId": {
@@ -75,6 +79,7 @@ const wider: Readonly<Record<string, object>> = {
   },
   "filters.0.sourceId": { name: "d", tiles: [], filters: [filter] },
   "filters.0.appliesToSourceIds": { name: "d", tiles: [], filters: [filter] },
+  "channels.0.webhookId": listedAlert,
   dashboardId: tileAlert,
   backupId: { name: "copy" },
   pipeId: { name: "key", roles: ["push"] },
