@@ -31,6 +31,8 @@ import { passSingle } from "./single-answer.ts";
 
 /** A kept connection to the engine costs it a thread. */
 const keptMs = 5_000;
+/** The engine does not end the threads of many connections soon. */
+const mostResting = 32;
 /** How long the rest of a client's data is read after an exception, so that the client gets to read the exception. */
 const lateDataMs = 3_000;
 const limits = { packet: 1_048_576, string: 1_048_576 };
@@ -248,8 +250,9 @@ export class ClientSession implements NativeConnection, Unsettled {
       onRest: (atRest) => {
         if (this.#kept?.connection !== connection) return;
         this.#setRunning(!atRest);
+        this.#tellResting(atRest);
         clearTimeout(this.#keptTimer);
-        this.#keptTimer = setTimeout(() => (atRest ? this.#dropKept() : this.#askEngine()), atRest ? keptMs : 1_000);
+        this.#keptTimer = setTimeout(() => (atRest ? this.dropKept() : this.#askEngine()), atRest ? keptMs : 1_000);
       },
       onException: (code) => this.#hooks.logins.refused(code, principal),
     });
@@ -265,9 +268,19 @@ export class ClientSession implements NativeConnection, Unsettled {
     return kept;
   }
 
-  #dropKept(): void {
+  /** Ends the connection to the engine. The next query opens another one. */
+  dropKept(): void {
+    this.#tellResting(false);
     this.#kept?.connection.end();
     this.#kept = undefined;
+  }
+
+  #tellResting(atRest: boolean): void {
+    const { resting } = this.#options;
+    resting.delete(this);
+    if (atRest) resting.add(this);
+    const [longest] = resting;
+    if (resting.size > mostResting) longest?.dropKept();
   }
 
   /** An answer that has ended otherwise than with the usual byte. */
@@ -317,7 +330,7 @@ export class ClientSession implements NativeConnection, Unsettled {
 
   #leave(): void {
     clearTimeout(this.#keptTimer);
-    this.#dropKept();
+    this.dropKept();
     this.#setRunning(false);
   }
 

@@ -28,5 +28,7 @@ export type NativeOptions = {
   readonly askAs: (user: string, sql: string, settings?: Readonly<Record<string, string>>) => Promise<string>;
   /** Asks the engine whether the session's last query runs. Never rejects. */
   readonly settle: (session: Unsettled) => Promise<void>;
+  /** Those with a connection to the engine that rests, the one that rests longest first. */
+  readonly resting: Set<{ dropKept(): void }>;
   readonly logger: LineLogger;
 };

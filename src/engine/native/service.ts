@@ -5,7 +5,7 @@ import type { NativeConnection, NativeHooks, NativeServer } from "../../endpoint
 import { ClientSession } from "./client-session.ts";
 import type { NativeOptions, Unsettled } from "./options.ts";
 
-export type NativeServiceOptions = Omit<NativeOptions, "settle"> & {
+export type NativeServiceOptions = Omit<NativeOptions, "settle" | "resting"> & {
   /** Authenticated as the internal user. */
   readonly client: Pick<ClickHouseClient, "text">;
 };
@@ -17,7 +17,7 @@ export class NativeService implements NativeServer {
 
   constructor({ client, ...options }: NativeServiceOptions) {
     this.#client = client;
-    this.#options = { ...options, settle: async (session) => await this.#settle([session]) };
+    this.#options = { ...options, resting: new Set(), settle: async (session) => await this.#settle([session]) };
   }
 
   serve(socket: Socket, hooks: NativeHooks): NativeConnection {
