@@ -27,8 +27,9 @@ const allowed: Readonly<Record<string, string>> = {
 const words = Object.values(sourceDescriptions).map(({ word }) => word);
 /** `objects` is a word of many things, as a text too. */
 const quoted = words.filter((word) => word !== "objects").join("|");
-/** `push` is a method of lists, and a folder. */
-const name = new RegExp(`(?<![.#])\\b(?:${sourceKindKeys.join("|")})\\b(?![/(])|["'\`](?:${quoted})["'\`]`);
+/** `push` is a method of lists and a folder, too. */
+const keys = sourceKindKeys.map((key) => (key === "push" ? "push(?<![.#]push)(?![/(])" : key));
+const name = new RegExp(`\\b(?:${keys.join("|")})\\b|["'\`](?:${quoted})["'\`]`);
 
 function withoutComments(text: string): string {
   return text.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "");
