@@ -49,7 +49,8 @@ function whole(request: IncomingMessage, seen: (piece: Buffer) => void): Promise
 
 async function* arriving(request: IncomingMessage, seen: (piece: Buffer) => void): AsyncGenerator<Buffer> {
   try {
-    for await (const piece of request) {
+    // The connection stays: the sender is told why the rest is not read.
+    for await (const piece of request.iterator({ destroyOnReturn: false })) {
       seen(piece as Buffer);
       yield piece as Buffer;
     }
