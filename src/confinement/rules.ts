@@ -27,7 +27,7 @@ export type Rules = {
   readonly unixSockets: readonly string[];
   /** UDP, which name resolution needs. The kernel cannot restrict its destinations. */
   readonly datagrams: boolean;
-  /** Changing modes of files by path, anywhere, if the same user owns them; otherwise it has no effect. Owners never change. */
+  /** Changing modes of files by path, anywhere, if the same user owns them. Owners never change. */
   readonly modes: boolean;
   /** The lowest version of Landlock with which the program works; with a lower one it runs without Landlock. */
   readonly leastLandlock: number;

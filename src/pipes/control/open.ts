@@ -181,9 +181,9 @@ function reportsOf(
     leases: stores.leases,
     ownIds: () => [...supervisor.ids(), ...watch.ids(), ...inboxes.ids()],
     own: (id) => {
-      const [report, own] = [supervisor.reportOf(id), inboxes.gauges(id)];
-      if (report !== undefined) return { ...report, gauges: { ...report.gauges, ...own } };
-      return own === undefined ? { workers: 0, ...watch.seen(id) } : { workers: 0, gauges: own };
+      const inbox = inboxes.gauges(id);
+      const report = supervisor.reportOf(id) ?? { workers: 0, ...watch.seen(id) };
+      return inbox === undefined ? report : { ...report, gauges: { ...report.gauges, ...inbox } };
     },
   });
 }

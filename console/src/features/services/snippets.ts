@@ -9,7 +9,7 @@ export type SnippetInput = {
 
 export type Snippet = { readonly value: string; readonly label: string; readonly text: string };
 
-/** One snippet per client, filled in: those of HTTP for the first endpoint, and one for clients of the native protocol. */
+/** One snippet per client, filled in: those of HTTP for the first endpoint, and one for the native protocol. */
 export function snippetsFor(endpoints: readonly SnippetInput[]): readonly Snippet[] {
   const [first] = endpoints;
   const native = endpoints.find(({ protocol }) => protocol.startsWith("native"));

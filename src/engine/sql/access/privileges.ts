@@ -1,7 +1,8 @@
 /**
  * The privileges that statements may grant: those that users of the management API have (`../../chdb/users.ts`), except
  * what would reach tables that were not granted. A dictionary reads its source as the user `default`, and so does no
- * grant for dictionaries exist. SYSTEM FLUSH would show the names and definitions of all tables. Compared with the installed engine by `privileges.real.test.ts`.
+ * grant for dictionaries exist. SYSTEM FLUSH would show the names and definitions of all tables.
+ * `privileges.real.test.ts` compares the list with the installed engine.
  */
 
 /** The smallest object that a privilege can be granted on. */

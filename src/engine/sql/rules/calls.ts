@@ -106,8 +106,8 @@ function wrapping(tokens: Tokens, pairs: Int32Array, from: number, to: number): 
 }
 
 /**
- * `* APPLY name`, `* APPLY name(parameters)`, `* APPLY (name, 'prefix')`, `* APPLY (x -> ...)`. The formatter writes name
- * and prefix as they are, so both must be so plain that they can be nothing else. A lambda holds ordinary calls.
+ * `* APPLY name`, `* APPLY name(parameters)`, `* APPLY (name, 'prefix')`, `* APPLY (x -> ...)`. The formatter writes
+ * name and prefix as they are, so both must be so plain that they can be nothing else. A lambda holds ordinary calls.
  */
 function judgeApplied(tokens: Tokens, pairs: Int32Array, at: number, facts: Facts): void {
   const first = tokens[at + 1];

@@ -108,7 +108,7 @@ const ownDatabases = new Set(["system", "information_schema"]);
 /** Tables of `system` that show each user other rows. */
 const filteredTables = new Set(Object.keys(hiddenRows));
 
-/** The engine checks rights for the table that refers to another, and not which rows of the other one a user may see. */
+/** The engine checks rights for the table that refers to another, not which rows of the other one a user may see. */
 function refuseOwnTable(tokens: Tokens, ranges: readonly [number, number][], engine: string): void {
   const names = ranges.slice(0, 2).map(([from, to]) => (to - from === 1 ? (tokens[from] as SqlToken) : undefined));
   const named = names.map((token) => (token?.kind === "string" || isName(token) ? token?.value : undefined));

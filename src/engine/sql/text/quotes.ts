@@ -1,7 +1,7 @@
 /**
  * The quotes of the client's own text against those of its canonical text. The formatter writes some names and texts
- * without quotes, or does not escape what is in them: then the rest of the canonical text means something else than what
- * runs. So every name and text that could end a quote must be one quoted token there, equally often.
+ * without quotes, or does not escape what is in them: then the rest of the canonical text means something else than
+ * what runs. So every name and text that could end a quote must be one quoted token there, equally often.
  *
  * Where the client's quotes are is known for a plain text, and otherwise asked of the engine (`tokenizeQuery`). Texts
  * are latin1.

@@ -15,8 +15,8 @@ const changes = new Set(["UpdateQuery", "DeleteQuery"]);
 const membership = /^(?:global)?(?:not)?in$/i;
 
 /**
- * Throws for a query or a table in a definition: the engine would run it without asking for a grant, and could not start
- * without its table. Functions that read another object are left in `facts.readsObject`, for users with grants.
+ * Throws for a query or a table in a definition: the engine would run it without asking for a grant, and could not
+ * start without its table. Functions that read another object are left in `facts.readsObject`, for users with grants.
  */
 export function judgeOutOfQuery(root: TreeNode, facts: Facts, everywhere?: "definition"): void {
   for (const [node, around] of walk(root)) {

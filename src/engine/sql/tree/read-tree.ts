@@ -1,6 +1,6 @@
 /**
- * Reads the tree of a statement that the engine prints (`EXPLAIN AST`): one node a line, indented by its depth, with the
- * number of its children. The engine prints names as they are, so a name with a line break could add a line: such names
+ * Reads the tree of a statement that the engine prints (`EXPLAIN AST`): one node a line, indented by its depth, with
+ * the number of its children. The engine prints names as they are, so a name with a line break could add a line: such names
  * are refused, and each number of children is compared with the lines below.
  */
 import { nodeKinds } from "../lists/lists.ts";
@@ -15,7 +15,7 @@ export type TreeNode = {
 
 const line = /^( *)(.*?)(?: \(children ([0-9]+)\))?$/;
 
-/** The root of the tree. Throws `UnreadableText` for a node of a kind that is on no list, or a tree that is not whole. */
+/** The root of the tree. Throws `UnreadableText` for a node of an unknown kind, or a tree that is not whole. */
 export function readTree(text: string): TreeNode {
   const lines = text.replace(/\n$/, "").split("\n");
   let at = 0;
