@@ -1,4 +1,4 @@
-/** What is harmless passes the guard and gives what the genuine engine gives, for full users and those who only read. */
+/** What is harmless passes the guard, byte for byte, for full users and those who only read. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Asking, GuardedEngine } from "../../../harness/engine/guarded-engine.ts";
 

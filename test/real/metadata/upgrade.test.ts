@@ -1,7 +1,7 @@
 /**
  * This version opens the metadata of an earlier one and loses nothing: services with users, backups, saved queries,
- * chart sources, dashboards, webhooks and alerts. `test/real/pipes/upgrade.test.ts` does so for pipes. MILLRACE_EARLIER_TREE
- * names the tree of that version, with its packages.
+ * chart sources, dashboards, webhooks and alerts. `test/real/pipes/upgrade.test.ts` does so for pipes.
+ * MILLRACE_EARLIER_TREE names the tree of that version, with its packages.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";

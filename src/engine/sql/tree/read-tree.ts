@@ -1,7 +1,7 @@
 /**
  * Reads the tree of a statement that the engine prints (`EXPLAIN AST`): one node a line, indented by its depth, with
- * the number of its children. The engine prints names as they are, so a name with a line break could add a line: such names
- * are refused, and each number of children is compared with the lines below.
+ * the number of its children. The engine prints names as they are, so a name with a line break could add a line: such
+ * names are refused, and each number of children is compared with the lines below.
  */
 import { nodeKinds } from "../lists/lists.ts";
 import { UnreadableText } from "../text/tokens.ts";
