@@ -1,7 +1,7 @@
-// `fast` needs nothing but node (part of `npm run check`); `promises` and `real` start engines, brokers and servers on
-// loopback, `browser` opens the console of such a server in Chromium. `npm test` runs `fast` and `promises`: for each
-// promise of the README at least one file that shows it on real systems. `npm run test:all` runs everything. A suite
-// whose peer cannot be had prints why it is skipped.
+// `fast` needs nothing but node (part of `npm run check`), and `costs` compares processor times; `promises` and `real`
+// start engines, brokers and servers on loopback, `browser` opens the console of such a server in Chromium. `npm test`
+// runs `fast`, `costs` and `promises`: for each promise of the README at least one file that shows it on real systems.
+// `npm run test:all` runs everything. A suite whose peer cannot be had prints why it is skipped.
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { TestOrder } from "./scripts/test-order.ts";
@@ -71,6 +71,17 @@ export default defineConfig({
           // Before the real ones, because these keep all processors busy.
           sequence: { groupOrder: 1 },
           maxWorkers: "100%",
+        },
+      },
+      {
+        // Processor time of hot paths: alone, and each file in a process that has compiled nothing else.
+        test: {
+          name: "costs",
+          include: ["test/costs/**/*.test.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          env,
+          maxWorkers: 1,
         },
       },
       { test: { ...browser, name: "promises", include: promises, sequence: { groupOrder: 2 } } },

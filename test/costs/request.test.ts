@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { Worker } from "node:worker_threads";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { cpuRatio } from "../../harness/cost.ts";
-import { type Api, startApi } from "./harness.ts";
+import { type Api, startApi } from "../api/harness.ts";
 
 const requests = 400;
 
