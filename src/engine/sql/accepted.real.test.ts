@@ -167,6 +167,7 @@ const statements = [
   "SHOW MERGES",
   "CHECK ALL TABLES",
   "CHECK GRANT SELECT ON t",
+  "CHECK GRANT CREATE TABLE, DROP VIEW ON default.*",
   "CREATE USER 'u1' IDENTIFIED BY 'x'",
   "ALTER USER IF EXISTS 'u1' IDENTIFIED BY 'x'",
   "CREATE TABLE g (a String, b UInt64, d DateTime) ENGINE = MergeTree ORDER BY a TTL d + INTERVAL 1 DAY GROUP BY a SET b = max(b)",

@@ -165,15 +165,16 @@ const subjects =
 
 /**
  * Throws for statements within statements: `a PARALLEL WITH b`, whatever they are, and any statement that begins
- * elsewhere than at the beginning, after EXPLAIN or in SHOW.
+ * elsewhere than at the beginning, after EXPLAIN or in SHOW. `CHECK GRANT` names privileges, such as CREATE USER.
  */
 export function refuseSecondStatement(tokens: Tokens): void {
+  const namesPrivileges = isKeyword(tokens[0], "CHECK") && isKeyword(tokens[1], "GRANT");
   for (let at = 1; at < tokens.length - 1; at += 1) {
     const token = tokens[at] as SqlToken;
     const next = tokens[at + 1];
     if (token.kind !== "word" || next?.kind !== "word") continue;
     if (token.value === "PARALLEL" && next.value === "WITH") refuseKind("PARALLEL WITH");
-    if (!verbs.test(token.value) || !subjects.test(next.value)) continue;
+    if (namesPrivileges || !verbs.test(token.value) || !subjects.test(next.value)) continue;
     if (isKeyword(tokens[0], "SHOW") && at === 1) continue;
     const explained = isKeyword(tokens[0], "EXPLAIN") && !tokens.slice(1, at).some((one) => isMark(one, "("));
     if (!explained) refuse(`A statement cannot hold another one: ${token.value} ${next.value}.`);
