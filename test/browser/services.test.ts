@@ -204,7 +204,7 @@ describe.skipIf(chromiumMissing !== undefined)("services in the console", () => 
     await page.getByRole("tooltip", { includeHidden: true }).getByText("Type first name first.").waitFor();
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
-    await page.getByRole("tooltip").waitFor({ state: "hidden" });
+    await page.getByRole("tooltip", { includeHidden: true }).waitFor({ state: "hidden" });
   });
 
   test("a stopped service is deleted after its name was typed", async () => {

@@ -13,7 +13,7 @@ const distance = 6;
 export function Tooltips() {
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => follow(box.current as HTMLDivElement), []);
-  return <div ref={box} className={css.tip} role="tooltip" popover="manual" />;
+  return <div ref={box} className={css.tip} role="tooltip" popover="manual" aria-hidden="true" />;
 }
 
 /** Listens to the whole document; returns what ends it. */
