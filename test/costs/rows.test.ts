@@ -1,6 +1,6 @@
 /**
- * Processor time and memory of the hot paths: of a row of each source, and of a judged statement. Each bound is a third
- * above what was measured, so that half as much again breaks it; a machine's speed does not. Rows of object storage
+ * Processor time and memory of the hot paths: of a row of each source, and of a judged statement. Each bound is about
+ * half above what was measured; a machine's speed does not change a ratio. Rows of object storage
  * pass through no code of ours: the engine reads the files.
  */
 import { createRecordsBatch } from "@platformatic/kafka";
@@ -59,7 +59,7 @@ describe("a message of Kafka", () => {
   };
 
   test("takes little of the time of the simple way", async () => {
-    expect(await cpuRatio(read, plainJson)).toBeLessThan(0.62);
+    expect(await cpuRatio(read, plainJson)).toBeLessThan(0.7);
   });
 
   test("allocates next to nothing", () => {
@@ -84,7 +84,7 @@ describe("a record of Kinesis", () => {
   };
 
   test("takes less time than the simple way", async () => {
-    expect(await cpuRatio(read, plainJson)).toBeLessThan(1.12);
+    expect(await cpuRatio(read, plainJson)).toBeLessThan(1.25);
   });
 
   test("allocates an object and its place", () => {
@@ -132,7 +132,7 @@ describe("a change of Postgres", () => {
 
   test("takes little of the time of the simple way, which gives as many bytes", async () => {
     expect(read()).toBe(plain());
-    expect(await cpuRatio(read, plain)).toBeLessThan(0.6);
+    expect(await cpuRatio(read, plain)).toBeLessThan(0.7);
   });
 
   test("allocates what its decoded form needs", () => {

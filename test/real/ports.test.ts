@@ -64,7 +64,7 @@ test("a service whose port another program has is degraded with the reason, and 
   free.server.close();
   await once(free.server, "close");
   const moved = await second.api.updateService({ params: service.params, body: { port: free.port } });
-  expect(moved).toMatchObject({ state: "running", endpoints: [{ port: free.port }] });
+  expect(moved).toMatchObject({ state: "running", endpoints: [{ port: free.port }, { protocol: "native" }] });
   expect((await query({ ...service, port: free.port }, "SELECT count() FROM t")).trim()).toBe("0");
   expect(await health(second)).toMatchObject({ status: "ok" });
   server.close();
@@ -76,7 +76,7 @@ test("ports of services lie in the range that the operator gave", async () => {
   await using served = await serve({ env: { MILLRACE_SERVICE_PORTS: `${port}-${port}` } });
   const params = { organizationId: served.credentials.organizationId };
   const { service } = await served.api.createService({ params, body: { name: "a" } });
-  expect(service.endpoints).toMatchObject([{ port }]);
+  expect(service.endpoints[0]).toMatchObject({ port });
   await expect(served.api.createService({ params, body: { name: "b" } })).rejects.toThrow(
     `Every port of --service-ports ${port}-${port} is taken.`,
   );

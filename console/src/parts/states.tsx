@@ -1,7 +1,7 @@
 /** What a screen shows instead of its content, and how it chooses. */
 import type { UseQueryResult } from "@tanstack/react-query";
 import { CircleAlert, Lock, SearchX } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useLayoutEffect, useState } from "react";
 import { type ApiError, asApiError } from "../api/error.ts";
 import { Button } from "./button.tsx";
 import { Note } from "./note.tsx";
@@ -29,7 +29,11 @@ export function EmptyState({ icon, title, children, actions }: EmptyStateProps) 
 
 /** The first heading of a screen that shows nothing else. */
 function Title({ children }: { readonly children: ReactNode }) {
-  const [Heading] = useState<"h1" | "h2">(() => (document.querySelector("h1") === null ? "h1" : "h2"));
+  const [Heading, setHeading] = useState<"h1" | "h2">("h2");
+  // The title of the screen is there by now, if it has one.
+  useLayoutEffect(() => {
+    if (document.querySelector("h1") === null) setHeading("h1");
+  }, []);
   return <Heading className={css.title}>{children}</Heading>;
 }
 
