@@ -115,7 +115,10 @@ function SubjectFields({
       {options.length === 0 && (
         <Note>
           There is nothing to watch yet. An alert watches a chart: open one in{" "}
-          <Link {...({ to: "/explore" } as LinkProps)}>Explore</Link>, and choose “Create alert” in its menu.
+          <Link {...({ to: "/explore" } as LinkProps)} style={{ textDecoration: "underline" }}>
+            Explore
+          </Link>
+          , and choose “Create alert” in its menu.
         </Note>
       )}
       <Select
