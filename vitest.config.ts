@@ -109,6 +109,8 @@ export default defineConfig({
         test: {
           name: "package",
           include: ["test/package/**/*.test.ts"],
+          // npm keeps compiled code in the temporary folder otherwise.
+          env,
           testTimeout: 300_000,
           hookTimeout: 300_000,
         },
