@@ -6,17 +6,18 @@ if (theme === "light" || theme === "dark") document.documentElement.dataset.them
 // The first answers are asked for while the program loads; src/api/early.ts takes them. A sign-in link asks for itself.
 if (!location.hash.startsWith("#login=")) {
   const ask = (path) => fetch(path, { headers: { "x-millrace-console": "1" } });
-  const answers = new Map([["/console/session", ask("/console/session")]]);
+  const answers = new Map();
   globalThis.millraceEarly = answers;
   const askOverview = ({ result }) => {
     const organization = `/v1/organizations/${result.organization.id}`;
     for (const list of ["services", "pipes?limit=1000&sort=rowsPerSecond&order=desc"])
       answers.set(`${organization}/${list}`, ask(`${organization}/${list}`));
   };
-  if (/^\/console\/?$/.test(location.pathname)) {
-    answers
-      .get("/console/session")
-      .then((response) => response.ok && response.clone().json().then(askOverview))
-      .catch(() => undefined);
-  }
+  const askSession = async () => {
+    const response = await ask("/console/session");
+    // Before the program has this answer: it would ask for the lists itself.
+    if (response.ok && /^\/console\/?$/.test(location.pathname)) askOverview(await response.clone().json());
+    return response;
+  };
+  answers.set("/console/session", askSession());
 }
