@@ -14,6 +14,8 @@ export type Rules = {
   readonly withLinks: readonly string[];
   /** Folders and files: everything below may be read and listed. Missing paths are ignored. */
   readonly read: readonly string[];
+  /** Names in the process's own folder in /proc: as `read`. */
+  readonly own: readonly string[];
   /** Files that may be read and executed. Missing paths are ignored. */
   readonly execute: readonly string[];
   /** TCP ports that may be connected to, at any address: Landlock has no rule for addresses. */

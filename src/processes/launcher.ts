@@ -21,12 +21,6 @@ const setDescriptorFlags = 2;
 /** Of 1000; the control plane has 0. */
 const outOfMemoryScore = "300";
 
-/**
- * What a process may read of its own folder in /proc: neither its environment and memory, nor the sockets of the whole
- * machine in `net`, which name the addresses of engines.
- */
-const ownFiles = ["cgroup", "io", "limits", "maps", "mountinfo", "mounts", "stat", "statm", "status"];
-
 /** The exit code of shells when a program cannot be executed. */
 const cannotRun = 126;
 
@@ -59,7 +53,7 @@ function launch({ command, args, environment, rules, parent, inherited, landlock
   dropCapabilities();
   dieWithParent(parent);
   closeOnExecution();
-  const own = keepOwnProcess();
+  const own = keepOwn(rules.own);
   const version = Math.min(landlock, landlockVersion());
   if (version >= rules.leastLandlock) {
     restrictSelf({ ...rules, read: [...rules.read, ...own], execute: [...rules.execute, command] }, version);
@@ -90,11 +84,11 @@ function closeOnExecution(): void {
 }
 
 /**
- * Files of the process's own folder in /proc, held open as long as the process lives: otherwise the kernel may drop
- * their inodes, which carry the rules, and create them again.
+ * What rules name in the process's own folder in /proc, held open as long as the process lives: otherwise the kernel
+ * may drop their inodes, which carry the rules, and create them again.
  */
-function keepOwnProcess(): string[] {
-  const paths = ownFiles.map((file) => `/proc/${process.pid}/${file}`).filter((path) => existsSync(path));
+function keepOwn(names: readonly string[]): string[] {
+  const paths = names.map((file) => `/proc/${process.pid}/${file}`).filter((path) => existsSync(path));
   for (const path of paths) keepOpen(openSync(path, pathOnly));
   return paths;
 }

@@ -56,6 +56,11 @@ test("a verdict on a statement is the same every time", async () => {
   }
 });
 
+test("the engine can measure its threads, instead of failing to at each of them", async () => {
+  const spent = "SELECT value > 0 FROM system.events WHERE event = 'OSCPUVirtualTimeMicroseconds'";
+  expect(await stage.ok(spent)).toBe("1");
+});
+
 test("many inserts at once: all arrive, and a KILL QUERY comes through meanwhile", async () => {
   const inserts = 14;
   const mib = 8;
