@@ -28,9 +28,14 @@ export async function openMetadata({ config, logger, version }: NodeOptions, rol
     takes: { kinds: pipeKinds?.split(","), sizes: pipeSizes },
     ...{ role, version, slots, secretKey, database, allowsAsyncReplication },
     onStep: (step) => logger.info(step, "migrating the metadata"),
+    onOtherKey: () => logger.warn(otherKey),
     onLost: (err) => logger.warn({ err }, "connection to the metadata database lost"),
   });
 }
+
+const otherKey =
+  "the secret key is another one than at the last start: secrets that were stored with that one cannot be read. Start " +
+  "with it again (secret.key, MILLRACE_SECRET_KEY), or set the secrets of pipes, webhooks and external services anew";
 
 /** Renews what this process holds, and stops the process when another one uses its data directory. */
 export function leaseLoop(stores: LeasedStores, { logger, stop }: NodeOptions): Loop {

@@ -14,7 +14,7 @@ import { countingWrites, type Database, openDatabase, takeLock } from "./databas
 import { ErrorRequestStore } from "./error-requests.ts";
 import { HistoryStore } from "./history.ts";
 import { type PipeSeries, pipeSeries, type ServiceSeries, serviceSeries } from "./history-series.ts";
-import { requireSameKey } from "./key-check.ts";
+import { adoptKey, requireSameKey } from "./key-check.ts";
 import { allLeases, type Leases, SharedLeases } from "./leases.ts";
 import { Ledger } from "./ledger.ts";
 import { LeftoverStore } from "./leftovers.ts";
@@ -116,6 +116,8 @@ export type StoresOptions = {
   readonly onStep?: (step: MigrationStep) => void;
   /** Told of a connection to Postgres that breaks while nobody uses it. */
   readonly onLost?: (error: Error) => void;
+  /** Told that the secret key is another one than at the last start, on SQLite. */
+  readonly onOtherKey?: () => void;
 };
 
 /** Opens the store that the options name. Close it at the end. */
@@ -155,12 +157,14 @@ export async function openStoresOf(options: StoresOptions): Promise<LeasedStores
  * process alone.
  */
 async function leasedStores(db: Database, options: StoresOptions, isExclusive: boolean): Promise<LeasedStores> {
-  const { dataDir, secretKey, role = "tool", version = "", slots, takes } = options;
+  const { dataDir, secretKey, role = "tool", version = "", slots, takes, onOtherKey } = options;
   try {
     await requireNotMoved(db);
     const key = keyOf(dataDir, secretKey);
+    const sealer = new Sealer(key);
+    if (!isExclusive) await requireSameKey(db, sealer);
     // On SQLite, a lost key is replaced by a new one, and secrets are set again.
-    if (!isExclusive) await requireSameKey(db, new Sealer(key));
+    else if (onOtherKey !== undefined && (await adoptKey(db, sealer))) onOtherKey();
     const node = await NodeLease.claim(db, { id: nodeIdOf(dataDir), role, version, isExclusive });
     const own = fenced(db, node);
     const isAlone = isExclusive || role === "tool";
