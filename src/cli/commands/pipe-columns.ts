@@ -22,9 +22,14 @@ export function lagText({ lag }: PipeSummary): string | undefined {
   return `${amount}${trend === undefined ? "" : ` ${arrows[trend]}`}${eta}`;
 }
 
-/** Why the pipe is in its state; else its last error. */
-function message({ stateMessage, lastError }: PipeSummary): string | undefined {
-  return stateMessage ?? (lastError === undefined ? undefined : `${lastError.message} (${age(lastError.at)} ago)`);
+/** An error of a pipe that is well is news for this time; `pipe events` keeps it. */
+const newsMs = 600_000;
+
+/** Why the pipe is in its state; else its last error, if that was lately. */
+export function message({ stateMessage, lastError }: Pick<PipeSummary, "stateMessage" | "lastError">) {
+  if (stateMessage !== undefined) return stateMessage;
+  const isNews = lastError !== undefined && Date.now() - Date.parse(lastError.at) < newsMs;
+  return isNews ? `${lastError.message} (${age(lastError.at)} ago)` : undefined;
 }
 
 export const pipeColumns: readonly TableColumn<PipeSummary>[] = [
