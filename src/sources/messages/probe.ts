@@ -20,9 +20,18 @@ export function readAll<M extends SourceMessage>(plan: RowPlan<M>, content: Buff
   };
 }
 
-/** The numbers of unreadable rows among JSON rows numbered 1 to `rows`, each on its own line. */
-export function listUnreadable<M extends SourceMessage>(plan: RowPlan<M>, lines: Buffer, rows: number): ProbeStatement {
-  const structure = [{ name: rowNumber, type: "UInt32" }, ...plan.search.structure];
+/**
+ * The numbers of unreadable rows among JSON rows numbered 1 to `rows`, each on its own line; `without` is the name of a
+ * column that is not read.
+ */
+export function listUnreadable<M extends SourceMessage>(
+  plan: RowPlan<M>,
+  lines: Buffer,
+  rows: number,
+  without?: string,
+): ProbeStatement {
+  const columns = plan.search.structure.filter(({ name }) => name !== without);
+  const structure = [{ name: rowNumber, type: "UInt32" }, ...columns];
   // The engine's result has no columns when it can read no row at all: there is always one without fields.
   const first = Buffer.from(`{"${rowNumber}":0}\n`);
   const table = formatCall("JSONEachRow", structureText(structure), Buffer.concat([first, lines]));

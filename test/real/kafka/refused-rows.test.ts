@@ -53,6 +53,28 @@ describe.skipIf(kafkaMissing !== undefined)("refused rows", () => {
     expect((await served.api.listPipeErrorRows({ params, query: { origin: "why/1" } })).rows).toEqual([]);
   });
 
+  test("keep their cause each, however many of one batch are refused", async () => {
+    const { tool, kafka, served, service } = stage;
+    await tool.topic("heap");
+    const send = (value: (id: number) => string) =>
+      Array.from({ length: 60 }, (_, id) => ({ topic: "heap", value: value(id) }));
+    await tool.send([
+      ...send((id) => `{"id":"x${id}","amount":1}`),
+      ...send((id) => `{"id":${id},"amount":"much"}`),
+      ...send((id) => `{"id":${id},,"amount":1}`),
+      ...send((id) => `{"id":${id},"amount":1}`),
+    ]);
+    const more = { destination: { columns: columnsOf("UInt8") }, body: { fieldMappings: mappings } };
+    const pipeId = await createPipe(served, service, kafkaBody(kafka, "heap", "heap", more));
+    await untilRows(served, service, "heap", 60);
+    await untilRows(served, service, "heap_pipes_error", 180);
+    const of = (pattern: string) => sql(`SELECT count() FROM heap_pipes_error WHERE ${pattern}`);
+    expect(await of("raw LIKE '%\"x%' AND message LIKE '%key id%'")).toBe("60");
+    expect(await of("raw LIKE '%much%' AND message LIKE '%key amount%'")).toBe("60");
+    expect(await of("raw LIKE '%,,%' AND message NOT LIKE '%as the columns of the pipe ask for%'")).toBe("60");
+    expect((await served.api.listPipeErrors({ params: { ...service.params, pipeId } })).length).toBeLessThan(6);
+  });
+
   test("of a table that an earlier version made are listed, before and after the pipe adds the columns", async () => {
     const { tool, kafka, served, service } = stage;
     await sql(
