@@ -30,6 +30,15 @@ test("a name that DNS does not know, a port where nothing listens and a port wit
   );
 });
 
+test("a server that is silent is told from one that is not reached", () => {
+  const timeout = (message: string) =>
+    Object.assign(new Error(message), { name: "TimeoutError", code: "TimeoutError" });
+  const silent = "the request socket timed out after 10000 ms of inactivity";
+  expect(connectionFailure(timeout(silent), "a:1")).toMatch(/^a:1 accepts the connection and does not answer in time/);
+  const unreached = "Socket timed out without establishing a connection within 5000 ms";
+  expect(connectionFailure(timeout(unreached), "a:1")).toMatch(/^no answer from a:1; check firewalls and routes/);
+});
+
 test("the reason is found below wrappers and among aggregated errors", () => {
   const inner = Object.assign(new Error("x"), { code: "ECONNREFUSED" });
   const wrapped = new Error("outer", { cause: new AggregateError([new Error("other"), inner]) });

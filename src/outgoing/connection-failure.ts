@@ -60,6 +60,10 @@ export function connectionTrouble(error: unknown, address: string): ConnectionTr
   if (certificate !== undefined) {
     return { stage: "certificate", message: `TLS to ${address} fails (${certificate.code})` };
   }
+  if (says(/request( socket)? timed out|silent for|no answer within/i)) {
+    const message = `${address} accepts the connection and does not answer in time; it is slow, or another program`;
+    return { stage: "answer", message };
+  }
   if (codeOf(/^(ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|TimeoutError)$/) || says(/timed out|^timeout/i)) {
     const remedy = "check firewalls and routes between here and there";
     return { stage: "answer", message: `no answer from ${address}; ${remedy}` };
