@@ -16,10 +16,6 @@ export function at<T>(path: string, body: () => T): T {
   }
 }
 
-export function badRequest(path: string, message: string): AppError {
-  return new AppError("BAD_REQUEST", `${path}: ${message}`, { issues: [{ path, message }] });
-}
-
 /** What the engine says of an expression that parses and does not fit: unknown names, types, arguments, values. */
 const callerMistakes = codesOf(
   "CANNOT_PARSE_TEXT",

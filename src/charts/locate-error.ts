@@ -2,10 +2,9 @@
  * Finding which part of the caller's expressions the engine objects to. The engine names no position, so it is asked
  * for the types of the parts: the innermost one that has none is the place. Only a request that failed pays for this.
  */
-import { AppError } from "../lib/errors.ts";
+import { AppError, badRequest } from "../lib/errors.ts";
 import { yieldWhenLong } from "../lib/yield.ts";
 import { Params } from "./columns/params.ts";
-import { badRequest } from "./errors.ts";
 import { emitPart } from "./expression/emit.ts";
 import { parseExpression } from "./expression/parser.ts";
 import { childrenOf, type Expression, startOffsetOf } from "./expression/syntax.ts";

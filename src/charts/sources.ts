@@ -4,8 +4,8 @@ import { type SourceBody, type SourceRecord, storedSource } from "../api/chart-s
 import { metricTypes, type SeriesItem } from "../api/charts.ts";
 import { setByServer } from "../api/known-members.ts";
 import { withoutNulls } from "../api/operation.ts";
+import { badRequest } from "../lib/errors.ts";
 import type { ChartSource, ChartSourceContent } from "../store/chart-sources.ts";
-import { badRequest } from "./errors.ts";
 
 /** Members of a body that are no part of its definition. */
 const apart = ["serviceId", "connection", ...Object.keys(setByServer)];

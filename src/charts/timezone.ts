@@ -3,8 +3,8 @@
  * is the one source of offsets for charts: an engine never reads a zone's rules, because one request may ask several
  * engines, whose rules may be of other years than those here.
  */
+import { badRequest } from "../lib/errors.ts";
 import { nearMatches } from "../lib/near-matches.ts";
-import { badRequest } from "./errors.ts";
 
 const dayMs = 86_400_000;
 

@@ -247,6 +247,15 @@ export class AppError extends Error {
   }
 }
 
+/** An error of one member of the input: the sentence names it, and so does the issue. */
+export function memberError(code: ErrorCode, path: string, message: string, cause?: unknown): AppError {
+  return new AppError(code, `${path}: ${message}`, { cause, issues: [{ path, message }] });
+}
+
+export function badRequest(path: string, message: string): AppError {
+  return memberError("BAD_REQUEST", path, message);
+}
+
 /** NOT_FOUND with its standard sentence; `what` is a capitalized noun. */
 export function notFound(what: string, id: string): AppError {
   return new AppError("NOT_FOUND", `${what} ${id} does not exist.`);

@@ -5,7 +5,7 @@
 import { lookup as dnsLookup } from "node:dns";
 import { isIP, type LookupFunction, Socket, type SocketConstructorOpts, type TcpSocketConnectOpts } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
-import { AppError } from "../lib/errors.ts";
+import { AppError, memberError } from "../lib/errors.ts";
 import type { OutgoingPolicy, Refusal } from "./policy.ts";
 
 type Connect = (this: Socket, options: TcpSocketConnectOpts) => Socket;
@@ -14,12 +14,12 @@ export type DialTarget = { readonly host: string; readonly port: number };
 
 export class Dialer {
   readonly #policy: OutgoingPolicy;
-  readonly #field: string;
+  /** The member of the request that names the address, such as `source.relationalDb.host`. */
+  readonly field: string;
 
-  /** `field` is the member of the request that names the address, such as `source.relationalDb.host`. */
   constructor(policy: OutgoingPolicy, field: string) {
     this.#policy = policy;
-    this.#field = field;
+    this.field = field;
   }
 
   /**
@@ -68,8 +68,7 @@ export class Dialer {
   /** Reveals nothing about a listener there, because no connection was attempted. */
   #error(host: string, refusal: Refusal): AppError {
     const message = `${refusalText(host, refusal)}${remedy(refusal, this.#policy.setting)}`;
-    const issues = [{ path: this.#field, message }];
-    return new AppError("SOURCE_ADDRESS_REFUSED", `${this.#field}: ${message}.`, { issues });
+    return memberError("SOURCE_ADDRESS_REFUSED", this.field, message);
   }
 }
 
@@ -92,7 +91,7 @@ export function addressRefusalOf(error: unknown, depth = 0): AppError | undefine
   if (error instanceof AppError) return error.code === "SOURCE_ADDRESS_REFUSED" ? error : undefined;
   const { code, message, cause } = error as { code?: unknown; message?: unknown; cause?: unknown };
   if (code === "SOURCE_ADDRESS_REFUSED") {
-    const [, path = "", text = ""] = /^(\S+): (.*)\.$/s.exec(String(message)) ?? [];
+    const [, path = "", text = ""] = /^(\S+): (.*)$/s.exec(String(message)) ?? [];
     return new AppError(code, String(message), { cause: error, issues: [{ path, message: text }] });
   }
   return addressRefusalOf(cause, depth + 1);

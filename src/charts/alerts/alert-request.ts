@@ -1,9 +1,10 @@
 /** The chart request that an alert evaluates: one row per group over one window. */
+
 import type { AlertDefinition } from "../../api/alerts.ts";
 import { type ChartRequest, chartQuery } from "../../api/charts.ts";
 import type { DashboardTile } from "../../api/dashboard-tiles.ts";
 import type { SavedSearchBody } from "../../api/saved-searches.ts";
-import { badRequest } from "../errors.ts";
+import { badRequest } from "../../lib/errors.ts";
 import { listItems } from "../explore/select-list.ts";
 
 /** What an alert watches. */

@@ -1,7 +1,6 @@
 /** From the rows of the plans to the rows of the answer: merged, divided, limited, filled, sorted. Pure. */
 import type { Fill, SeriesItem } from "../../api/charts.ts";
-import { AppError } from "../../lib/errors.ts";
-import { badRequest } from "../errors.ts";
+import { AppError, badRequest } from "../../lib/errors.ts";
 import type { Formula } from "../formula.ts";
 import type { Buckets } from "../plan/buckets.ts";
 import type { Cell, PlanRow } from "../plan/cells.ts";

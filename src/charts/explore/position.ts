@@ -2,11 +2,12 @@
  * Where a page of rows ends. Rows are sorted by their values, and those that look alike are counted: so the next page
  * goes on exactly there, although rows have no id of their own, may share a time, and are added meanwhile.
  */
+
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { ColumnType } from "../../clickhouse/types.ts";
+import { badRequest } from "../../lib/errors.ts";
 import type { Params } from "../columns/params.ts";
-import { badRequest } from "../errors.ts";
 
 /** One of the values that rows are sorted by. */
 export type SortKey = {

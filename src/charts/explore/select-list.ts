@@ -1,10 +1,12 @@
 /** What a search shows of a row: the caller's list, the source's, or all columns. */
+
 import { isPunctuation, isWord, tokenize } from "../../clickhouse/lexer.ts";
 import { identifier } from "../../clickhouse/sql.ts";
+import { badRequest } from "../../lib/errors.ts";
 import { yieldWhenLong } from "../../lib/yield.ts";
 import type { Params } from "../columns/params.ts";
 import type { TableSchema } from "../columns/schema.ts";
-import { at, badRequest } from "../errors.ts";
+import { at } from "../errors.ts";
 import { FilterError } from "../filter/syntax.ts";
 import { expressionOrPath } from "../plan/conditions.ts";
 

@@ -3,8 +3,9 @@
  * with equal bounds; quantiles are interpolated by `histogram-rows.ts`, where histograms of different bounds can be
  * added rightly.
  */
+
 import { tableName } from "../../clickhouse/sql.ts";
-import { badRequest } from "../errors.ts";
+import { badRequest } from "../../lib/errors.ts";
 import { numbersOf } from "../plan/conditions.ts";
 import type { PlanInput, QueryPlan } from "../plan/plan.ts";
 import { keysOf, type Points, readPoints } from "./points.ts";

@@ -1,9 +1,11 @@
 /** What the planners of the three kinds of metrics share: which rows are points of which series, and when. */
+
 import type { SeriesItem } from "../../api/charts.ts";
 import { identifier } from "../../clickhouse/sql.ts";
+import { badRequest } from "../../lib/errors.ts";
 import { yieldWhenLong } from "../../lib/yield.ts";
 import { Params } from "../columns/params.ts";
-import { at, badRequest } from "../errors.ts";
+import { at } from "../errors.ts";
 import { emitExpression } from "../expression/emit.ts";
 import { numeric } from "../plan/aggregate.ts";
 import { conditionsOf, groupExpressions } from "../plan/conditions.ts";

@@ -2,8 +2,9 @@
  * Gauges and sums. First every series of the metric gives one number per bucket (a gauge its last value, a sum what it
  * grew by), then the aggregate is over the series.
  */
+
 import { tableName } from "../../clickhouse/sql.ts";
-import { badRequest } from "../errors.ts";
+import { badRequest } from "../../lib/errors.ts";
 import { numbersOf } from "../plan/conditions.ts";
 import type { PlanInput, QueryPlan, Series } from "../plan/plan.ts";
 import { quantileSql } from "../plan/quantile.ts";

@@ -1,7 +1,8 @@
 /** The aggregate of one series as SQL: over all rows or those that meet a condition, each counted once or by weight. */
+
 import type { SeriesItem } from "../../api/charts.ts";
 import { type ColumnType, isNumeric } from "../../clickhouse/types.ts";
-import { badRequest } from "../errors.ts";
+import { badRequest } from "../../lib/errors.ts";
 import type { CellKind } from "./cells.ts";
 import type { ConditionOf } from "./conditions.ts";
 import type { TypedExpression } from "./expression-types.ts";

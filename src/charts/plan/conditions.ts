@@ -1,11 +1,12 @@
 /** The parts of a query that come from the caller's texts: conditions, group expressions, the time of a row. */
 
 import { type ColumnType, parseType } from "../../clickhouse/types.ts";
+import { badRequest } from "../../lib/errors.ts";
 import { yieldWhenLong } from "../../lib/yield.ts";
 import { type Operand, resolveField } from "../columns/operand.ts";
 import type { Params } from "../columns/params.ts";
 import type { TableSchema } from "../columns/schema.ts";
-import { at, badRequest } from "../errors.ts";
+import { at } from "../errors.ts";
 import { emitExpression, emitExpressions } from "../expression/emit.ts";
 import { compileFilter, maxImplicitColumns } from "../filter/compile.ts";
 import { parseFilter } from "../filter/parser.ts";

@@ -2,11 +2,13 @@
  * The query for series over rows: logs, spans and any table. All series of one source are one pass: each is an
  * aggregate with its own condition, and the conditions together stand in WHERE, so that indexes prune.
  */
+
 import { tableName } from "../../clickhouse/sql.ts";
+import { badRequest } from "../../lib/errors.ts";
 import { yieldWhenLong } from "../../lib/yield.ts";
 import { Params } from "../columns/params.ts";
 import type { TableSchema } from "../columns/schema.ts";
-import { at, badRequest } from "../errors.ts";
+import { at } from "../errors.ts";
 import { type Emitted, emitExpression } from "../expression/emit.ts";
 import { aggregate, weightOf } from "./aggregate.ts";
 import { bitmaskCountsOf } from "./bitmask-counts.ts";

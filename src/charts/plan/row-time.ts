@@ -3,11 +3,13 @@
  * the coarser ones, and those that the table is sorted by, only prune, with as much room as they may be away from it:
  * they never change which rows count.
  */
+
 import type { ColumnType } from "../../clickhouse/types.ts";
+import { badRequest } from "../../lib/errors.ts";
 import { memoize } from "../../lib/memoize.ts";
 import type { Params } from "../columns/params.ts";
 import { type TableSchema, tableSchema } from "../columns/schema.ts";
-import { at, badRequest } from "../errors.ts";
+import { at } from "../errors.ts";
 import { emitParsed } from "../expression/emit.ts";
 import { parseExpression, parseExpressions } from "../expression/parser.ts";
 import type { Expression as Parsed } from "../expression/syntax.ts";

@@ -5,7 +5,7 @@ import type { KeyRole, keyRecord, tokenRecord } from "../../api/keys.ts";
 import type { Handlers, ManagementOperations } from "../../api/operations.ts";
 import type { organizationRecord } from "../../api/organizations.ts";
 import { accessCheck } from "../../endpoint/auth/access-list.ts";
-import { AppError, found } from "../../lib/errors.ts";
+import { AppError, badRequest, found } from "../../lib/errors.ts";
 import type { AccessToken, ApiKey, CredentialStore } from "../../store/credentials.ts";
 import type { OrganizationLimits } from "../../store/limits.ts";
 import type { Organization, OrganizationStore } from "../../store/organizations.ts";
@@ -103,7 +103,7 @@ function refuseWrongMembers(
   body: { readonly pipeId?: string | undefined; readonly pushLimits?: object | undefined },
 ): void {
   const refuse = (path: string, message: string) => {
-    throw new AppError("BAD_REQUEST", `${path}: ${message}`, { issues: [{ path, message }] });
+    throw badRequest(path, message);
   };
   if (role === "push" && body.pipeId === undefined) refuse("pipeId", "is required for the role push");
   if (role === "push") return;
@@ -114,8 +114,7 @@ function refuseWrongMembers(
 /** A credential that has expired before it exists is a mistake. An existing one may be ended by a time that is past. */
 function refusePast(expireAt: string | null | undefined): void {
   if (typeof expireAt !== "string" || Date.parse(expireAt) > Date.now()) return;
-  const message = "must be in the future";
-  throw new AppError("BAD_REQUEST", `expireAt: ${message}`, { issues: [{ path: "expireAt", message }] });
+  throw badRequest("expireAt", "must be in the future");
 }
 
 /** Stored and shown in UTC, whatever offset was sent; null and undefined are unchanged. */

@@ -2,7 +2,7 @@
 import { type ClickHouseAddress, ClickHouseClient, ClickHouseError } from "../../clickhouse/client.ts";
 import type { AcquireEngine } from "../../clickhouse/lease.ts";
 import { parameterText } from "../../clickhouse/sql.ts";
-import { AppError } from "../../lib/errors.ts";
+import { AppError, badRequest } from "../../lib/errors.ts";
 import { errorTableOf } from "../../sources/destination.ts";
 import type { Pipe } from "../../store/pipes.ts";
 import { columnNamesSql, errorRowsSql, groupSql, shapeSql } from "../error-table.ts";
@@ -176,8 +176,7 @@ function pageOf(found: readonly ErrorRow[], limit: number) {
 function readCursor(cursor: string): { ms: string; after: string } {
   const found = /^(-?\d{1,18}) ([0-9a-f]{32})$/.exec(Buffer.from(cursor, "base64url").toString());
   if (found === null) {
-    const message = "is not a cursor of this list";
-    throw new AppError("BAD_REQUEST", `cursor: ${message}`, { issues: [{ path: "cursor", message }] });
+    throw badRequest("cursor", "is not a cursor of this list");
   }
   return { ms: found[1] as string, after: found[2] as string };
 }

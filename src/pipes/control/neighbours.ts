@@ -1,5 +1,5 @@
 /** What a new pipe shares with others of its service: tables that belong to one of them, and consumer groups. */
-import { AppError, type Issue } from "../../lib/errors.ts";
+import { type Issue, memberError } from "../../lib/errors.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { kindOf } from "../../sources/registry.ts";
 import type { NewPipe } from "../../store/pipes.ts";
@@ -23,7 +23,7 @@ export function refuseTakenTables(pipe: Neighbour, others: readonly Neighbour[],
     const path = isOne ? "destination.table" : `source.${pipe.sourceKind}.${kindOf(pipe.sourceKind).listing.member}`;
     const remedy = isOne ? ", or set managedTable to false to load into the same table" : "";
     const message = `${table} is the table of pipe "${other.name}"; choose another one${remedy}`;
-    throw new AppError("DESTINATION_INVALID", `${path}: ${message}`, { issues: [{ path, message }] });
+    throw memberError("DESTINATION_INVALID", path, message);
   }
 }
 

@@ -1,5 +1,5 @@
 /** The setting by which shards share the reading of a batch, which no pipe can use. */
-import { AppError } from "../../lib/errors.ts";
+import { badRequest } from "../../lib/errors.ts";
 
 /** Throws BAD_REQUEST for a pipe into a cluster. On one server the setting has no effect. */
 export function refuseSharedReading({
@@ -10,5 +10,5 @@ export function refuseSharedReading({
   const message =
     "must be 0 on a cluster: servers that share the reading of a batch cut it into other blocks at each attempt, and a " +
     "repeated batch would be written twice. Shards are written in parallel without it";
-  throw new AppError("BAD_REQUEST", `${path}: ${message}`, { issues: [{ path, message }] });
+  throw badRequest(path, message);
 }

@@ -3,7 +3,7 @@
  * of SASL/OAUTHBEARER. https://docs.aws.amazon.com/msk/latest/developerguide/iam-access-control.html
  */
 import { createHash, createHmac, type Hash, type Hmac } from "node:crypto";
-import { AppError } from "../../lib/errors.ts";
+import { AppError, memberError } from "../../lib/errors.ts";
 import type { NetworkContext } from "../source.ts";
 import { type AwsAccess, type AwsCredentials, credentialsOf } from "./credentials.ts";
 
@@ -24,7 +24,8 @@ export function mskTokens(access: AwsAccess, hosts: readonly string[], network: 
   return async () => {
     const region = named ?? (await machineRegion());
     credentials ??= credentialsOf(access, region, network);
-    if (credentials === undefined) throw new AppError("SOURCE_INVALID", "credentials: IAM needs a key or iamRole.");
+    if (credentials === undefined)
+      throw memberError("SOURCE_INVALID", "source.messageBroker.credentials", "IAM needs a key or iamRole");
     return await mskToken(region, await orUnauthorized(credentials));
   };
 }
@@ -63,8 +64,8 @@ async function machineRegion(): Promise<string> {
   try {
     return await loadConfig(NODE_REGION_CONFIG_OPTIONS, NODE_REGION_CONFIG_FILE_OPTIONS)();
   } catch (error) {
-    const message = "brokers: the region for IAM is in no name of them (b-1.x.kafka.REGION.amazonaws.com).";
-    throw new AppError("SOURCE_INVALID", message, { cause: error });
+    const message = "the region for IAM is in no name of them (b-1.x.kafka.REGION.amazonaws.com)";
+    throw memberError("SOURCE_INVALID", "source.messageBroker.brokers", message, error);
   }
 }
 

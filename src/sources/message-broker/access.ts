@@ -1,6 +1,6 @@
 /** How to reach the brokers: addresses, TLS and SASL, from the configuration. */
 import { isIP } from "node:net";
-import { AppError } from "../../lib/errors.ts";
+import { type AppError, memberError } from "../../lib/errors.ts";
 import { Dialer } from "../../outgoing/dialer.ts";
 import type { NetworkContext } from "../source.ts";
 import type { MessageBrokerConfig } from "./kind.ts";
@@ -39,11 +39,11 @@ export function brokerAccessOf(config: MessageBrokerConfig, network: NetworkCont
     if (match === null || port < 1 || port > 65535) {
       // What stands before an @ may be a password.
       const shown = text.includes("@") ? "what contains @" : `"${text}"`;
-      throw new AppError("SOURCE_INVALID", `brokers: ${shown} is not host:port; logins belong into credentials.`);
+      throw invalid("brokers", `${shown} is not host:port; logins belong into credentials`);
     }
     return { protocol: match[1], host: (match[2] as string).replaceAll(/[[\]]/g, ""), port };
   });
-  if (parts.length === 0) throw new AppError("SOURCE_INVALID", "brokers: name at least one host:port.");
+  if (parts.length === 0) throw invalid("brokers", "name at least one host:port");
   const named = parts.map(({ protocol }) => protocol).find((protocol) => protocol !== undefined);
   const tls = named === undefined ? impliesTls(config) : named.endsWith("SSL");
   const login = loginOf(config, parts, network);
@@ -99,9 +99,13 @@ function loginOf(
     return { mechanism: "PLAIN", username: "$ConnectionString", password: credentials.connectionString };
   }
   if (credentials === undefined || !("username" in credentials)) {
-    throw new AppError("SOURCE_INVALID", `credentials: ${authentication} needs username and password.`);
+    throw invalid("credentials", `${authentication} needs username and password`);
   }
   return { mechanism: authentication, username: credentials.username, password: credentials.password };
+}
+
+function invalid(member: string, message: string): AppError {
+  return memberError("SOURCE_INVALID", `source.messageBroker.${member}`, message);
 }
 
 function usesIam(config: MessageBrokerConfig): boolean {
@@ -115,7 +119,7 @@ function iamOf(
 ): Login {
   const accessKey = credentials !== undefined && "accessKeyId" in credentials ? credentials : undefined;
   if (authentication === "IAM_USER" && accessKey === undefined) {
-    throw new AppError("SOURCE_INVALID", "credentials: IAM_USER needs accessKeyId and secretKey.");
+    throw invalid("credentials", "IAM_USER needs accessKeyId and secretKey");
   }
   const access = authentication === "IAM_ROLE" ? { authentication, iamRole } : { accessKey, iamRole };
   const hosts = brokers.map(({ host }) => host);

@@ -1,5 +1,5 @@
 /** The Kafka connector: checks a configuration, reads samples and opens a source. */
-import { AppError } from "../../lib/errors.ts";
+import { memberError } from "../../lib/errors.ts";
 import { Dialer } from "../../outgoing/dialer.ts";
 import { defineConnector } from "../define-connector.ts";
 import { requireTable } from "../destination.ts";
@@ -115,7 +115,7 @@ async function withClient<T>(
 
 async function requireTopics(config: MessageBrokerConfig, client: BrokerClient): Promise<void> {
   const names = topicsOf(config);
-  if (names.length === 0) throw new AppError("SOURCE_INVALID", "topics: name at least one topic.");
+  if (names.length === 0) throw memberError("SOURCE_INVALID", "source.messageBroker.topics", "name at least one topic");
   const found = await client.topics(names);
   const missing = names.find((name) => !found.some((topic) => topic.name === name));
   if (missing !== undefined) throw unknownTopic(missing);

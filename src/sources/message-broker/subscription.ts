@@ -2,7 +2,7 @@
  * Topics and brokers that change while the pipe keeps its positions. Positions are offsets of one cluster; those of a
  * topic that the pipe no longer reads are forgotten, so that the topic begins anew if it comes back.
  */
-import { AppError } from "../../lib/errors.ts";
+import { type AppError, memberError } from "../../lib/errors.ts";
 import { marks } from "../marks.ts";
 import type { CheckOptions, SourceContext } from "../source.ts";
 import { type BrokerClient, noTopicId } from "./broker-client.ts";
@@ -63,5 +63,5 @@ export async function requireSameCluster(
 function otherCluster(why: string): AppError {
   const path = "source.messageBroker.brokers";
   const message = `${why}; offsets of another cluster are others: delete the pipe and create it anew`;
-  return new AppError("SOURCE_INVALID", `${path}: ${message}`, { issues: [{ path, message }] });
+  return memberError("SOURCE_INVALID", path, message);
 }

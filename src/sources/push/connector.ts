@@ -1,5 +1,5 @@
 /** The push connector: reads what the control plane has accepted for the pipe. Nothing is connected to. */
-import { AppError } from "../../lib/errors.ts";
+import { memberError } from "../../lib/errors.ts";
 import { defineConnector } from "../define-connector.ts";
 import { requireTable } from "../destination.ts";
 import { type KeptMessage, keptColumns } from "../messages/facts.ts";
@@ -22,7 +22,7 @@ export const pushConnector = defineConnector<PushConfig>({
     await run.check("mapping", () => planOf(config, requireTable(destination)));
     if (!validateSamples || pipeId !== undefined) return;
     await run.check("samples", () => {
-      throw new AppError("SOURCE_INVALID", "validateSamples: nothing is sent to a pipe before it exists.");
+      throw memberError("SOURCE_INVALID", "validateSamples", "nothing is sent to a pipe before it exists");
     });
   },
 

@@ -1,6 +1,6 @@
 /** The schemas and tables of a database, with what is needed to choose among them. */
 import type pg from "pg";
-import { AppError } from "../../lib/errors.ts";
+import { badRequest } from "../../lib/errors.ts";
 import type { ListedTable, ListingPage, SourceListing } from "../listing.ts";
 import type { SourceTable } from "./durable.ts";
 import type { SourceServer } from "./kind.ts";
@@ -153,5 +153,5 @@ function tableOfCursor(cursor: string): TableName {
   } catch {
     // Reported below, like every text that is no cursor.
   }
-  throw new AppError("BAD_REQUEST", "cursor: is not a nextCursor of this listing");
+  throw badRequest("cursor", "is not a nextCursor of this listing");
 }

@@ -4,8 +4,9 @@
  */
 import { request as httpsRequest } from "node:https";
 import type { Readable } from "node:stream";
-import { AppError, describeError } from "../../../lib/errors.ts";
+import { AppError, describeError, memberError } from "../../../lib/errors.ts";
 import { request as httpRequest } from "../../../lib/node-http.ts";
+import { connectionFailure } from "../../../outgoing/connection-failure.ts";
 import { addressRefusalOf, type Dialer } from "../../../outgoing/dialer.ts";
 import { type Agents, agentsOf } from "../../../outgoing/http.ts";
 
@@ -35,7 +36,7 @@ const maxSchemaCharacters = 16_000_000;
 /** Of all cached schemas, and ids that are cached as unknown: what is forgotten is asked for again. */
 const cached = { characters: 64_000_000, unknown: 10_000 };
 
-type RefusalDecision = {
+type RegistryAnswer = {
   schema: string;
   schemaType?: string;
   references?: { name: string; subject: string; version: number }[];
@@ -44,6 +45,7 @@ type RefusalDecision = {
 export class SchemaRegistry {
   readonly #config: RegistryConfig;
   readonly #agents: Agents;
+  readonly #field: string;
   readonly #known = new Map<number, RegisteredSchema>();
   readonly #unknown = new Map<number, number>();
   readonly #asked = new Map<number, Promise<void>>();
@@ -52,6 +54,7 @@ export class SchemaRegistry {
   constructor(config: RegistryConfig, dialer: Dialer) {
     this.#config = config;
     this.#agents = agentsOf(dialer, agentOptions);
+    this.#field = dialer.field;
   }
 
   /** The cached schema of the id, or null when the registry does not have it. */
@@ -75,7 +78,7 @@ export class SchemaRegistry {
   }
 
   async #fetch(id: number): Promise<void> {
-    const answer = decisionOf(await this.#get(`/schemas/ids/${id}`));
+    const answer = await this.#answer(`/schemas/ids/${id}`);
     if (answer === undefined) {
       if (this.#unknown.size >= cached.unknown) this.#unknown.clear();
       this.#unknown.set(id, Date.now() + unknownForMs);
@@ -99,7 +102,7 @@ export class SchemaRegistry {
   }
 
   async #collect(
-    references: NonNullable<RefusalDecision["references"]>,
+    references: NonNullable<RegistryAnswer["references"]>,
     into: Reference[],
     seen: Set<string>,
   ): Promise<void> {
@@ -108,7 +111,7 @@ export class SchemaRegistry {
       if (seen.has(key)) continue;
       seen.add(key);
       if (seen.size > maxReferences) throw new AppError("SOURCE_INVALID", "A schema has too many references.");
-      const found = decisionOf(await this.#get(`/subjects/${encodeURIComponent(subject)}/versions/${version}`));
+      const found = await this.#answer(`/subjects/${encodeURIComponent(subject)}/versions/${version}`);
       if (found === undefined) {
         throw new AppError("SOURCE_INVALID", `The schema registry has no version ${version} of subject "${subject}".`);
       }
@@ -120,20 +123,35 @@ export class SchemaRegistry {
     }
   }
 
+  async #answer(path: string): Promise<RegistryAnswer | undefined> {
+    try {
+      return answerOf(await this.#get(path));
+    } catch (error) {
+      throw error instanceof AppError ? error : this.#unreachable(describeError(error));
+    }
+  }
+
+  /** The sentence names the address without its credentials and path. */
+  #unreachable(reason: string, cause?: unknown): AppError {
+    const { host } = new URL(this.#config.url);
+    const message = connectionFailure(cause, host) ?? `${host} does not answer like a schema registry: ${reason}`;
+    return memberError("SOURCE_UNREACHABLE", this.#field, message, cause);
+  }
+
   /** The JSON at a path; undefined when it does not exist. */
   async #get(path: string): Promise<unknown> {
     const { status, body } = await this.#request(path).catch((error: unknown) => {
-      throw addressRefusalOf(error) ?? unreachable(describeError(error));
+      throw addressRefusalOf(error) ?? this.#unreachable(describeError(error), error);
     });
     if (status === 404) return undefined;
     if (status === 401 || status === 403) {
       throw new AppError("SOURCE_UNAUTHORIZED", "The schema registry does not accept the credentials given.");
     }
-    if (status !== 200) throw unreachable(`it answered with status ${status}`);
+    if (status !== 200) throw this.#unreachable(`it answered with status ${status}`);
     try {
       return JSON.parse(body) as unknown;
     } catch {
-      throw unreachable("its answer is not JSON");
+      throw this.#unreachable("its answer is not JSON");
     }
   }
 
@@ -171,8 +189,8 @@ async function textOf(answer: Readable): Promise<string> {
   return Buffer.concat(parts).toString();
 }
 
-/** The answer, with the members that are used. Throws SOURCE_UNREACHABLE for one that no registry gives. */
-function decisionOf(answer: unknown): RefusalDecision | undefined {
+/** The answer, with the members that are used. Throws for one that no registry gives. */
+function answerOf(answer: unknown): RegistryAnswer | undefined {
   if (answer === undefined) return undefined;
   const { schema, schemaType, references } = (answer ?? {}) as Partial<Record<string, unknown>>;
   const isText = (value: unknown) => typeof value === "string" && value.isWellFormed();
@@ -182,15 +200,11 @@ function decisionOf(answer: unknown): RefusalDecision | undefined {
   };
   const areReferences = references == null || (Array.isArray(references) && references.every(isReference));
   if (!isText(schema) || !(schemaType == null || isText(schemaType)) || !areReferences) {
-    throw unreachable("its answer is not a schema");
+    throw new Error("its answer is not a schema");
   }
-  return { schema, schemaType, references } as RefusalDecision;
+  return { schema, schemaType, references } as RegistryAnswer;
 }
 
 function charactersOf({ schema, references }: RegisteredSchema): number {
   return references.reduce((sum, reference) => sum + reference.schema.length, schema.length);
-}
-
-function unreachable(reason: string): AppError {
-  return new AppError("SOURCE_UNREACHABLE", `The schema registry does not answer: ${reason}.`);
 }

@@ -1,5 +1,5 @@
 /** Maps a declared format to rows: the engine format that reads them, and the encoder of the messages. */
-import { AppError } from "../../../lib/errors.ts";
+import { memberError } from "../../../lib/errors.ts";
 import type { Dialer } from "../../../outgoing/dialer.ts";
 import type { SourceMessage } from "../message.ts";
 import type { RowFormat, RowPlan } from "../plan.ts";
@@ -31,7 +31,7 @@ export async function messageFormatOf<M extends SourceMessage>(
     return { format, registry: undefined, encoder: (plan) => new JsonRows(plan) };
   }
   if (config.schemaRegistry === undefined) {
-    throw new AppError("SOURCE_INVALID", `schemaRegistry: is required for the format ${format}.`);
+    throw memberError("SOURCE_INVALID", dialer.field.replace(/\.url$/, ""), `is required for the format ${format}`);
   }
   const { SchemaRegistry } = await import("./registry.ts");
   const { url, caCertificate, credentials } = config.schemaRegistry;

@@ -1,5 +1,5 @@
 /** What errors of the driver and the server mean for a pipe. */
-import { AppError, type ErrorCode } from "../../../lib/errors.ts";
+import { AppError, type ErrorCode, memberError } from "../../../lib/errors.ts";
 import { type ConnectionStage, connectionTrouble } from "../../../outgoing/connection-failure.ts";
 import type { RelationalDbConfig } from "../kind.ts";
 import { portOf } from "./defaults.ts";
@@ -141,6 +141,5 @@ export function invalid(member: string, message: string, cause?: unknown): AppEr
 }
 
 function problem(code: ErrorCode, member: string, message: string, cause?: unknown): AppError {
-  const path = `source.relationalDb.${member}`;
-  return new AppError(code, `${path}: ${message}`, { cause, issues: [{ path, message }] });
+  return memberError(code, `source.relationalDb.${member}`, message, cause);
 }
