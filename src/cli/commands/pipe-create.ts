@@ -1,10 +1,13 @@
 /** `millrace pipe create`, `validate` and `discover`. */
 import type { Command } from "commander";
 import { type SourceKindKey, sourceDescriptions } from "../../sources/descriptions.ts";
+import type { OperationResult } from "../client/client.ts";
 import { resolveServiceOrOnly } from "../client/resolve.ts";
 import { CliError, usageError } from "../errors.ts";
 import { addWaitFlags } from "../flags.ts";
 import { machineText } from "../output/format.ts";
+import type { TableColumn } from "../output/table.ts";
+import { byteSize, count } from "../output/text.ts";
 import type { Shell } from "../shell.ts";
 import { checkWait, type WaitFlags } from "../wait.ts";
 import { addDestinationFlags, addFileFlags, type BodyFlags, discovered, pipeBodyOf, withColumns } from "./pipe-body.ts";
@@ -36,7 +39,7 @@ export function addPipeCreate(command: Command, shell: Shell): void {
     );
   addFileFlags(validate).action(async (flags: BodyFlags) => await validateFrom(shell, undefined, flags));
   for (const [word, kind] of Object.entries(kindWords)) {
-    const { reads } = sourceDescriptions[kind];
+    const { reads, listing } = sourceDescriptions[kind];
     const checked = validate.command(word).description(`Checks a pipe from ${reads}`);
     addSourceFlags(addDestinationFlags(checked, kind), kind).action(
       async (_: unknown, self: Command) => await validateFrom(shell, kind, self.optsWithGlobals() as BodyFlags),
@@ -47,12 +50,16 @@ export function addPipeCreate(command: Command, shell: Shell): void {
       async (name: string, _: unknown, self: Command) =>
         await createFrom(shell, kind, name, self.optsWithGlobals() as BodyFlags & WaitFlags),
     );
-    const fields = discover.command(word).description(`Reads samples of ${reads}`);
+    if (listing.of === "nothing") continue;
+    const shows = listing.of === "tables" ? "Lists the" : "Reads samples of";
+    const fields = discover.command(word).description(`${shows} ${reads}`);
     addSourceFlags(fields, kind).action(
       async (_: unknown, self: Command) => await discoverFrom(shell, kind, self.optsWithGlobals() as BodyFlags),
     );
   }
 }
+
+type ListedTable = NonNullable<OperationResult<"listSource">["tables"]>[number];
 
 async function createFrom(
   shell: Shell,
@@ -87,11 +94,26 @@ async function createFrom(
   await shell.printDone(last, `${pipe.name}: ${last.state}, ${last.progress.sentRows ?? 0} rows`);
 }
 
+const tableColumns: readonly TableColumn<ListedTable>[] = [
+  { title: "TABLE", value: ({ schema, name }) => `${schema}.${name}` },
+  { title: "ROWS", value: ({ estimatedRows }) => count(estimatedRows), right: true },
+  { title: "SIZE", value: ({ bytes }) => byteSize(bytes), right: true },
+  { title: "KEY", value: ({ primaryKey }) => primaryKey.join(", ") },
+  { title: "COLUMNS", value: ({ columns }) => count(columns.length), right: true },
+  { title: "READABLE", value: ({ isReadable }) => (isReadable ? "yes" : "no") },
+];
+
 async function discoverFrom(shell: Shell, kind: SourceKindKey | undefined, flags: BodyFlags): Promise<void> {
   if (kind === undefined && flags.file === undefined) throw usageError("name a kind, or use -f FILE");
   const { source } = await pipeBodyOf(shell, kind, flags);
   const client = await shell.client();
   const service = await resolveServiceOrOnly(client, flags.service);
+  const [key] = Object.keys(source as object) as SourceKindKey[];
+  if (key !== undefined && sourceDescriptions[key]?.listing.of === "tables") {
+    const body = { source, limit: 1_000 } as never;
+    const { tables = [] } = await client.call("listSource", { params: { serviceId: service.id }, body });
+    return await shell.printList(tables, tableColumns, "The user may see no tables.");
+  }
   const { fields } = await discovered(client, service, source);
   await shell.printList(
     fields,
