@@ -1,6 +1,6 @@
 /** `millrace pipe create`, `validate` and `discover`. */
 import type { Command } from "commander";
-import { type SourceKindKey, sourceDescriptions } from "../../sources/descriptions.ts";
+import { kindKeyOf, type SourceKindKey, sourceDescriptions } from "../../sources/descriptions.ts";
 import type { OperationResult } from "../client/client.ts";
 import { resolveServiceOrOnly } from "../client/resolve.ts";
 import { CliError, usageError } from "../errors.ts";
@@ -23,7 +23,7 @@ export function addPipeCreate(command: Command, shell: Shell): void {
   addFileFlags(create);
   create.option("--start-paused", "The pipe reads nothing before `pipe start`");
   create.option("--dry-run", "Only shows the request that would be sent, with secrets masked");
-  addWaitFlags(create, "first rows are loaded").action(
+  addWaitFlags(create, "first rows are loaded, or can be sent").action(
     async (name: string | undefined, flags: BodyFlags & WaitFlags) => {
       if (flags.file === undefined)
         throw usageError(`name a kind (${Object.keys(kindWords).join(", ")}), or use -f FILE`);
@@ -90,7 +90,10 @@ async function createFrom(
   shell.say(`created ${pipe.name} (${pipe.id}) in ${service.name}`);
   for (const { path, message } of pipe.warnings ?? []) shell.say(`warning: ${path}: ${message}`);
   const shown = await client.call("getPipe", { params: { ...params, pipeId: pipe.id } });
-  const last = flags.wait === true ? await awaitPipe(shell, shown, "rows", flags) : shown;
+  // Rows are sent to a pipe that runs.
+  const made = kindKeyOf(shown.source);
+  const target = made !== undefined && sourceDescriptions[made].hasInbox === true ? "running" : "rows";
+  const last = flags.wait === true ? await awaitPipe(shell, shown, target, flags) : shown;
   await shell.printDone(last, `${pipe.name}: ${last.state}, ${last.progress.sentRows ?? 0} rows`);
 }
 
@@ -108,7 +111,7 @@ async function discoverFrom(shell: Shell, kind: SourceKindKey | undefined, flags
   const { source } = await pipeBodyOf(shell, kind, flags);
   const client = await shell.client();
   const service = await resolveServiceOrOnly(client, flags.service);
-  const [key] = Object.keys(source as object) as SourceKindKey[];
+  const key = kindKeyOf(source as never);
   if (key !== undefined && sourceDescriptions[key]?.listing.of === "tables") {
     const body = { source, limit: 1_000 } as never;
     const { tables = [] } = await client.call("listSource", { params: { serviceId: service.id }, body });
