@@ -66,6 +66,10 @@ test("rows that an application sends are in the table", async () => {
   expect(printed.trim().split("\n").at(-1)).toBe("2");
 });
 
+test("rows that a view has changed are in its table", async () => {
+  expect((await run("transforms.md", {})).trim().split("\n").at(-1)).toBe("ann\t9.5");
+});
+
 test.skipIf(kafkaMissing !== undefined)("a first pipe from Kafka", async () => {
   await using kafka = await startKafka();
   await using tool = new KafkaTool(kafka);
