@@ -9,12 +9,16 @@ const largeBytes = 1_048_576;
 /** Maximum number of free buffers kept per size. */
 const maxFree = 16;
 
+/** Connections that read into large buffers. Beyond this number all use small ones: each may hold three. */
+const maxLargeReaders = 20;
+
 const small: Buffer[] = [];
 const large: Buffer[] = [];
+let readers = 0;
 
 /** A buffer for the next read, after one of `bytes`: a large read means that more is waiting. */
 export function acquireBuffer(bytes: number): Buffer {
-  return bytes < smallBytes
+  return bytes < smallBytes || readers > maxLargeReaders
     ? (small.pop() ?? Buffer.allocUnsafeSlow(smallBytes))
     : (large.pop() ?? Buffer.allocUnsafeSlow(largeBytes));
 }
@@ -73,6 +77,10 @@ export class LeasedReads {
   /** The socket that was made with `onread`. */
   set socket(socket: Socket) {
     this.#socket = socket;
+    readers += 1;
+    socket.once("close", () => {
+      readers -= 1;
+    });
   }
 
   /** Within `take`: keeps the memory until the returned function is called. */
