@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { enableCompileCache } from "node:module";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { serverCommands } from "./lib/server-commands.ts";
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
   version: string;
@@ -16,13 +17,16 @@ process.umask(0o077);
 
 const args = process.argv.slice(2);
 const [first] = args;
-const serverWords = ["serve", "worker", "restore-metadata", "adopt-backups", "move-store", "demo"];
 /** Flags before the word of a command; any other first flag is one of `serve`, which is the default. */
 const commandFlag = /^(-h|-o.*|--(help|url|key-file|context|output|json|no-color|debug)(=.*)?)$/;
 
 if (first === "--version" || first === "-V") {
   console.log(version);
-} else if (first === undefined || serverWords.includes(first) || (first.startsWith("-") && !commandFlag.test(first))) {
+} else if (
+  first === undefined ||
+  Object.hasOwn(serverCommands, first) ||
+  (first.startsWith("-") && !commandFlag.test(first))
+) {
   const { runServerCommand } = await import("./processes/server-command.ts");
   process.exit(await runServerCommand(process.argv, version));
 } else {

@@ -1,8 +1,9 @@
 /** The commands as the parser knows them: global flags, and the verbs of one word. */
 import { Command, type CommanderError } from "commander";
 import { nearMatches } from "../lib/near-matches.ts";
+import { serverCommands } from "../lib/server-commands.ts";
 import { type CliError, usageError } from "./errors.ts";
-import { nouns, serverCommands } from "./nouns.ts";
+import { nouns } from "./nouns.ts";
 import type { GlobalFlags, Shell } from "./shell.ts";
 
 const examples = `
@@ -49,7 +50,7 @@ export async function programFor(word: string | undefined, shell: Shell): Promis
     const command = program.command(name).description(summary);
     if (name === word) (await load())(command, shell);
   }
-  for (const [name, summary] of serverCommands) program.command(name).description(summary);
+  for (const [name, summary] of Object.entries(serverCommands)) program.command(name).description(summary);
   for (const command of everyCommand(program)) refuseUnknown(command);
   return program;
 }

@@ -1,10 +1,11 @@
 /** What the completion scripts ask: candidates with descriptions, one per line, and what the shell shall do after. */
 import type { Command, Option } from "commander";
+import { serverCommands } from "../lib/server-commands.ts";
 import { sourceDescriptions, sourceKindKeys } from "../sources/descriptions.ts";
 import { firstWord, programFor } from "./command-line.ts";
 import type { Candidate } from "./complete-objects.ts";
 import { contextsFile, readContexts } from "./credentials/contexts.ts";
-import { nouns, serverCommands } from "./nouns.ts";
+import { nouns } from "./nouns.ts";
 import { outputFormats } from "./output/format.ts";
 import { printable } from "./output/text.ts";
 import type { Shell } from "./shell.ts";
@@ -35,7 +36,7 @@ export async function complete(args: readonly string[], shell: Shell): Promise<v
 async function candidates(before: readonly string[], current: string, shell: Shell): Promise<Candidate[] | "files"> {
   const word = firstWord(before);
   if (word === undefined && !current.startsWith("-") && before.at(-1)?.startsWith("-") !== true) {
-    const known = [...nouns.map(({ name, summary }) => [name, summary] as const), ...serverCommands];
+    const known = [...nouns.map(({ name, summary }) => [name, summary] as const), ...Object.entries(serverCommands)];
     return [...known, ["help", "Explains a topic or a command"] as const].map(([value, description]) => ({
       value,
       description,

@@ -71,11 +71,3 @@ export const nouns: readonly Noun[] = [
     async () => (await import("./commands/completion.ts")).addCompletion,
   ),
 ];
-
-/** Words of the server's own program, which `src/main.ts` starts without this room. */
-export const serverCommands: readonly (readonly [name: string, summary: string])[] = [
-  ["serve", "Runs the server: the API, the services and the pipes"],
-  ["demo", "Runs the main workflow on real data, in a folder of its own"],
-  ["restore-metadata", "Restores metadata and services from the backup location"],
-  ["adopt-backups", "Assigns backups of unknown organizations to one of this installation"],
-];

@@ -1,10 +1,11 @@
 /** Runs one command line and returns its exit code. */
 import { CommanderError } from "commander";
 import { nearMatches } from "../lib/near-matches.ts";
+import { serverCommands } from "../lib/server-commands.ts";
 import { firstWord, programFor } from "./command-line.ts";
 import type { Surroundings } from "./environment.ts";
 import { type CliError, errorDocument, errorText, exitCodes, toCliError, usageError } from "./errors.ts";
-import { nouns, serverCommands } from "./nouns.ts";
+import { nouns } from "./nouns.ts";
 import { type GlobalFlags, interrupted, Shell } from "./shell.ts";
 
 /** Runs the command and reports its error on stderr. Never throws. */
@@ -48,7 +49,7 @@ async function run(args: readonly string[], shell: Shell): Promise<void> {
 }
 
 function unknownCommand(word: string): CliError {
-  const names = [...nouns.map(({ name }) => name), ...serverCommands.map(([name]) => name), "help"];
+  const names = [...nouns.map(({ name }) => name), ...Object.keys(serverCommands), "help"];
   const near = nearMatches(word, names);
   const hint = near.length > 0 ? `Did you mean millrace ${near[0]}?` : "millrace --help lists the commands.";
   return usageError(`unknown command '${word}'`, hint);

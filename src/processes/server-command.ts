@@ -17,6 +17,7 @@ import {
 } from "../config.ts";
 import { describeError } from "../lib/errors.ts";
 import { openLogger } from "../lib/logger.ts";
+import { serverCommands } from "../lib/server-commands.ts";
 import { startApp } from "./control-plane.ts";
 import type { NodeOptions } from "./node.ts";
 
@@ -56,7 +57,7 @@ export async function runServerCommand(argv: readonly string[], version: string)
 type SetCode = (code: number) => void;
 
 function addServe(program: Command, version: string, end: SetCode): void {
-  const serve = program.command("serve", { isDefault: true }).description("Runs the API, the services and the pipes");
+  const serve = program.command("serve", { isDefault: true }).description(serverCommands.serve);
   addSettings(serve).action(async (flags: Record<string, string>) => {
     const config = readConfig(flags);
     if (config === undefined) return end(2);
@@ -74,11 +75,7 @@ async function startServer(options: NodeOptions, origins: SettingOrigins): Promi
 }
 
 function addWorker(program: Command, version: string, end: SetCode): void {
-  const worker = program
-    .command("worker")
-    .description(
-      "Runs pipes of external services and of services in Kubernetes, beside servers on the same Postgres database or without them",
-    );
+  const worker = program.command("worker").description(serverCommands.worker);
   addSettings(worker).action(async (flags: Record<string, string>) => {
     const config = readConfig(flags);
     if (config === undefined) return end(2);
@@ -95,7 +92,7 @@ function addWorker(program: Command, version: string, end: SetCode): void {
 function addRestoreMetadata(program: Command, end: SetCode): void {
   const restore = program
     .command("restore-metadata")
-    .description("Restores metadata and services from the backup location into an empty --data-dir")
+    .description(serverCommands["restore-metadata"])
     .option("--name <name>", "Metadata backup to restore (default: the newest)");
   addSettings(restore).action(async (flags: Record<string, string>) => {
     const config = readConfig(flags);
@@ -116,9 +113,7 @@ function addRestoreMetadata(program: Command, end: SetCode): void {
 function addAdoptBackups(program: Command, end: SetCode): void {
   const adopt = program
     .command("adopt-backups")
-    .description(
-      "Assigns backups of unknown organizations at the backup location to an organization of this installation; the server must be stopped",
-    )
+    .description(serverCommands["adopt-backups"])
     .requiredOption("--organization <id>", "Organization that receives the backups");
   addSettings(adopt).action(async (flags: Record<string, string>) => {
     const config = readConfig(flags);
@@ -137,7 +132,7 @@ function addAdoptBackups(program: Command, end: SetCode): void {
 function addMoveStore(program: Command, end: SetCode): void {
   const move = program
     .command("move-store")
-    .description("Moves the metadata from the data directory to Postgres, or back; the server must be stopped")
+    .description(serverCommands["move-store"])
     .requiredOption("--to <place>", "URL of an empty Postgres database, or sqlite: the data directory")
     .option("--dry-run", "Copies and compares, and then takes the copy back");
   addSettings(move).action(async (flags: Record<string, string | boolean>) => {
@@ -154,7 +149,7 @@ function addMoveStore(program: Command, end: SetCode): void {
 function addDemo(program: Command, end: SetCode): void {
   program
     .command("demo")
-    .description("Runs the main workflow on real data, in a folder of its own that is removed afterwards")
+    .description(serverCommands.demo)
     .option("--once", "Ends after the charts")
     .option("--open", "Opens the console in the browser when the charts are drawn")
     .action(async ({ once = false, open = false }: { once?: boolean; open?: boolean }) => {
