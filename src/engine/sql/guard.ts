@@ -15,7 +15,7 @@ import {
 } from "./guard-query.ts";
 import { maxStatementBytes } from "./limits.ts";
 import { plainFacts } from "./plain-statement.ts";
-import { readable, readOwnStatement, readStatement } from "./read-statement.ts";
+import { type OwnText, readable, readOwnStatement, readStatement, refuseBreakingQuotes } from "./read-statement.ts";
 import { refuseCostly } from "./rules/costs.ts";
 import { emptyFacts, type Facts, type StatementKind } from "./rules/facts.ts";
 import { judgeParameters } from "./rules/parameters.ts";
@@ -188,14 +188,16 @@ export class Guard {
     const canonical = await canonicalText(this.#guardQuery, text);
     const { facts, tokens } = readOwnStatement(canonical.text, { text, quotes: canonical.quotes });
     // Every word of a statement about users is understood, and its text may hold a password.
-    if (facts.access === undefined) await this.#readTree(text, tokens, facts);
+    if (facts.access === undefined) await this.#readTree({ text, quotes: canonical.quotes }, tokens, facts);
     return facts;
   }
 
-  async #readTree(text: string, tokens: readonly SqlToken[], facts: Facts): Promise<void> {
+  async #readTree(own: OwnText, tokens: readonly SqlToken[], facts: Facts): Promise<void> {
+    const { text } = own;
     const params = placeholders(tokens);
     const tree = await explained(this.#guardQuery, "AST", text, params);
     readable(() => judgeTree(readTree(tree), tokens, facts));
+    if (tree.includes("ColumnsApplyTransformer")) refuseBreakingQuotes(own);
     // The functions that are applied to columns are in this tree only.
     if (facts.kind === "read" && tree.includes("ColumnsApplyTransformer") && tree.startsWith("Select")) {
       judgeQueryTree(await explained(this.#guardQuery, "QUERY TREE run_passes = 0", text, params), tokens, facts);

@@ -8,7 +8,7 @@ import { readKind, refuseSecondStatement } from "./rules/kinds.ts";
 import { refuse } from "./rules/refusal.ts";
 import { judgeSettingClauses } from "./rules/settings.ts";
 import { collectFilePaths } from "./rules/table-names.ts";
-import { type QuotedRange, unquoted } from "./text/quotes.ts";
+import { breakingQuote, type QuotedRange, unquoted } from "./text/quotes.ts";
 import { isKeyword, partners } from "./text/scan.ts";
 import { readCanonical, type SqlToken, UnreadableText } from "./text/tokens.ts";
 
@@ -69,9 +69,28 @@ function readTokens(tokens: readonly SqlToken[]): Facts {
 /** BETWEEN and INTERPOLATE hold a name twice in the canonical text. */
 function compareQuotes({ text, quotes }: OwnText, tokens: readonly SqlToken[]): void {
   const exactly = tokens.some((token) => isKeyword(token, "APPLY") || isKeyword(token, "DICTIONARY"));
-  const missing = unquoted(text, quotes, tokens, { exactly });
+  const missing = unquoted(text, quotes, tokens, { exactly }) ?? (exactly ? twice(text, quotes) : undefined);
   if (missing === undefined) return;
   refuse(`The guard of this interface cannot follow the quotes of ${JSON.stringify(missing.slice(0, 100))}.`);
+}
+
+/** Where two tokens may stand for one, a count does not show that the formatter has left out the quotes of another. */
+function twice(text: string, quotes: readonly QuotedRange[]): string | undefined {
+  const code = [...quotes, [text.length, 0] as const].map(([start], at) => text.slice(quotes[at - 1]?.[1] ?? 0, start));
+  return /\b(?:between|interpolate)\b/i.test(code.join(" ")) ? breakingQuote(text, quotes) : undefined;
+}
+
+/**
+ * Throws for a name or text that could end a quote of the canonical text. The tree leaves out what APPLY applies, so in
+ * such a statement the canonical text must hold nothing as a text that is code, wherever the formatter leaves out
+ * quotes.
+ */
+export function refuseBreakingQuotes({ text, quotes }: OwnText): void {
+  const found = breakingQuote(text, quotes);
+  if (found === undefined) return;
+  refuse(
+    `A statement with APPLY cannot hold a name or text with a quote, a brace or a backslash at its end: ${JSON.stringify(found.slice(0, 100))}.`,
+  );
 }
 
 /** `x -> x + 1 AS f` defines a function for this statement. */

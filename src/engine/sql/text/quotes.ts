@@ -54,6 +54,17 @@ export function unquoted(
   return [...counts].find(([, left]) => left > 0 || (exactly && left < 0))?.[0];
 }
 
+/** What could end a quote, or begin or end a parameter, where the formatter writes it as it is. */
+const breaking = /['"`{}]|\\$/;
+
+/**
+ * A name or text of the client that the canonical text could hold as code without its tokens showing it; undefined when
+ * there is none. To count its tokens does not exclude that, because the formatter writes the subject of BETWEEN twice.
+ */
+export function breakingQuote(text: string, ranges: readonly QuotedRange[]): string | undefined {
+  return ranges.map(([start, end]) => decodeQuoted(text.slice(start, end)).value).find((value) => breaking.test(value));
+}
+
 /** `['x']::Array(JSON)` becomes `CAST('[\\'x\\']', 'Array(JSON)')`: value and type are texts, with texts in them. */
 function isCast(canonical: readonly SqlToken[], at: number): boolean {
   const call = isMark(canonical[at - 1], "(") ? at - 2 : at - 4;
