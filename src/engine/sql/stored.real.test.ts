@@ -115,6 +115,34 @@ test("what is forbidden is named, taken out of use, and does not come back", asy
   }
 });
 
+/** The engine would read the other table without a user. Only the tree tells such a query from that of a view. */
+test("what reads another table without a user is forbidden, wherever it is stored", async () => {
+  await engine.client.command("CREATE TABLE d.s (a String) ENGINE = Set");
+  const parts = [
+    ["TTL toDateTime(a) + INTERVAL 1 DAY DELETE WHERE a IN (SELECT a FROM d.t)", "cannot hold a query"],
+    ["TTL toDateTime(a) + INTERVAL 1 DAY DELETE WHERE a IN (d.s)", "cannot read another table"],
+  ] as const;
+  for (const [at, [part]] of parts.entries()) {
+    await engine.client.command(`CREATE TABLE d.out${at} (a String) ENGINE = MergeTree ORDER BY a ${part}`);
+    await engine.client.command(
+      `CREATE MATERIALIZED VIEW d.view${at} ENGINE = MergeTree ORDER BY a ${part} AS SELECT a FROM d.t`,
+    );
+  }
+  const { forbidden } = await judge();
+  const reasons = Object.fromEntries(forbidden.map(({ name, reason }) => [name, reason]));
+  for (const [at, [, reason]] of parts.entries()) {
+    expect(reasons).toMatchObject({
+      [`out${at}`]: expect.stringContaining(reason),
+      [`view${at}`]: expect.stringContaining(reason),
+    });
+  }
+  expect(await tables()).toContain("m");
+  // An engine could not start with them; the table of a view is forbidden as well, and goes with it.
+  const ours = forbidden.map(({ name }) => name).filter((name) => !name.startsWith("bad"));
+  for (const name of ours) await engine.client.command(`ATTACH TABLE d.\`${name}\``);
+  for (const name of ours) await engine.client.command(`DROP TABLE IF EXISTS d.\`${name}\` SYNC`);
+});
+
 test("a host takes it out of use before anybody comes in, and its data is there", async () => {
   await engine.client.command("ATTACH TABLE d.bad");
   await engine.stop();
