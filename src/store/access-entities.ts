@@ -99,7 +99,7 @@ function changeRights(entities: Entities, change: RightsChange): void {
     const user = entities.users.get(name);
     const role = user === undefined ? entities.roles.get(name) : undefined;
     if (user === undefined && role === undefined) {
-      throw clickHouseException("UNKNOWN_USER", `There is no user or role \`${name}\`.`);
+      throw clickHouseException("UNKNOWN_ROLE", `There is no user or role \`${name}\`.`);
     }
     if (user?.rights === null) refuseOthers(name);
     const rights = changedRights((user?.rights ?? role) as AccessRights, change);
