@@ -19,6 +19,8 @@ export type IncomingQuery = {
   readonly text: Buffer;
   /** False when more insert data follows. */
   readonly whole: boolean;
+  /** Where the body begins in the text. */
+  readonly bodyAt: number;
   /** Parameters of URL and form, without the statement. */
   readonly parameters: readonly Parameter[];
   /** How the request is forwarded. */
@@ -42,12 +44,13 @@ export async function readIncomingQuery(
   if (/^multipart\/form-data/i.test(message.headers["content-type"] ?? "")) return await fromForm(message, parameters);
   const inUrl = statementIn(parameters);
   const others = parameters.filter(([name]) => name !== "query");
+  const bodyAt = inUrl.length === 0 ? 0 : inUrl.length + 1;
   const head = inUrl.length === 0 ? inUrl : Buffer.concat([inUrl, Buffer.from("\n")]);
   if (!mayHaveBody(message)) return bare(message, inUrl, others, parameters);
   const asItCame = { parameters, headers: bodyHeadersOf(message) };
   if (head.length > 0 && hasData(head) && !(isSmall(message, others) || mayBeValues(head))) {
     const onward = { ...asItCame, first: [], rest: message };
-    return { text: head, whole: false, parameters: others, forwarded: onward };
+    return { text: head, whole: false, bodyAt, parameters: others, forwarded: onward };
   }
   const prefix = new BodyPrefix(message, isCompressed(message, others));
   for (let wanted = leastBytes; !prefix.ended && prefix.bytes().length < maxStatementBytes; wanted += leastBytes) {
@@ -56,7 +59,8 @@ export async function readIncomingQuery(
     if (prefix.ended || !hasData(text)) continue;
     if (mayBeValues(text)) await prefix.read(maxSearchedBytes);
     if (prefix.ended) break;
-    return { text, whole: false, parameters: others, forwarded: { ...asItCame, first: prefix.raw, rest: message } };
+    const onward = { ...asItCame, first: prefix.raw, rest: message };
+    return { text, whole: false, bodyAt, parameters: others, forwarded: onward };
   }
   if (!prefix.ended) await prefix.read(maxStatementBytes + 1);
   if (!prefix.ended) {
@@ -68,7 +72,7 @@ export async function readIncomingQuery(
   const headers = { "content-length": String(prefix.bytes().length) };
   const plain = parameters.filter(([name]) => name !== "decompress");
   const onward = { parameters: plain, headers, first: [prefix.bytes()], rest: undefined };
-  return { text, whole: true, parameters: others, forwarded: onward };
+  return { text, whole: true, bodyAt, parameters: others, forwarded: onward };
 }
 
 function bare(
@@ -78,7 +82,8 @@ function bare(
   parameters: readonly Parameter[],
 ): IncomingQuery {
   const headers: Record<string, string> = message.method === "POST" ? { "content-length": "0" } : {};
-  return { text, whole: true, parameters: others, forwarded: { parameters, headers, first: [], rest: undefined } };
+  const forwarded = { parameters, headers, first: [], rest: undefined };
+  return { text, whole: true, bodyAt: text.length, parameters: others, forwarded };
 }
 
 async function fromForm(message: IncomingMessage, parameters: readonly Parameter[]): Promise<IncomingQuery> {
@@ -92,6 +97,7 @@ async function fromForm(message: IncomingMessage, parameters: readonly Parameter
   return {
     text: statementIn(all),
     whole: true,
+    bodyAt: 0,
     parameters: all.filter(([name]) => name !== "query"),
     forwarded: { parameters, headers, first: [body], rest: undefined },
   };
@@ -110,8 +116,14 @@ function mayBeValues(text: Buffer): boolean {
 
 /** Small data is read whole, so that expressions in VALUES can be judged. */
 function isSmall(message: IncomingMessage, parameters: readonly Parameter[]): boolean {
-  const plain = message.headers["content-encoding"] === undefined && !isCompressed(message, parameters);
-  return plain && Number(message.headers["content-length"] ?? Number.NaN) < maxStatementBytes;
+  return (
+    isPlainBody(message, parameters) && Number(message.headers["content-length"] ?? Number.NaN) < maxStatementBytes
+  );
+}
+
+/** True when the body is sent as it is. */
+export function isPlainBody(message: IncomingMessage, parameters: readonly Parameter[]): boolean {
+  return message.headers["content-encoding"] === undefined && !isCompressed(message, parameters);
 }
 
 function mayHaveBody(message: IncomingMessage): boolean {

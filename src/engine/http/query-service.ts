@@ -14,7 +14,8 @@ import type { Upstream } from "../../endpoint/proxy/upstream.ts";
 import type { Splicer } from "../../endpoint/splice/splicer.ts";
 import { type EngineUser, engineUserOf } from "../chdb/users.ts";
 import type { DiskQuota } from "../disk-quota.ts";
-import { type IncomingQuery, readIncomingQuery } from "./incoming-query.ts";
+import { arrivingValues } from "./arriving-values.ts";
+import { type IncomingQuery, isPlainBody, readIncomingQuery } from "./incoming-query.ts";
 import { bytesOf, type Parameter, readParameters, textOf, writeParameters } from "./parameters.ts";
 
 /** The engine's http_max_uri_size. */
@@ -33,6 +34,8 @@ export const expressionSettings: readonly string[] = [
 /** The guard's result for a statement that may run. */
 export type QueryVerdict = {
   readonly valuesMayCompute: boolean;
+  /** Where the data of VALUES begins in the text when more of it follows, which is judged as it arrives. */
+  readonly valuesFrom: number | undefined;
   /** True when the statement needs more disk. */
   readonly takesDisk: boolean;
   /** What a statement about users, roles or grants changes; such a statement is not run by the engine. */
@@ -94,7 +97,7 @@ export class QueryService implements QueryServer {
     const parameters = withQueryId(readParameters((message.url ?? "").split("?").slice(1).join("?")));
     const incoming = await readIncomingQuery(message, parameters, (text) => this.#options.judge.hasData(text));
     onStatement?.(incoming.text);
-    const { valuesMayCompute, takesDisk, access } = await this.#judge(message, incoming, principal);
+    const { valuesMayCompute, valuesFrom, takesDisk, access } = await this.#judge(message, incoming, principal);
     if (access !== undefined) {
       requireAdministrator(principal);
       await this.#options.changeAccess(access);
@@ -102,7 +105,9 @@ export class QueryService implements QueryServer {
       return;
     }
     if (takesDisk) this.#options.disk.requireRoom();
-    await this.#pass(message, response, principal, incoming, valuesMayCompute, signal);
+    const arrives = valuesFrom !== undefined && isPlainBody(message, incoming.parameters);
+    const forwarded = arrives ? arrivingValues(message, incoming, valuesFrom) : incoming.forwarded;
+    await this.#pass(message, response, principal, forwarded, valuesMayCompute || arrives, signal);
   }
 
   async #judge(message: IncomingMessage, incoming: IncomingQuery, principal: DatabasePrincipal): Promise<QueryVerdict> {
@@ -125,7 +130,7 @@ export class QueryService implements QueryServer {
     message: IncomingMessage,
     response: ServerResponse,
     principal: DatabasePrincipal,
-    { forwarded }: IncomingQuery,
+    forwarded: IncomingQuery["forwarded"],
     valuesMayCompute: boolean,
     signal: AbortSignal,
   ): Promise<void> {
@@ -157,6 +162,7 @@ export class QueryService implements QueryServer {
         response,
       );
     } catch (error) {
+      if (rest?.errored instanceof ClickHouseException) throw rest.errored;
       if (error instanceof ClickHouseException) throw error;
       throw clickHouseException("NETWORK_ERROR", "The service's engine does not answer.", { cause: error });
     }

@@ -58,6 +58,8 @@ export type StatementVerdict = {
   readonly dataStart: number | undefined;
   /** True when VALUES data may be parsed with expressions in it (`input_format_values_interpret_expressions`). */
   readonly expressions: boolean;
+  /** True when that depends on the data of VALUES that has not arrived (`text/values-data.ts`). */
+  readonly mayBeExpressions: boolean;
   /** What a statement about users, roles or grants changes; such a statement is not run by the engine. */
   readonly access: AccessChange | undefined;
   /** Addresses of object storage in the statement, for the policy of outgoing connections. */
@@ -101,7 +103,8 @@ export class Guard {
       kind: facts.kind,
       takesDisk: facts.takesDisk,
       dataStart: head?.dataStart,
-      expressions: question.complete && head !== undefined && mayRunExpressions(question.text, head),
+      expressions: question.complete && isValues(head) && mayRunExpressions(question.text, head),
+      mayBeExpressions: !question.complete && isValues(head),
       access: facts.access?.(question.params),
       addresses: [...facts.addresses],
     };
@@ -262,7 +265,10 @@ function refuseBareDictionary(name: string): never {
   refuse(`Write the name of the dictionary in ${name} in quotes: without them it may be a column.`);
 }
 
-function mayRunExpressions(text: Buffer, head: InsertHead): boolean {
-  if (!/^values$/i.test(head.format) || text.length - head.dataStart > maxSearchedBytes) return false;
-  return mayHoldExpressions(text.toString("latin1", head.dataStart));
+function isValues(head: InsertHead | undefined): head is InsertHead {
+  return /^values$/i.test(head?.format ?? "");
+}
+
+function mayRunExpressions(text: Buffer, { dataStart }: InsertHead): boolean {
+  return text.length - dataStart <= maxSearchedBytes && mayHoldExpressions(text.toString("latin1", dataStart));
 }

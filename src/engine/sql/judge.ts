@@ -26,7 +26,7 @@ export function statementJudge(guard: Guard): Judge {
     hasData,
     judge: async ({ text, whole, params, settings, readonly, restricted, get }) => {
       const judged = settings.filter(([name, value]) => !notSettings.has(name) && !isExternalTable(name, value));
-      const { expressions, takesDisk, access } = await guard.judge({
+      const { expressions, mayBeExpressions, dataStart, takesDisk, access } = await guard.judge({
         text,
         complete: whole,
         params,
@@ -35,7 +35,8 @@ export function statementJudge(guard: Guard): Judge {
         restricted,
         get,
       });
-      return { valuesMayCompute: expressions, takesDisk, access };
+      const valuesFrom = mayBeExpressions ? dataStart : undefined;
+      return { valuesMayCompute: expressions, valuesFrom, takesDisk, access };
     },
   };
 }
