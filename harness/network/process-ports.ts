@@ -15,8 +15,20 @@ export function portsOf(pids: readonly number[]): ReadonlySet<number> {
 
 /** The ports at which the processes accept connections. */
 export function listeningPortsOf(pids: readonly number[]): ReadonlySet<number> {
-  const listening = socketsOfAll(pids, ["tcp", "tcp6"]).filter(({ state }) => state === "0A");
-  return new Set(listening.map(({ port }) => port));
+  return new Set(listeningSockets(pids, ["tcp", "tcp6"]).map(({ port }) => port));
+}
+
+/** The same for IPv4, with the addresses. */
+export function listenersOf(pids: readonly number[]): { readonly host: string; readonly port: number }[] {
+  return listeningSockets(pids, ["tcp"]).map(({ address, port }) => ({
+    // The bytes of the address, as a number of this machine.
+    host: [...Buffer.from(address, "hex")].reverse().join("."),
+    port,
+  }));
+}
+
+function listeningSockets(pids: readonly number[], tables: readonly ("tcp" | "tcp6")[]) {
+  return socketsOfAll(pids, tables).filter(({ state }) => state === "0A");
 }
 
 function socketsOfAll(pids: readonly number[], tables: readonly ("tcp" | "tcp6")[]) {
@@ -24,7 +36,8 @@ function socketsOfAll(pids: readonly number[], tables: readonly ("tcp" | "tcp6")
   const lines = tables.flatMap((table) => readFileSync(`/proc/net/${table}`, "utf8").trim().split("\n").slice(1));
   return lines.flatMap((line) => {
     const [, local = "", , state = "", , , , , , inode = ""] = line.trim().split(/\s+/);
-    return sockets.has(inode) ? [{ port: Number.parseInt(local.split(":")[1] ?? "", 16), state }] : [];
+    const [address = "", port = ""] = local.split(":");
+    return sockets.has(inode) ? [{ address, port: Number.parseInt(port, 16), state }] : [];
   });
 }
 

@@ -1,7 +1,8 @@
 /** The whole program: which of its ports a user can have it connect to, and what a stranger does to an engine. */
+import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { listeningPortsOf, processTree } from "../../harness/network/process-ports.ts";
+import { listenersOf, listeningPortsOf, processTree } from "../../harness/network/process-ports.ts";
 import { type BenchService, query, runningService, type Served, serve } from "../../harness/serve.ts";
 
 const skip = process.platform === "linux" ? false : "the sockets of processes are known on Linux only";
@@ -19,8 +20,8 @@ afterAll(() => served?.[Symbol.asyncDispose]());
 
 const listening = () => [...listeningPortsOf(processTree(served.process.pid ?? 0))];
 
-async function refusalAt(port: number): Promise<string> {
-  const url = `https://127.0.0.1:${port}/bucket/x.csv`;
+async function refusalAt(port: number, host = "127.0.0.1"): Promise<string> {
+  const url = `https://${host}:${port}/bucket/x.csv`;
   const read = `SELECT * FROM s3('${url}', NOSIGN, 'CSV', 'x String') SETTINGS s3_retry_attempts = 0`;
   return await query(service, read).then(
     () => "it was allowed",
@@ -53,4 +54,29 @@ test.skipIf(skip !== false)("garbage at every port of 127.0.0.1 ends nothing", a
   // An engine that is going to end does so within milliseconds.
   expect(await query(service, "SELECT sleep(0.5)")).toBe("0");
   expect(processTree(served.process.pid ?? 0)).toEqual(expect.arrayContaining(before));
+});
+
+test.skipIf(skip !== false)("an engine's own ports are at an address that nothing tells, and are refused", async () => {
+  const tree = processTree(served.process.pid ?? 0);
+  const named = tree.flatMap((pid) => readFileSync(`/proc/${pid}/cmdline`, "latin1").split("\0"));
+  const ports = named.flatMap((argument) => /^--(?:native-)?port=(\d+)$/.exec(argument)?.[1] ?? []).map(Number);
+  const engines = listenersOf(tree).filter(({ port, host }) => ports.includes(port) && host !== "127.0.0.1");
+  // Two engines with HTTP and the native protocol each. Garbage there ends the engine library.
+  expect(engines).toHaveLength(4);
+  expect(new Set(engines.map(({ host }) => host)).size).toBe(2);
+  for (const { host, port } of engines) {
+    expect(host).toMatch(/^127\./);
+    expect(await refusalAt(port, host)).toContain("is this server itself");
+  }
+  const asked = [
+    "SELECT groupArray(tuple(address, initial_address, forwarded_for)) FROM system.processes",
+    "SELECT groupUniqArray(tuple(address, initial_address, hostname)) FROM system.query_log",
+    "SELECT groupArray(tuple(name, value)) FROM system.server_settings",
+    "SELECT groupArray(tuple(host_name, host_address)) FROM system.clusters",
+    "SELECT hostName(), FQDN()",
+  ];
+  for (const statement of asked) {
+    const answer = await query(service, statement);
+    for (const { host } of engines) expect(answer, statement).not.toContain(host);
+  }
 });
