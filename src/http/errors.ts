@@ -44,8 +44,17 @@ export function toAppError(error: unknown): AppError {
     case "FST_ERR_BAD_URL":
       return new AppError("BAD_REQUEST", "The URL is not well-formed.", { cause: error });
     default:
+      // Of the framework and its parts: a path with `%2e%2e`, say.
+      if (isClientError(error)) {
+        return new AppError("BAD_REQUEST", "The request has a path or head that is not accepted.", { cause: error });
+      }
       return new AppError("INTERNAL", "An unexpected error occurred; the request id finds it in the server's log.", {
         cause: error,
       });
   }
+}
+
+function isClientError(error: unknown): boolean {
+  const status = (error as { statusCode?: unknown } | null)?.statusCode;
+  return typeof status === "number" && status >= 400 && status < 500;
 }

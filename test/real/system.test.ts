@@ -1,4 +1,5 @@
 /** The program about itself, and what it does not tell. */
+import { connect } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { runningService, serve, until } from "../../harness/serve.ts";
@@ -56,4 +57,14 @@ test("versions, disk, loops, engines and configuration with origins, without a s
   expect(of("backupSecretAccessKey")).not.toHaveProperty("value");
   expect(of("backupBucketEndpoint")?.value).toBe("http://[hidden]@h:1");
   for (const secret of Object.values(secrets)) expect(JSON.stringify(system)).not.toContain(secret);
+});
+
+test("a path that leaves its folder is the client's mistake, also before a login", async () => {
+  await using served = await serve({});
+  const { port } = new URL(served.credentials.baseUrl);
+  for (const path of ["%2e%2e/%2e%2e/index.html", "../../index.html", "..%2findex.html", "a%5c..%5cb", "%00", "%zz"]) {
+    const call = connect(Number(port), "127.0.0.1");
+    call.write(`GET /console/assets/${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
+    expect(String(Buffer.concat(await call.toArray())), path).toMatch(/^HTTP\/1.1 40[04] /);
+  }
 });
