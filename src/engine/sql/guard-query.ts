@@ -78,6 +78,15 @@ export async function functionBodies(guardQuery: GuardQuery, names: ReadonlySet<
   return jsonColumn(body);
 }
 
+/** Those of the names that tables of the engine Set have, in any database. */
+export async function namesOfSets(guardQuery: GuardQuery, names: readonly string[]): Promise<string[]> {
+  const list = names.map(quote).join(", ");
+  const body = await guardQuery(
+    `SELECT DISTINCT name FROM system.tables WHERE engine = 'Set' AND name IN (${list}) FORMAT JSONCompactEachRow`,
+  );
+  return jsonColumn(body);
+}
+
 /** The subset of the names that are user-defined functions or views. */
 export async function madeByUsers(guardQuery: GuardQuery, names: ReadonlySet<string>): Promise<ReadonlySet<string>> {
   const list = [...names].map(quote).join(", ");

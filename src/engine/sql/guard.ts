@@ -12,13 +12,14 @@ import {
   type GuardQuery,
   isSyntaxError,
   madeByUsers,
+  namesOfSets,
 } from "./guard-query.ts";
 import { maxStatementBytes } from "./limits.ts";
 import { plainFacts } from "./plain-statement.ts";
 import { type OwnText, readable, readOwnStatement, readStatement, refuseBreakingQuotes } from "./read-statement.ts";
 import { refuseCostly } from "./rules/costs.ts";
 import { emptyFacts, type Facts, type StatementKind } from "./rules/facts.ts";
-import { judgeParameters } from "./rules/parameters.ts";
+import { judgeParameters, unescapeParameter } from "./rules/parameters.ts";
 import { readOnly, refuse, unknownFunction } from "./rules/refusal.ts";
 import { judgeSetting } from "./rules/settings.ts";
 import { refuseFilePath } from "./rules/table-names.ts";
@@ -80,7 +81,7 @@ export class Guard {
 
   /** Resolves when the statement may run. Otherwise rejects with the `ClickHouseException` for the client. */
   async judge(question: GuardRequest): Promise<StatementVerdict> {
-    await this.#judgeSettings(question);
+    const ofSettings = await this.#judgeSettings(question);
     const text = question.text.toString("latin1", 0, maxStatementBytes + 1);
     const { facts, head } = await this.#read(text, question.complete);
     judgeParameters(facts, question.params);
@@ -96,6 +97,7 @@ export class Guard {
     if (question.restricted === true && facts.showsColumns === true) {
       refuse("Users with grants can use EXPLAIN AST, PLAN, PIPELINE and ESTIMATE of a query only.");
     }
+    if (question.restricted === true) await this.#judgeMemberships([facts, ofSettings], question.params);
     if ((question.readonly || question.get) && !facts.readOnly) {
       readOnly(question.readonly ? "This user can only read." : "A request by GET can only read: use POST.");
     }
@@ -135,11 +137,13 @@ export class Guard {
     this.#forbidden.add(Buffer.from(name).toString("latin1"));
   }
 
-  async #judgeSettings({ settings }: GuardRequest): Promise<void> {
-    if (settings.length === 0) return;
+  /** Resolves to the facts of the texts in them. */
+  async #judgeSettings({ settings }: GuardRequest): Promise<Facts> {
     const facts = emptyFacts("set", true);
+    if (settings.length === 0) return facts;
     for (const [name, value] of settings) judgeSetting(name, Buffer.from(value).toString("latin1"), facts);
     await this.#judgeNested(facts, 0);
+    return facts;
   }
 
   async #read(text: string, complete: boolean): Promise<{ facts: Facts; head?: InsertHead }> {
@@ -231,7 +235,22 @@ export class Guard {
     for (const name of names) if (!made.has(name)) unknownFunction(name);
   }
 
-  async #judgeNested({ nested }: Facts, depth: number): Promise<void> {
+  /** The engine asks for no grant on a table of the engine Set. */
+  async #judgeMemberships(all: readonly Facts[], params: GuardRequest["params"]): Promise<void> {
+    const bound = params.filter(([name]) => all.some(({ memberParameters }) => memberParameters.has(name)));
+    const names = [
+      ...all.flatMap(({ memberships }) => [...memberships]),
+      ...bound.flatMap(([, value]) => {
+        const name = unescapeParameter(Buffer.from(value).toString("latin1"));
+        return [name, name.slice(name.lastIndexOf(".") + 1)];
+      }),
+    ];
+    if (names.length === 0) return;
+    const [set] = await namesOfSets(this.#guardQuery, names);
+    if (set !== undefined) refuse(`Users with grants cannot read ${set}, a table of the engine Set.`);
+  }
+
+  async #judgeNested({ nested, memberships }: Facts, depth: number): Promise<void> {
     for (const text of nested) {
       if (depth >= maxNesting || text.length > maxStatementBytes)
         refuse("The statement holds too many texts in texts.");
@@ -239,6 +258,7 @@ export class Guard {
       if (facts.kind !== "read") refuse("A text inside the statement must be a query.");
       judgeParameters(facts, []);
       judgeNamesOfTables(facts);
+      for (const name of facts.memberships) memberships.add(name);
       if (facts.queriedDictionary !== undefined) refuseBareDictionary(facts.queriedDictionary);
       if (facts.identifiers.size > 0 || facts.tableParameters.size > 0)
         refuse("A text inside the statement cannot hold parameters in arguments.");

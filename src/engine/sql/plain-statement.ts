@@ -9,6 +9,7 @@
 
 import { functions, tableFunctions } from "./lists/lists.ts";
 import { emptyFacts, type Facts } from "./rules/facts.ts";
+import { collectMemberships } from "./rules/membership.ts";
 import { isFilePath, namesTable } from "./rules/table-names.ts";
 import { readPlain } from "./text/plain-text.ts";
 import { isMark, isName } from "./text/scan.ts";
@@ -53,7 +54,10 @@ export function plainFacts(text: string): Facts | undefined {
   const tokens = readPlain(text, maxTokens);
   if (tokens === undefined || tokens.length === 0) return undefined;
   if (wordOf(tokens[0]) === "insert") return insertFacts(tokens);
-  return tokens.every((_, at) => isPlain(tokens, at)) ? emptyFacts("read", true) : undefined;
+  if (!tokens.every((_, at) => isPlain(tokens, at))) return undefined;
+  const facts = emptyFacts("read", true);
+  collectMemberships(tokens, facts);
+  return facts;
 }
 
 function isPlain(tokens: Tokens, at: number): boolean {

@@ -5,6 +5,7 @@ import { judgeDefinition, judgeRights } from "./rules/definitions.ts";
 import { emptyFacts, type Facts } from "./rules/facts.ts";
 import { takesDisk } from "./rules/growth.ts";
 import { readKind, refuseSecondStatement } from "./rules/kinds.ts";
+import { collectMemberships } from "./rules/membership.ts";
 import { refuse } from "./rules/refusal.ts";
 import { judgeSettingClauses } from "./rules/settings.ts";
 import { collectFilePaths } from "./rules/table-names.ts";
@@ -59,6 +60,7 @@ function readTokens(tokens: readonly SqlToken[]): Facts {
   if (facts.kind === "define" || facts.kind === "change") judgeRights(tokens);
   judgeFiles(tokens);
   collectFilePaths(tokens, facts);
+  collectMemberships(tokens, facts);
   judgeSettingClauses(tokens, pairs, facts);
   judgeCalls(tokens, pairs, facts, skipped);
   if (facts.unknown.size > 0) forgetLambdas(tokens, facts);

@@ -18,6 +18,9 @@ export type Facts = {
   readonly unknownOutOfQuery: Set<string>;
   /** A function that reads another object in such a part. */
   readsObject?: string;
+  /** Names that may be a table after IN, and parameters of type Identifier there. */
+  readonly memberships: Set<string>;
+  readonly memberParameters: Set<string>;
   /** Parameters of type Identifier in positions where a function could be named. */
   readonly identifiers: Set<string>;
   /** All parameters of type Identifier. */
@@ -59,6 +62,8 @@ export function emptyFacts(kind: StatementKind, readOnly: boolean): Facts {
     unknown: new Set(),
     lambdas: new Set(),
     unknownOutOfQuery: new Set(),
+    memberships: new Set(),
+    memberParameters: new Set(),
     identifiers: new Set(),
     nameParameters: new Set(),
     tableParameters: new Set(),

@@ -13,6 +13,7 @@ import {
 } from "../lists/lists.ts";
 import { isColumnList, isCombined, isRefusedFunction } from "../rules/calls.ts";
 import type { Facts } from "../rules/facts.ts";
+import { isMembership } from "../rules/membership.ts";
 import { refuse } from "../rules/refusal.ts";
 import { refuseFilePath } from "../rules/table-names.ts";
 import { isCall, isKeyword, isMark, isName, partners } from "../text/scan.ts";
@@ -127,13 +128,15 @@ function compareCalls(
 function hidesAssignments(root: TreeNode, tokens: Tokens): boolean {
   const assigns = tokens.some((token, at) => at > 0 && isKeyword(token, "SET") && isMark(tokens[at + 2], "="));
   if (!assigns || ![...walk(root)].some(([{ kind }]) => kind === "TTLElement")) return false;
-  // The formatter writes `IN t` as `IN (t)`.
-  if (
-    tokens.some((token, at) => isKeyword(token, "IN") && isName(tokens[isMark(tokens[at + 1], "(") ? at + 2 : at + 1]))
-  ) {
-    refuseTable();
-  }
+  if (tokens.some((_, at) => mayReadTable(tokens, at))) refuseTable();
   return true;
+}
+
+/** The formatter writes `IN t` as `IN (t)`; the relatives of IN are functions. */
+function mayReadTable(tokens: Tokens, at: number): boolean {
+  const token = tokens[at];
+  if (isKeyword(token, "IN")) return isName(tokens[isMark(tokens[at + 1], "(") ? at + 2 : at + 1]);
+  return isCall(tokens, at) && isMembership((token as SqlToken).value);
 }
 
 function countOf(tokens: Tokens, is: (tokens: Tokens, at: number) => boolean): number {

@@ -69,6 +69,9 @@ const tables = [
   "a NOT IN (SELECT a FROM others.t)",
   "a IN others.s",
   "a GLOBAL IN others.s",
+  "in(a, others.s)",
+  "nullIn(a, others.s)",
+  "globalNotNullInIgnoreSet(a, others.s)",
   "(SELECT max(a) FROM others.t)",
   "exists(SELECT 1 FROM others.t)",
   "hidden_query(a)",
@@ -116,7 +119,7 @@ test("a query of a change, a view or a new table is checked by the engine", asyn
     "ALTER TABLE x DELETE WHERE a IN (SELECT a FROM u)",
     "CREATE VIEW v AS SELECT dictGet('d', 'b', a) FROM t WHERE a IN (SELECT 1)",
     "CREATE MATERIALIZED VIEW v ENGINE = MergeTree ORDER BY a AS SELECT joinGet('j', 'b', a) AS a FROM t",
-    "CREATE TABLE x ENGINE = MergeTree ORDER BY a AS SELECT dictGet('d', 'b', a) AS a FROM t WHERE a IN s",
+    "CREATE TABLE x ENGINE = MergeTree ORDER BY a AS SELECT dictGet('d', 'b', a) AS a FROM t WHERE a IN u",
     "ALTER TABLE v MODIFY QUERY SELECT dictGet('d', 'b', a) AS a FROM t",
     "INSERT INTO x SELECT dictGet('d', 'b', a) FROM t",
     "SELECT joinGet('j', 'b', a) FROM t",
@@ -131,6 +134,45 @@ test("users with grants see no columns of other tables by a function", async () 
     expect((await judged(sql, false)).kind).toBe("read");
   }
   expect((await judged("DESCRIBE TABLE t", true)).kind).toBe("read");
+});
+
+/** The engine asks for no grant on a table of the engine Set, also in a query. */
+test("users with grants ask no set of others", async () => {
+  for (const sql of [
+    "SELECT 'x' IN others.s",
+    "SELECT 'x' IN s",
+    "SELECT 'x' in (`s`)",
+    "SELECT 'x' GLOBAL NOT IN others.s",
+    "SELECT nullIn('x', others.s), count() FROM t",
+    "SELECT notIn(a, s) FROM t",
+    "WITH 1 AS s SELECT 'x' IN others.s",
+    "SELECT * APPLY (x -> x IN s) FROM t",
+    "SELECT arrayExists(x -> x IN (others.s), ['x'])",
+    "SELECT 'x' IN {s:Identifier}",
+    "SELECT 'x' IN {d:Identifier}.{s:Identifier}",
+    "CREATE VIEW v AS SELECT 'x' IN others.s",
+    "INSERT INTO x SELECT 'x' IN others.s",
+    "SELECT 1 FROM t SETTINGS additional_table_filters = {'t': 'a IN others.s'}",
+  ]) {
+    const params = [
+      ["s", "s"],
+      ["d", "others"],
+    ] as const;
+    const asked = { text: Buffer.from(sql), complete: true, params, settings: [], readonly: false, get: false };
+    await expect(engine.guard.judge({ ...asked, restricted: true }), sql).rejects.toThrow("of the engine Set");
+    expect(await engine.guard.judge(asked), sql).toBeDefined();
+  }
+  const settings = [["additional_result_filter", "'x' IN others.s"]] as const;
+  const asked = { text: Buffer.from("SELECT 1"), complete: true, params: [], settings, readonly: false, get: false };
+  await expect(engine.guard.judge({ ...asked, restricted: true })).rejects.toThrow("of the engine Set");
+  for (const sql of [
+    "SELECT 1 IN (1, 2)",
+    "SELECT a IN t FROM t",
+    "SELECT a IN (SELECT s FROM t)",
+    "SELECT s FROM t",
+  ]) {
+    expect((await judged(sql, true)).kind, sql).toBe("read");
+  }
 });
 
 test("users with grants hide none of it in a function", async () => {

@@ -3,6 +3,7 @@
  * defaults and changes of rows. They may read their own table only.
  */
 import type { Facts } from "../rules/facts.ts";
+import { isMembership } from "../rules/membership.ts";
 import { refuse } from "../rules/refusal.ts";
 import { namesTable } from "../rules/table-names.ts";
 import { nameOf, type TreeNode, walk } from "./read-tree.ts";
@@ -12,7 +13,6 @@ const definitions = new Set([
   ...["CreateIndexQuery", "CreateHypotheticalIndexQuery", "TTLElement"],
 ]);
 const changes = new Set(["UpdateQuery", "DeleteQuery"]);
-const membership = /^(?:global)?(?:not)?in$/i;
 
 /**
  * Throws for a query or a table in a definition: the engine would run it without asking for a grant, and could not
@@ -28,7 +28,7 @@ export function judgeOutOfQuery(root: TreeNode, facts: Facts, everywhere?: "defi
     if (node.kind !== "Function") continue;
     const name = nameOf(node);
     judgeCallOutOfQuery(name, facts);
-    if (!membership.test(name) || node.children[0]?.children[1]?.kind !== "Identifier") continue;
+    if (!isMembership(name) || node.children[0]?.children[1]?.kind !== "Identifier") continue;
     if (place === "definition") refuseTable();
     facts.readsObject ??= name;
   }
