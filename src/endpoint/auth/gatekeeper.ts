@@ -79,7 +79,8 @@ export class Gatekeeper {
       await this.#handler(message, response, url, principal);
     } catch (error) {
       if (error instanceof ClickHouseException) this.logins.refused(error.code, principal, error.message);
-      throw error;
+      answerFailure(message, response, error, this.#logger, { loggedIn: true });
+      return;
     }
     const code = response.getHeader(engineCodeHeader);
     if (code !== undefined) this.logins.refused(Number(code), principal);

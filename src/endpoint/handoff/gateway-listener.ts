@@ -62,6 +62,6 @@ async function serve(message: IncomingMessage, response: ServerResponse, queries
   try {
     await queries.serve(message, response, principalOf(message), { signal: gone.signal });
   } catch (error) {
-    answerFailure(message, response, error, logger);
+    answerFailure(message, response, error, logger, { loggedIn: true });
   }
 }

@@ -67,7 +67,7 @@ export class RelayListener {
       const handler = this.#options.handlerOf(String(message.headers[serviceHeader]));
       await handler(message, response, requestUrl(message), principalOf(message));
     } catch (error) {
-      answerFailure(message, response, error, this.#options.logger);
+      answerFailure(message, response, error, this.#options.logger, { loggedIn: true });
     }
   }
 }

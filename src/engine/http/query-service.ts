@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AccessChange } from "../../clickhouse/access-change.ts";
 import { ClickHouseException, clickHouseException } from "../../clickhouse/exception.ts";
+import { answerEmpty, queryIdHeader } from "../../endpoint/answer.ts";
 import type { DatabasePrincipal } from "../../endpoint/auth/logins.ts";
 import { passedHeadersOf } from "../../endpoint/handoff/passed-headers.ts";
 import type { QueryServer, ServeOptions } from "../../endpoint/handoff/query-server.ts";
@@ -95,13 +96,29 @@ export class QueryService implements QueryServer {
     { signal, onStatement }: ServeOptions,
   ): Promise<void> {
     const parameters = withQueryId(readParameters((message.url ?? "").split("?").slice(1).join("?")));
+    try {
+      await this.#serve(message, response, principal, parameters, { signal, onStatement });
+    } catch (error) {
+      if (!response.headersSent) response.setHeader(queryIdHeader, queryIdOf(parameters));
+      throw error;
+    }
+  }
+
+  async #serve(
+    message: IncomingMessage,
+    response: ServerResponse,
+    principal: DatabasePrincipal,
+    parameters: readonly Parameter[],
+    { signal, onStatement }: ServeOptions,
+  ): Promise<void> {
     const incoming = await readIncomingQuery(message, parameters, (text) => this.#options.judge.hasData(text));
     onStatement?.(incoming.text);
     const { valuesMayCompute, valuesFrom, takesDisk, access } = await this.#judge(message, incoming, principal);
     if (access !== undefined) {
       requireAdministrator(principal);
       await this.#options.changeAccess(access);
-      answerEmpty(response, queryIdOf(parameters));
+      response.setHeader(queryIdHeader, queryIdOf(parameters));
+      answerEmpty(message, response);
       return;
     }
     if (takesDisk) this.#options.disk.requireRoom();
@@ -199,16 +216,6 @@ function pathWith(parameters: readonly Parameter[]): string {
   if (path.length <= maxPathBytes) return path;
   const text = `The URL has more than ${maxPathBytes} bytes with its parameters escaped. Send the statement in the body.`;
   throw clickHouseException("QUERY_IS_TOO_LARGE", text);
-}
-
-function answerEmpty(response: ServerResponse, queryId: string): void {
-  response.writeHead(200, {
-    "Content-Type": "text/tab-separated-values; charset=UTF-8",
-    "Content-Length": "0",
-    "X-ClickHouse-Query-Id": queryId.replace(/[^\x20-\x7e]/g, "?"),
-    "X-ClickHouse-Summary": JSON.stringify({ read_rows: "0", read_bytes: "0", written_rows: "0", written_bytes: "0" }),
-  });
-  response.end();
 }
 
 /** Every query gets an id, so that it can be cancelled when its client disconnects. */
