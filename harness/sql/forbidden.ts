@@ -92,7 +92,16 @@ export function badApplied(dice: Dice, canaries: Canaries): string {
     `\`toString '\`, ${call}, COLUMNS('zzz') APPLY \`toString'\``,
     `\`toString, '\`, ${call}, COLUMNS(' AS y, ') APPLY \`k'\``,
     `(sum, 'k\\' y '), ${call}, COLUMNS('zzz') APPLY(sum, 'k\\' y ')`,
+    countedTwice(dice, call),
   ]);
+}
+
+/** A prefix hides what another APPLY applies; subjects of BETWEEN, which are written twice, make up for its quotes. */
+function countedTwice(dice: Dice, call: string): string {
+  const shown = dice.pick(["APPLY max APPLY max", "sum APPLY max + sum APPLY max +", "x APPLY max APPLY max"]);
+  const prefix = `'${shown} toString(\\') , c'`;
+  const betweens = `${prefix} BETWEEN '' AND '', ${prefix} BETWEEN '' AND 'z'`;
+  return `(toString, ${prefix}), COLUMNS('a') APPLY(x -> (${call})), COLUMNS('z') APPLY(toString, ${prefix}), ${betweens}`;
 }
 
 export function badEngine(dice: Dice): string {
