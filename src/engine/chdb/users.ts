@@ -197,7 +197,8 @@ function user({ name, profile, grants, sees }: FileUser, key?: string): string {
   return element(name, [
     // Of the key and not of the user's password, which the login has checked.
     key === undefined ? "<no_password/>" : element("password_sha256_hex", [sha256(key)]),
-    element("profile", [profile]),
+    // All users have the profile `default`: naming it would show it in SHOW CREATE USER.
+    ...(profile === "default" ? [] : [element("profile", [profile])]),
     element("quota", ["default"]),
     // The engine listens on loopback only, and takes a sealed query for one from the client's address.
     element("networks", [element("ip", ["::/0"])]),

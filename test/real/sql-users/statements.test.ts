@@ -220,7 +220,7 @@ describe("statements that are refused", () => {
     ["GRANT SELECT ON others.* TO mallory WITH REPLACE OPTION", "WITH REPLACE OPTION"],
     ["GRANT SELECT ON others.* TO CURRENT_USER", "CURRENT_USER"],
     ["GRANT SELECT ON others.* TO default", "the user default"],
-    ["GRANT SELECT ON others.* TO nobody", "There is no user or role `nobody`"],
+    ["GRANT SELECT ON others.* TO nobody", "Code: 511. DB::Exception: There is no user or role `nobody`"],
     ["GRANT missing TO mallory", "There is no role `missing`"],
     ["REVOKE ALL EXCEPT SELECT ON *.* FROM mallory", ""],
     ["REVOKE GRANT OPTION FOR SELECT ON *.* FROM mallory", "GRANT OPTION FOR"],
@@ -270,6 +270,8 @@ describe("statements that are refused", () => {
     ];
     expect(JSON.stringify(told)).not.toContain(secret);
     expect(JSON.stringify(told)).not.toContain(hash(secret));
+    // What nobody wrote is not shown.
+    expect(await rows("SHOW CREATE USER shown")).toEqual([["CREATE USER shown IDENTIFIED WITH sha256_password"]]);
     await ok("DROP USER shown, mallory");
     await ok("DROP DATABASE hers");
     await ok("DROP DATABASE others");
