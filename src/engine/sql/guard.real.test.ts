@@ -259,6 +259,14 @@ describe("what the canonical text hides", () => {
     if (!before.startsWith("C")) await guarded(statement, { user: "reader" });
   });
 
+  test("keys of a dictionary's source that are counted twice, and hide the host", async () => {
+    const between = (name: string) => `EXPRESSION \`${name}\` BETWEEN 1 AND 2`;
+    await guarded(
+      `CREATE OR REPLACE DICTIONARY rx (k UInt64, v String ${between("USER'")}, w String ${between("a' USER")}) PRIMARY KEY k ` +
+        "SOURCE(CLICKHOUSE(`USER'` 'DB' HOST 'PASSWORD' `a' USER` 'x' TABLE 't')) LAYOUT(FLAT()) LIFETIME(0)",
+    );
+  });
+
   const firsts = [
     "USE default",
     "SET max_threads = 1",
