@@ -87,7 +87,7 @@ function subscribed(stream: ServerHttp2Stream, start: Subscription["start"]): Su
 }
 
 /** One message of the AWS event stream encoding: lengths, checksum, text headers, payload, checksum. */
-function frame(headers: Readonly<Record<string, string>>, payload: string): Buffer {
+export function frame(headers: Readonly<Record<string, string>>, payload: string): Buffer {
   const parts = Object.entries(headers).map(([name, value]) => {
     const [key, content] = [Buffer.from(name), Buffer.from(value)];
     const length = Buffer.alloc(2);

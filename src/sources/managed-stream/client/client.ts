@@ -22,6 +22,12 @@ import { streamError } from "./errors.ts";
 
 const connectTimeoutMs = 5_000;
 const requestTimeoutMs = 20_000;
+/** More than any stream has, and a page without shards counts as many of them. */
+const maxShards = 100_000;
+const emptyPageShards = 100;
+/** As the service defines both. */
+const shardIdForm = /^[a-zA-Z0-9_.-]{1,128}$/;
+const sequenceForm = /^(?:0|[1-9]\d{0,128})$/;
 const streamField = "source.managedStream.endpoint";
 
 export class KinesisStream implements StreamApi {
@@ -38,6 +44,7 @@ export class KinesisStream implements StreamApi {
   async shards(signal: AbortSignal) {
     const shards: ShardFacts[] = [];
     let serverMs = Number.NaN;
+    let read = 0;
     for (let token: string | undefined, more = true; more; more = token !== undefined) {
       const command = new ListShardsCommand(token === undefined ? { StreamName: this.#name } : { NextToken: token });
       command.middlewareStack.add(
@@ -50,9 +57,13 @@ export class KinesisStream implements StreamApi {
         },
         { step: "deserialize" },
       );
-      const page = await this.#asking(() => this.#client.send(command, { abortSignal: signal }), signal);
-      shards.push(...(page.Shards ?? []).map(factsOf));
-      token = page.NextToken;
+      token = await this.#asking(async () => {
+        const { Shards: page = [], NextToken } = await this.#client.send(command, { abortSignal: signal });
+        read += page.length || emptyPageShards;
+        if (read > maxShards) throw this.#lie(`lists more than ${maxShards} shards`);
+        for (const shard of page) shards.push(this.#factsOf(shard));
+        return textOf(NextToken);
+      }, signal);
     }
     return { shards, serverMs: Number.isNaN(serverMs) ? Date.now() : serverMs };
   }
@@ -60,26 +71,34 @@ export class KinesisStream implements StreamApi {
   async iterator(shard: string, start: StartAt, signal: AbortSignal): Promise<string> {
     const input = { StreamName: this.#name, ShardId: shard, ...iteratorInput(start) };
     const command = new GetShardIteratorCommand(input);
-    const { ShardIterator } = await this.#asking(() => this.#client.send(command, { abortSignal: signal }), signal);
-    if (ShardIterator === undefined) throw new AppError("SOURCE_UNREACHABLE", `${this.#address} gave no iterator.`);
-    return ShardIterator;
+    const answer = await this.#asking(() => this.#client.send(command, { abortSignal: signal }), signal);
+    return textOf(answer.ShardIterator) ?? raise(this.#lie("gave no iterator"));
   }
 
   async records(iterator: string, limit: number, signal: AbortSignal): Promise<Page> {
     const command = new GetRecordsCommand({ ShardIterator: iterator, Limit: limit });
-    const page = await this.#asking(() => this.#client.send(command, { abortSignal: signal }), signal);
-    return {
-      records: (page.Records ?? []).map(recordOf),
-      behindMs: page.MillisBehindLatest ?? 0,
-      ended: page.NextShardIterator === undefined || page.NextShardIterator === "",
-      next: page.NextShardIterator || undefined,
-    };
+    return await this.#asking(async () => {
+      const page = await this.#client.send(command, { abortSignal: signal });
+      const next = textOf(page.NextShardIterator);
+      return { ...fetchedOf(page, this.#address), ended: next === undefined, next };
+    }, signal);
   }
 
   close(): void {
     this.#client.destroy();
   }
 
+  #factsOf({ ShardId: id = "", ParentShardId, AdjacentParentShardId, SequenceNumberRange }: Shard): ShardFacts {
+    if (!shardIdForm.test(id)) throw this.#lie("lists a shard with an id that no shard has");
+    const parents = [ParentShardId, AdjacentParentShardId].flatMap((parent) => textOf(parent) ?? []);
+    return { id, parents, closed: SequenceNumberRange?.EndingSequenceNumber !== undefined };
+  }
+
+  #lie(what: string): AppError {
+    return lie(this.#address, what);
+  }
+
+  /** An answer of another form than the service's is an error of the stream, as one that says so. */
   async #asking<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     try {
       return await work();
@@ -133,21 +152,34 @@ function resolved(credentials: (() => Promise<AwsCredentials>) | undefined): () 
   };
 }
 
-export function recordOf(record: WireRecord): StreamRecord {
-  return {
-    sequence: record.SequenceNumber ?? "",
-    key: record.PartitionKey ?? "",
-    arrivalMs: record.ApproximateArrivalTimestamp?.getTime() ?? 0,
-    data: record.Data ?? new Uint8Array(),
-  };
+type WirePage = { readonly Records?: WireRecord[] | undefined; readonly MillisBehindLatest?: number | undefined };
+
+/** Throws when the records are not those of a stream. */
+export function fetchedOf({ Records: records = [], MillisBehindLatest }: WirePage, address: string) {
+  return { records: records.map((record) => recordOf(record, address)), behindMs: Number(MillisBehindLatest) || 0 };
 }
 
-function factsOf(shard: Shard): ShardFacts {
-  return {
-    id: shard.ShardId ?? "",
-    parents: [shard.ParentShardId, shard.AdjacentParentShardId].flatMap((id) => id || []),
-    closed: shard.SequenceNumberRange?.EndingSequenceNumber !== undefined,
-  };
+/** Without a position no batch could end at the record. */
+function recordOf(record: WireRecord, address: string): StreamRecord {
+  const { SequenceNumber: sequence = "", PartitionKey: key = "", Data: data = new Uint8Array() } = record;
+  if (!sequenceForm.test(sequence)) throw lie(address, "sent a record with a sequence number that is no number");
+  if (typeof key !== "string" || !(data instanceof Uint8Array)) {
+    throw lie(address, "sent a record whose key is no text, or whose data are no bytes");
+  }
+  return { sequence, key, arrivalMs: record.ApproximateArrivalTimestamp?.getTime() || 0, data };
+}
+
+/** Undefined for everything else, and for an empty text. */
+export function textOf(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+function raise(error: Error): never {
+  throw error;
+}
+
+function lie(address: string, what: string): AppError {
+  return new AppError("SOURCE_UNREACHABLE", `${address} ${what}.`);
 }
 
 function iteratorInput(start: StartAt): Omit<GetShardIteratorCommandInput, "ShardId"> {

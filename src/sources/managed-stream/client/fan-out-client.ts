@@ -16,7 +16,8 @@ import { agentsOf, http2Connection } from "../../../outgoing/http.ts";
 import type { NetworkContext } from "../../source.ts";
 import type { ManagedStreamConfig } from "../kind.ts";
 import { type FanOutApi, type Pushed, type StartAt, StreamError } from "../stream.ts";
-import { addressOf, connection, dialerOf, recordOf } from "./client.ts";
+import { boundEvents } from "./bounded-events.ts";
+import { addressOf, connection, dialerOf, fetchedOf, textOf } from "./client.ts";
 import { streamError } from "./errors.ts";
 
 const lookEveryMs = 500;
@@ -33,12 +34,10 @@ export class FanOutClient implements FanOutApi {
     const agents = agentsOf(dialerOf(network));
     const createConnection = http2Connection(dialerOf(network));
     const plain = config.endpoint?.startsWith("http://") === true;
-    this.#client = new KinesisClient({
-      ...connection(config, network),
-      requestHandler: plain
-        ? new NodeHttpHandler({ connectionTimeout: 5_000, httpAgent: agents.http, httpsAgent: agents.https })
-        : new NodeHttp2Handler({ requestTimeout: 0, sessionTimeout: 0, nodeHttp2ConnectOptions: { createConnection } }),
-    });
+    const requestHandler = plain
+      ? new NodeHttpHandler({ connectionTimeout: 5_000, httpAgent: agents.http, httpsAgent: agents.https })
+      : new NodeHttp2Handler({ requestTimeout: 0, sessionTimeout: 0, nodeHttp2ConnectOptions: { createConnection } });
+    this.#client = new KinesisClient({ ...connection(config, network), requestHandler: boundEvents(requestHandler) });
     this.#name = config.streamName;
     this.#address = addressOf(config);
   }
@@ -73,7 +72,7 @@ export class FanOutClient implements FanOutApi {
       const { EventStream = [] } = await this.#client.send(command, { abortSignal: idle.signal });
       for await (const { SubscribeToShardEvent: event } of EventStream) {
         clearTimeout(timer);
-        if (event !== undefined) yield pushedOf(event);
+        if (event !== undefined) yield pushedOf(event, this.#address);
         // While the caller of this generator is busy, no event is expected.
         timer = setTimeout(() => idle.abort(), idleTimeoutMs);
       }
@@ -141,14 +140,10 @@ export class FanOutClient implements FanOutApi {
   }
 }
 
-function pushedOf(event: SubscribeToShardEvent): Pushed {
-  const ended = event.ContinuationSequenceNumber === undefined && (event.ChildShards ?? []).length > 0;
-  return {
-    records: (event.Records ?? []).map(recordOf),
-    behindMs: event.MillisBehindLatest ?? 0,
-    ended,
-    continuation: event.ContinuationSequenceNumber,
-  };
+function pushedOf(event: SubscribeToShardEvent, address: string): Pushed {
+  const continuation = textOf(event.ContinuationSequenceNumber);
+  const ended = continuation === undefined && (event.ChildShards ?? []).length > 0;
+  return { ...fetchedOf(event, address), ended, continuation };
 }
 
 function positionOf(start: StartAt): StartingPosition {

@@ -46,3 +46,24 @@ export class ShardLineage {
     return this.#finished.has(shard) || this.#start.isBefore(shard);
   }
 }
+
+/** A listed shard that is among its own ancestors, and so would never be begun; undefined: none. */
+export function circleOf(listed: readonly ShardFacts[]): string | undefined {
+  const waiting = new Map(listed.map(({ id, parents }) => [id, new Set(parents)]));
+  const children = new Map<string, string[]>();
+  for (const [id, parents] of waiting) {
+    for (const parent of parents) {
+      if (!waiting.has(parent)) parents.delete(parent);
+      else if (!children.get(parent)?.push(id)) children.set(parent, [id]);
+    }
+  }
+  const free = [...waiting.keys()].filter((id) => waiting.get(id)?.size === 0);
+  for (let id = free.pop(); id !== undefined; id = free.pop()) {
+    waiting.delete(id);
+    for (const child of children.get(id) ?? []) {
+      const parents = waiting.get(child);
+      if (parents?.delete(id) === true && parents.size === 0) free.push(child);
+    }
+  }
+  return waiting.keys().next().value;
+}

@@ -21,7 +21,7 @@ import {
 import { listen } from "./fan-out.ts";
 import { poll, withThrottleRetries } from "./polling.ts";
 import { isBehind, startAfter } from "./position.ts";
-import { finished, finishedMark, ShardLineage } from "./shard-lineage.ts";
+import { circleOf, finished, finishedMark, ShardLineage } from "./shard-lineage.ts";
 import type { ShardStart } from "./start.ts";
 
 const listEveryMs = 10_000;
@@ -120,6 +120,11 @@ export class Shards {
   async #list(): Promise<void> {
     const answer = await withThrottleRetries(() => this.#parts.api.shards(this.#signal), this.#signal);
     if (answer === undefined) return;
+    const circle = circleOf(answer.shards);
+    if (circle !== undefined) {
+      const text = `Stream "${this.#parts.config.streamName}" lists shard ${circle} among its own ancestors.`;
+      throw new AppError("SOURCE_INVALID", text);
+    }
     this.#parts.context.progress.answered();
     this.#listed = answer.shards;
     this.#listedAt = Date.now();
