@@ -138,6 +138,12 @@ export const soakGoals: Readonly<Record<string, readonly Goal[]>> = {
   charts: [shows("charts")],
   cluster: [shows("rows")],
   definitions: [shows("stored"), shows("unloaded")],
+  files: [
+    shows("loaded"),
+    shows("refused"),
+    most("retried", 0, "a damaged file stays as it is: a pipe that waits for it waits in vain"),
+    most("peakMb", 1_750, "an engine that may have 1 GB is ended by the kernel above that"),
+  ],
   filters: [shows("accepted"), shows("refused")],
   guard: [shows("passed"), shows("ran")],
   kafka: [shows("rows")],

@@ -46,6 +46,7 @@ export function testContext<D extends Durable = Durable>(own: OwnContext<D> = {}
     destination: {
       target: testDestination,
       query: async () => [],
+      crashes: async () => 0,
       form: plainForm,
       define: async () => {},
       refusal: () => undefined,

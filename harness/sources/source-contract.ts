@@ -196,6 +196,7 @@ function destinationOf(world: World, contract: ContractCase, at: At) {
         return { readRows: 0, readBytes: 0, writtenRows, writtenBytes: 0 };
       });
     },
+    crashes: async () => 0,
     reject: (records: readonly RejectedRecord[], token: string) =>
       at("reject", () => void world.rejected.set(token, records)),
   };

@@ -31,6 +31,8 @@ export type ClickHouseAddress = {
   readonly others?: readonly Host[];
   /** The cluster that tables are made on. */
   readonly cluster?: string;
+  /** How often the service's engine had ended by an error of its own when this one began; absent where nobody knows. */
+  readonly crashes?: number;
 };
 
 export type QueryOptions = {
@@ -96,6 +98,11 @@ export class ClickHouseClient {
   /** The cluster that tables are made on; undefined for a single server. */
   get cluster(): string | undefined {
     return this.#address.cluster;
+  }
+
+  /** Grows when an engine of the service has ended by an error of its own. */
+  get crashes(): number {
+    return this.#address.crashes ?? 0;
   }
 
   /** Runs a statement and reads the whole answer as text. */

@@ -14,3 +14,33 @@ test("an object that ends too early is damaged", () => {
     "Code: 32. DB::Exception: Attempt to read after eof: (in file/uri bucket/a.parquet). (ATTEMPT_TO_READ_AFTER_EOF)";
   expect(failureOf(new ClickHouseError(32, 500, message))).toMatchObject({ kind: "data", known: true });
 });
+
+const inFile =
+  "(in file/uri bucket/a): While executing ArrowIPCBlockInputFormat: While executing ReadFromObjectStorage.";
+
+test.each([
+  ["36, of a reader that does not know a type", 36, `Cannot insert Avro decimal with scale 0: ${inFile}`, "data"],
+  ["48, of a reader that does not know a feature", 48, `Not implemented: ${inFile}`, "data"],
+  ["36, of the statement", 36, "Cannot insert", "destination"],
+  [
+    "241, for more than there can be",
+    241,
+    `would use 4.00 EiB (attempt to allocate chunk of 4.00 EiB), maximum: 762.94 MiB: ${inFile}`,
+    "data",
+  ],
+  [
+    "241, for what fits later",
+    241,
+    `would use 764.00 MiB (attempt to allocate chunk of 4.00 MiB), maximum: 762.94 MiB: ${inFile}`,
+    "engine",
+  ],
+  [
+    "241, of the insert",
+    241,
+    "would use 2.00 GiB (attempt to allocate chunk of 2.00 GiB), maximum: 762.94 MiB",
+    "engine",
+  ],
+])("code %s", (_, code, text, kind) => {
+  const message = `Code: ${code}. DB::Exception: ${text} (version 26.7.2.1)`;
+  expect(failureOf(new ClickHouseError(code, 500, message))).toMatchObject({ kind, known: true });
+});

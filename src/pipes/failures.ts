@@ -81,6 +81,19 @@ const sourceCodes = codesOf("S3_ERROR", "RECEIVED_ERROR_FROM_REMOTE_IO_SERVER", 
 /** What the engine appends when a materialized view failed. A quote ends any text that a row may have supplied. */
 const failedInView = /: while pushing to view [^'"]+\. \([A-Z_\d]+\)(?: \(version [^'"]*\))?\s*$/;
 
+const inReader = /: While executing \w+InputFormat: While executing ReadFromObjectStorage\b/;
+
+/** A single allocation, and the limit of all of a statement or a service: see `isBeyondMemory`. */
+const allocation = /attempt to allocate chunk of ([\d.]+) (\w+)\).*?maximum: ([\d.]+) (\w+)/s;
+const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+
+/** True when one piece alone is larger than the limit, as damaged files ask for: it never fits. */
+function isBeyondMemory({ code, message }: ClickHouseError): boolean {
+  if (code !== clickHouseCodes.MEMORY_LIMIT_EXCEEDED || !inReader.test(message)) return false;
+  const [, size, sizeUnit = "", limit, limitUnit = ""] = allocation.exec(message) ?? [];
+  return Number(size) * 1024 ** units.indexOf(sizeUnit) > Number(limit) * 1024 ** units.indexOf(limitUnit);
+}
+
 /** True for an error that neither time nor another attempt can resolve. */
 export function isFinal(error: unknown): error is AppError {
   return error instanceof AppError && (error.code === "SOURCE_LOST" || error.code === "STORED_STATE_UNREADABLE");
@@ -113,6 +126,9 @@ function ofEngine(error: ClickHouseError): Failure {
   // A file whose compression this build of the engine cannot read must not stop the others.
   if (/Unsupported compression method/.test(error.message)) return known("data");
   if (isDataError(error)) return known("data");
+  // A reader of objects uses these codes for what it finds in a file.
+  if (destinationCodes.has(code) && inReader.test(error.message)) return known("data");
+  if (isBeyondMemory(error)) return known("data");
   if (destinationCodes.has(code)) return known("destination");
   if (engineCodes.has(code) || code === 0) return known("engine");
   return { kind: "data", code, message: error.message, known: false };

@@ -128,9 +128,10 @@ export type RejectedRecord = {
 export type InsertFailure = {
   /**
    * `data`: these bytes will never load. `source`: reading them failed, after several attempts. `destination`: the
-   * table or a view on it has refused them for a while; only reported to a source that owns its tables.
+   * table or a view on it has refused them for a while; only reported to a source that owns its tables. `crash`: the
+   * engine, which reads them itself, has ended.
    */
-  readonly kind: "data" | "source" | "destination";
+  readonly kind: "data" | "source" | "destination" | "crash";
   /** Numeric code of the engine. */
   readonly code: number;
   /** Index of the refused insert in the batch; those before it succeeded. */
@@ -152,9 +153,7 @@ export type NetworkContext = {
   readonly policy: OutgoingPolicy;
   /** External id when a role of AWS is assumed. */
   readonly organizationId: string;
-  /**
-   * Permits the destination's engine to read from an address of the source, until the worker ends or the check is over.
-   */
+  /** Permits the destination's engine to read from an address of the source, until the worker or the check ends. */
   permitEngine(target: DialTarget): Promise<void>;
   /** A listener on 127.0.0.1 that the destination's engine may read from. Its connections belong to the caller. */
   listenForEngine(): Promise<Server>;
@@ -220,6 +219,8 @@ export type DestinationAccess = {
   readonly target: Destination;
   /** A plain query on the destination service. Wakes it: not for polling. */
   readonly query: Query;
+  /** Grows when an engine of the service has ended by an error of its own. */
+  readonly crashes: () => Promise<number>;
   /** How tables are written that connectors own. */
   readonly form: TableForm;
   /** A statement that defines tables, for connectors that own theirs. */
@@ -252,9 +253,7 @@ export type OwnedDestination = {
 export type DestinationColumn = { readonly name: string; readonly type: string; readonly sourceField: string };
 
 export interface Source<D extends Durable = Durable> extends AsyncDisposable {
-  /**
-   * Rebuilds a batch from its saved `replay`. Must not fail because its data is gone upstream: then the insert fails.
-   */
+  /** Rebuilds a batch from its saved `replay`. Where its data is gone upstream, the insert fails and not this. */
   replay(replay: D["replay"], signal: AbortSignal): Promise<Batch<D>>;
   /**
    * New batches after the given checkpoints, in order per lane. Returns when the source is exhausted or aborted. When
@@ -263,7 +262,7 @@ export interface Source<D extends Durable = Durable> extends AsyncDisposable {
   read(checkpoints: ReadonlyMap<string, D["checkpoint"]>, signal: AbortSignal): AsyncIterable<Batch<D>>;
   /**
    * Batches to insert instead of one that the engine refused: smaller or more tolerant ones, or one without inserts
-   * that records what is given up. An empty list stops the pipe with the failure.
+   * that records what is given up. An empty list stops the pipe with the failure, the batch itself is repeated.
    */
   refused(batch: Batch<D>, failure: InsertFailure, signal: AbortSignal): Promise<readonly Batch<D>[]>;
   /** Acknowledges upstream that everything up to the batch is durable. Only called after the checkpoint is saved. */

@@ -137,6 +137,11 @@ export class DestinationWriter {
     return found !== undefined && found.views.length > 0;
   }
 
+  /** Grows when an engine of the service has ended by an error of its own. */
+  async crashes(): Promise<number> {
+    return await this.#link.use(async (client) => client.crashes);
+  }
+
   /** The summary counts only rows of the table itself. */
   async insert(insert: Insert, settings: EngineSettings, signal: AbortSignal): Promise<Summary> {
     // Before the insert: what is missing afterwards would look as if it had not been loaded.

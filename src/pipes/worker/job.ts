@@ -59,7 +59,8 @@ async function runWithViewChecks(
   signal: AbortSignal,
 ): Promise<void> {
   let checkedAt = Date.now();
-  const checked: Pick<DestinationWriter, "insert" | "reject"> = {
+  const checked: Pick<DestinationWriter, "insert" | "reject" | "crashes"> = {
+    crashes: () => destination.crashes(),
     reject: (records, token) => destination.reject(records, token),
     insert: async (insert, settings, insertSignal) => {
       if (Date.now() - checkedAt > viewCheckMs) {
@@ -196,6 +197,7 @@ function contextOf({ job, network, access, form, calls, events }: ContextParts):
     destination: {
       target: job.table,
       query,
+      crashes: () => destination.crashes(),
       form,
       define: (sql) => destination.define(sql),
       refusal: (error) => {

@@ -47,6 +47,7 @@ function run(source: Source, ownsTables: boolean, done: string[], error: Error) 
           return summary;
         },
         reject: async () => {},
+        crashes: async () => 0,
       },
       health: new Health(limits, () => {}),
       settings: {},

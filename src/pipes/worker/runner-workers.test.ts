@@ -60,6 +60,7 @@ function worker(world: World, run: string, index: number, ids: readonly string[]
         return { readRows: 0, readBytes: 0, writtenRows: 1, writtenBytes: 1 };
       },
       reject: async () => {},
+      crashes: async () => 0,
     },
     health: new Health(limits, () => {}),
     settings: {},

@@ -2,7 +2,7 @@
 import { expect, test, vi } from "vitest";
 import { ClickHouseError } from "../../clickhouse/client.ts";
 import { AppError } from "../../lib/errors.ts";
-import type { Batch, Source } from "../../sources/source.ts";
+import type { Batch, InsertFailure, Source } from "../../sources/source.ts";
 import type { Confirmation, Intent } from "../durable.ts";
 import type { WorkerStatus } from "../protocol.ts";
 import { Health } from "./health.ts";
@@ -29,9 +29,7 @@ class NumbersSource implements Source {
     return this.#batch(Number(replay.from), Number(replay.to));
   }
 
-  async refused(): Promise<readonly Batch[]> {
-    return [];
-  }
+  refused: Source["refused"] = async () => [];
 
   async acknowledge(): Promise<void> {}
   async [Symbol.asyncDispose](): Promise<void> {}
@@ -88,6 +86,7 @@ test("a batch whose confirmation failed is replayed as it was, before the source
         return summary;
       },
       reject: async () => {},
+      crashes: async () => 0,
     },
     confirm: () => {
       failures += 1;
@@ -102,6 +101,33 @@ test("a batch whose confirmation failed is replayed as it was, before the source
   expect(checkpoints.get("lane")).toBe(3);
 });
 
+test("a batch during which the engine ended is examined, and repeated as it was when it is not to blame", async () => {
+  const source = new NumbersSource();
+  const [tokens, refusals]: [string[], string[]] = [[], []];
+  let crashes = 0;
+  source.refused = async (batch: Batch, { kind }: InsertFailure) => {
+    refusals.push(`${kind} ${batch.id}`);
+    return [batch];
+  };
+  const { parts, checkpoints } = partsOf(source, {
+    destination: {
+      insert: async (_insert, settings) => {
+        tokens.push(`${settings.insert_deduplication_token} ${settings.frozen}`);
+        // The first of them does not end the engine, which is away for another reason.
+        if (tokens.length === 3) crashes += 1;
+        if (tokens.length >= 2 && tokens.length <= 3) throw new Error("socket hang up");
+        return summary;
+      },
+      reject: async () => {},
+      crashes: async () => crashes,
+    },
+  });
+  await new Runner({ ...parts, settings: { frozen: 1 } }, new AbortController().signal).run();
+  expect(refusals).toEqual(["crash 1-2"]);
+  expect(tokens).toEqual(["0-1", "1-2", "1-2", "1-2", "2-3"].map((id) => `pipe:0:${id}:0 1`));
+  expect(checkpoints.get("lane")).toBe(3);
+});
+
 test("when an insert is broken off, the next batch of its lane does not begin", async () => {
   const stop = new AbortController();
   const source = new NumbersSource();
@@ -113,6 +139,7 @@ test("when an insert is broken off, the next batch of its lane does not begin", 
         throw new Error("aborted");
       },
       reject: async () => {},
+      crashes: async () => 0,
     },
   });
   await new Runner(parts, stop.signal).run();
@@ -130,6 +157,7 @@ test("where no batch may begin, the pipe says why, waits longer each time, and g
         return summary;
       },
       reject: async () => {},
+      crashes: async () => 0,
     },
   });
   const begunAt: number[] = [];
@@ -153,7 +181,9 @@ test("where no batch may begin, the pipe says why, waits longer each time, and g
 test("a pipe without new rows runs again when the store answers", async () => {
   const source = new NumbersSource();
   const statuses: WorkerStatus[] = [];
-  const { parts } = partsOf(source, { destination: { insert: async () => summary, reject: async () => {} } });
+  const { parts } = partsOf(source, {
+    destination: { insert: async () => summary, reject: async () => {}, crashes: async () => 0 },
+  });
   let reads = 0;
   source.read = async function* () {
     reads += 1;
@@ -190,6 +220,7 @@ test("the reason of an insert that fails stays shown while inserts of other lane
         throw new ClickHouseError(499, 500, "Code: 499. DB::Exception: the store is away (S3_ERROR)");
       },
       reject: async () => {},
+      crashes: async () => 0,
     },
   });
   const health = new Health(limits, (status) => statuses.push(status));

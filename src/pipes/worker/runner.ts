@@ -29,6 +29,8 @@ const maxSourceAttempts = 4;
  */
 const isolatedShare = 1 / 60;
 
+const crashMessage = "The engine of the service ended while it loaded this.";
+
 /** Interval of checks for what other workers have left to replay. */
 const othersPollMs = 200;
 
@@ -37,7 +39,7 @@ export type RunnerParts<D extends Durable = Durable> = {
   readonly epoch: number;
   readonly source: Source<D>;
   readonly ledger: Pick<Calls<D>, "begin" | "replace" | "confirm" | "intents" | "checkpoints">;
-  readonly destination: Pick<DestinationWriter, "insert" | "reject">;
+  readonly destination: Pick<DestinationWriter, "insert" | "reject" | "crashes">;
   readonly health: Health;
   readonly settings: EngineSettings;
   readonly concurrency: number;
@@ -149,7 +151,7 @@ export class Runner<D extends Durable = Durable> {
       };
       const outcome = await this.#insertOne(batch.lane, insert, settings);
       if (outcome === undefined) return;
-      if ("kind" in outcome) return await this.#replace(batch, frozen.since, { ...outcome, insert: index });
+      if ("kind" in outcome) return await this.#replace(batch, frozen, { ...outcome, insert: index });
       const rows = insert.rows ?? outcome.writtenRows;
       sentRows += rows;
       if (insert.table !== undefined) {
@@ -192,7 +194,12 @@ export class Runner<D extends Durable = Durable> {
       if (failure.kind !== "data") this.#parts.health.badInsert(lane, failure);
       return undefined;
     };
+    let crashes: number | undefined;
     const work = async () => {
+      // What the engine reads by itself may be what ends it.
+      const now = insert.body === undefined ? await this.#parts.destination.crashes() : 0;
+      if (now > (crashes ?? now)) return { kind: "crash" as const, code: 0, message: crashMessage };
+      crashes = now;
       const summary = await this.#parts.destination.insert(insert, settings, this.#signal);
       this.#parts.health.good(["source", "destination", "service", "engine", "store"]);
       return summary;
@@ -207,17 +214,20 @@ export class Runner<D extends Durable = Durable> {
     return ownsTables && Date.now() - refusedSince >= limits.destinationOutageMs * isolatedShare;
   }
 
-  async #replace(batch: Batch<D>, since: string, failure: InsertFailure): Promise<void> {
+  async #replace(batch: Batch<D>, frozen: FrozenBatch<D>, failure: InsertFailure): Promise<void> {
     const instead = await this.#untilPossible(() => this.#parts.source.refused(batch, failure, this.#signal));
     if (instead === undefined) return;
+    // The engine has answered: what it was asked for may have ended it before.
+    this.#parts.health.good(["service", "engine"]);
+    if (instead.includes(batch)) return await this.#insert(batch, frozen);
     if (instead.length === 0) throw new PipeFailure(failure.message);
-    const plans = instead.map((next) => ({ next, frozen: this.#freeze(next, since) }));
+    const plans = instead.map((next) => ({ next, frozen: this.#freeze(next, frozen.since) }));
     await this.#parts.ledger.replace(
       batch.id,
-      plans.map(({ next, frozen }) => intentOf(next, frozen)),
+      plans.map((plan) => intentOf(plan.next, plan.frozen)),
     );
-    for (const { next, frozen } of plans) {
-      if (!this.#signal.aborted) await this.#insert(next, frozen);
+    for (const plan of plans) {
+      if (!this.#signal.aborted) await this.#insert(plan.next, plan.frozen);
     }
   }
 

@@ -57,6 +57,8 @@ export class EmbeddedRuntime implements ServiceRuntime {
   readonly #logger: Logger;
   readonly #readyLauncher = new ReadyLauncher();
   readonly #standbys: StandbyHosts;
+  /** By service; a statement of a pipe that was running then may be the cause. */
+  readonly #crashes = new Map<string, number>();
 
   constructor(options: EmbeddedOptions) {
     this.#dataDir = options.dataDir;
@@ -89,9 +91,11 @@ export class EmbeddedRuntime implements ServiceRuntime {
       },
       this.#standbys,
     );
+    const crashes = this.#crashes.get(service.id) ?? 0;
+    void host.exited.then((exit) => isCrash(exit) && this.#crashes.set(service.id, crashes + 1));
     return {
       process: { pid: host.pid, memoryGb: service.maxReplicaMemoryGb },
-      address: host.address,
+      address: { ...host.address, crashes },
       readerAddress: { ...host.address, user: readerUser },
       isCurrent: async ({ id, maxReplicaMemoryGb }) =>
         maxReplicaMemoryGb === service.maxReplicaMemoryGb &&
@@ -125,6 +129,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
     const serviceId = service.id;
     await this.halt(service);
     await endRecorded(join(this.#home(serviceId), "engine.pid"));
+    this.#crashes.delete(serviceId);
     this.#disks.forget(serviceId);
     await this.#proxy.close(serviceId);
     await removeFolder(this.#home(serviceId));
@@ -167,6 +172,12 @@ function rightsIn({ users, roles }: UsersAndRoles) {
 /** The folder of an embedded service. */
 export function homeOf(dataDir: string, serviceId: string): string {
   return join(dataDir, "services", serviceId);
+}
+
+/** False for what others do to the process: stop it, or kill it when memory is short. A reason is the host's own. */
+function isCrash({ code, signal, reason }: Exit): boolean {
+  if (reason !== undefined) return true;
+  return signal === null ? code !== 0 : signal !== "SIGTERM" && signal !== "SIGKILL";
 }
 
 /** Statements reported when an engine dies: one of them may have been the cause. */

@@ -15,6 +15,7 @@ import type { ObjectDurable, Pack, RejectedObjectRow } from "./durable.ts";
 import type { ObjectStorageConfig } from "./kind.ts";
 import { Deliveries } from "./queue/deliveries.ts";
 import type { NotificationQueue, Notified } from "./queue/queue.ts";
+import { CrashProbe } from "./reading/crash-probe.ts";
 import { inferFormat, type ObjectFormat } from "./reading/formats.ts";
 import { changedMarker, ObjectStatements } from "./reading/reading.ts";
 import { findBadRows } from "./reading/rejects.ts";
@@ -50,6 +51,7 @@ export class ObjectSource implements Source<ObjectDurable> {
   readonly #urlFormat: ObjectFormat | undefined;
   readonly #relay: ObjectRelay;
   readonly #reading: ObjectStatements;
+  readonly #probe: CrashProbe;
   readonly #tracker: Tracker;
   readonly #queue: NotificationQueue | undefined;
   readonly #deliveries: Deliveries | undefined;
@@ -68,6 +70,7 @@ export class ObjectSource implements Source<ObjectDurable> {
       requireTable(parts.context.destination.target),
       parts.context.settings.database_lenient_values === true,
     );
+    this.#probe = new CrashProbe(this.#reading, parts.context.destination);
     this.#tracker = new Tracker(parts.context);
     this.#queue = parts.queue;
     this.#deliveries = parts.queue && new Deliveries(parts.queue);
@@ -252,6 +255,7 @@ export class ObjectSource implements Source<ObjectDurable> {
   }
 
   async refused(batch: Batch, failure: InsertFailure, signal: AbortSignal): Promise<readonly Batch[]> {
+    if (failure.kind === "crash") return await this.#afterCrash(batch, signal);
     const pack = batch.replay;
     if (pack.files.length > 1) {
       const { folder: _, ...rest } = pack;
@@ -260,9 +264,7 @@ export class ObjectSource implements Source<ObjectDurable> {
     }
     const [file] = pack.files as readonly [ObjectFile];
     const now = await this.stat(file.key, signal);
-    if (now === undefined) {
-      return [await this.#giveUp(file, "The object was deleted before it could be loaded.", signal)];
-    }
+    if (now === undefined) return [await this.#giveUp(file, "The object was deleted before it was loaded.", signal)];
     if (now.etag !== file.etag) {
       const changed = file.again === undefined ? now : { ...now, again: file.again };
       this.#tracker.take([changed]);
@@ -283,6 +285,16 @@ export class ObjectSource implements Source<ObjectDurable> {
       return [await this.#giveUp(file, shortMessage(failure.message), signal, findings?.rejected)];
     }
     return [await this.#batch({ ...pack, lenient: true, continues: batch.id, rejected: findings.rejected }, signal)];
+  }
+
+  /** Gives up the file that ends the engine. Several files are one block, which is written when all were read. */
+  async #afterCrash(batch: Batch, signal: AbortSignal): Promise<readonly Batch[]> {
+    const { folder: _, ...pack } = batch.replay;
+    const culprit = await this.#probe.culprit(batch.id, pack, signal);
+    if (culprit === undefined) return [batch];
+    const files = pack.files.filter((file) => file !== culprit);
+    const given = await this.#giveUp(culprit, "Reading this object ends the engine of the service.", signal);
+    return files.length === 0 ? [given] : [given, await this.#batch({ ...pack, files }, signal)];
   }
 
   async acknowledge(batch: Batch): Promise<void> {

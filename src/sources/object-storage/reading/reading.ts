@@ -2,6 +2,7 @@
 import { identifier, literal, parameterText, tableName } from "../../../clickhouse/sql.ts";
 import { describeSettings } from "../../messages/found-fields.ts";
 import type { Insert, TargetTable } from "../../source.ts";
+import type { Pack } from "../durable.ts";
 import type { ObjectStorageConfig } from "../kind.ts";
 import { isPlainKey } from "../stores/keys.ts";
 import type { ObjectFile, ObjectStore } from "../stores/store.ts";
@@ -38,6 +39,8 @@ export type Statement = {
   readonly settings: Readonly<Record<string, string | number>>;
 };
 
+type ReadOptions = Pick<Pack, "oneBlock" | "lenient" | "threads" | "folder">;
+
 export class ObjectStatements {
   readonly #store: ObjectStore;
   readonly #relay: ObjectRelay;
@@ -69,15 +72,21 @@ export class ObjectStatements {
   async insert(
     files: readonly ObjectFile[],
     format: ObjectFormat,
-    options: { oneBlock: boolean; lenient: boolean; threads: number; folder?: string },
+    options: ReadOptions,
     signal: AbortSignal,
   ): Promise<Insert> {
-    const plan = this.#plan(format, options.lenient ? "lenient" : "checked", this.#sizeOf(files, format));
-    const { call, params } = await this.#call(files, format, plan.structure, signal, options.folder);
+    const { sql, params, settings } = await this.read(files, format, options, signal);
     const columns = this.#destination.columns.map((column) => identifier(column.name)).join(", ");
     const target = tableName(this.#destination.database, this.#destination.table);
+    return { sql: `INSERT INTO ${target} (${columns}) ${sql}`, params, settings };
+  }
+
+  /** What `insert` reads with the same arguments. */
+  async read(files: readonly ObjectFile[], format: ObjectFormat, options: ReadOptions, signal: AbortSignal) {
+    const plan = this.#plan(format, options.lenient ? "lenient" : "checked", this.#sizeOf(files, format));
+    const { call, params } = await this.#call(files, format, plan.structure, signal, options.folder);
     return {
-      sql: `INSERT INTO ${target} (${columns}) SELECT ${plan.expressions.join(", ")} FROM ${call}${plan.condition}`,
+      sql: `SELECT ${plan.expressions.join(", ")} FROM ${call}${plan.condition}`,
       params,
       settings: {
         ...this.#settings(files, format),
