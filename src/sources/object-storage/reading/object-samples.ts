@@ -43,7 +43,7 @@ async function rowLines({ file, format, reading, query }: Reading, signal: Abort
   const { sql, ...rest } = await reading.lines(file, format, shownSamples + 1, lineBytes, signal);
   const found = await rowsOrProblem(() => query(sql, rest));
   if (!Array.isArray(found) || found.some(({ bytes }) => Number(bytes) > lineBytes)) return undefined;
-  const lines = found.map(({ line }) => String(line)).filter((line) => line.trim() !== "");
+  const lines = found.map(({ shown }) => String(shown)).filter((line) => line.trim() !== "");
   return lines.every((line) => isRow(line, format)) ? lines : undefined;
 }
 

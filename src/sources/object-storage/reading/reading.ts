@@ -170,7 +170,7 @@ export class ObjectStatements {
     const { call, params } = await this.#call([file], "LineAsString", "line String", signal);
     return {
       sql:
-        `SELECT substringUTF8(line, 1, ${lineLength}) AS line, lengthUTF8(line) <= ${lineLength} AS whole, ` +
+        `SELECT substringUTF8(line, 1, ${lineLength}) AS shown, lengthUTF8(line) <= ${lineLength} AS whole, ` +
         "length(line) AS size, isValidUTF8(line) AS text, toUnixTimestamp(assumeNotNull(_time)) AS time " +
         `FROM ${call} LIMIT 1 OFFSET ${Math.trunc(index)}`,
       params,
@@ -189,7 +189,7 @@ export class ObjectStatements {
   async lines(file: ObjectFile, format: ObjectFormat, count: number, bytes: number, signal: AbortSignal) {
     const { call, params } = await this.#call([file], "LineAsString", "line String", signal);
     return {
-      sql: `SELECT substring(line, 1, ${Math.trunc(bytes)}) AS line, length(line) AS bytes FROM ${call} LIMIT ${Math.trunc(count)}`,
+      sql: `SELECT substring(line, 1, ${Math.trunc(bytes)}) AS shown, length(line) AS bytes FROM ${call} LIMIT ${Math.trunc(count)}`,
       params,
       settings: { ...this.#settings([file], format), max_threads: 1 },
     };
