@@ -7,6 +7,7 @@ import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { Agent, type IncomingMessage, request } from "../lib/node-http.ts";
+import { withoutMiddle } from "../lib/public-text.ts";
 import { type Host, hostHealth, isForAnotherHost, limitConnecting } from "./hosts.ts";
 
 /** A ClickHouse HTTP endpoint with its credentials. */
@@ -157,7 +158,7 @@ export class ClickHouseClient {
     if (response.statusCode === 200) return response;
     const body = await text(response);
     const code = Number(response.headers["x-clickhouse-exception-code"] ?? /^Code: (\d+)/.exec(body)?.[1] ?? 0);
-    throw new ClickHouseError(code, response.statusCode ?? 0, body.trim().slice(0, 4000));
+    throw new ClickHouseError(code, response.statusCode ?? 0, withoutMiddle(body.trim(), 4000));
   }
 
   /** Closes idle connections. */

@@ -3,7 +3,7 @@
 import { ClickHouseError } from "../clickhouse/client.ts";
 import { clickHouseCodes, codesOf, isBrokenBetweenServers, isDataError } from "../clickhouse/error-codes.ts";
 import { AppError, describeError } from "../lib/errors.ts";
-import { publicText } from "../lib/public-text.ts";
+import { publicText, withoutMiddle } from "../lib/public-text.ts";
 
 /** `store`: the metadata database does not answer, or cannot be written. */
 export type FailureKind = "data" | "source" | "destination" | "service" | "engine" | "store";
@@ -141,7 +141,7 @@ export function sentenceOf(failure: Failure): string {
     // Only at the end: the texts before it may come from a row, and its number follows them.
     .replace(/\s*(?:\(version [^()]*(?:\([^()]*\))?\))?\.?\s*$/, "")
     .replace(/: While executing[^('"]*$/, "");
-  return publicText(scrub(text).slice(0, 1000));
+  return publicText(withoutMiddle(scrub(text), 1000));
 }
 
 /** Removes what looks like a credential: signatures and keys of URLs and connection strings. */

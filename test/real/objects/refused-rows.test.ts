@@ -80,6 +80,21 @@ describe("refused lines of objects", () => {
     );
   });
 
+  const long = "x".repeat(200_000);
+  test.each([
+    ["CSVWithNames", "long.csv", `id,amount\n1,1\n2,${long}\n3,3\n`],
+    ["TabSeparatedWithNames", "long.tsv", `id\tamount\n1\t1\n2\t${long}\n3\t3\n`],
+    ["JSONEachRow", "long.json", `{"id":1,"amount":1}\n{"id":2,"amount":"${long}"}\n{"id":3,"amount":3}\n`],
+  ])("of %s with a value of any length do not hold up the others", async (format, key, content) => {
+    await store.put(`long/${key}`, content);
+    const params = await load(`long/${key}`, `long_${format}`);
+    expect(await sql(`SELECT count() FROM long_${format}`)).toBe("2");
+    const { rows } = await served.api.listPipeErrorRows({ params });
+    expect(rows).toMatchObject([{ replayable: false, position: "row 2" }]);
+    expect(rows[0]?.rawSizeBytes).toBeGreaterThan(200_000);
+    expect(rows[0]?.message.length).toBeLessThan(2_000);
+  });
+
   test("of a file whose rows span lines are kept, but cannot be replayed", async () => {
     await store.put("span/a.csv", 'id,amount,note\n1,10,"two\nlines"\n2,x,"b"\n3,30,c\n');
     const params = await load("span/*", "again_span");

@@ -1,5 +1,6 @@
 /** Finds the rows of a file that the engine cannot read, one after the other, without loading anything. */
-import { clickHouseCodes } from "../../../clickhouse/error-codes.ts";
+import { ClickHouseError } from "../../../clickhouse/client.ts";
+import { clickHouseCodes, isDataError } from "../../../clickhouse/error-codes.ts";
 import { rowOf, shortMessage } from "../../messages/engine-message.ts";
 import type { InsertFailure, Query } from "../../source.ts";
 import type { RejectedObjectRow } from "../durable.ts";
@@ -83,7 +84,8 @@ async function tryCount(
   } catch (error) {
     const message = (error as Error).message;
     // An error other than a parser's does not concern this file; the batch is retried later.
-    if (rowOf(message) === undefined) throw error;
+    const isOfFile = rowOf(message) !== undefined || (error instanceof ClickHouseError && isDataError(error));
+    if (!isOfFile) throw error;
     return message;
   }
 }
@@ -120,14 +122,14 @@ async function describeRow(
   const found = await lineAt(row - 1 + header);
   const record = { origin: reading.nameOf(file), position: `row ${row}`, message: shortMessage(message) };
   if (found === undefined) return record;
-  const raw = String(found.line);
+  const raw = String(found.shown);
   const kept = { ...record, raw, size: Number(found.size) };
   if (found.whole !== 1 || found.text !== 1 || !isRowOnLine(format, raw)) return kept;
   if (!(await isRowPerLine())) return kept;
   const names = header === 0 ? undefined : await lineAt(0);
   if (header === 1 && (names === undefined || names.whole !== 1)) return kept;
   const facts = { format, path: reading.nameOf(file), size: file.size, etag: file.etag, time: Number(found.time) };
-  return { ...kept, format: "text", facts: names === undefined ? facts : { ...facts, header: String(names.line) } };
+  return { ...kept, format: "text", facts: names === undefined ? facts : { ...facts, header: String(names.shown) } };
 }
 
 /** False for a line that is only a part of its row. */
