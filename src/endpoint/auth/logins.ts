@@ -6,7 +6,7 @@ import { codesOf } from "../../clickhouse/error-codes.ts";
 import { type ClickHouseException, clickHouseException } from "../../clickhouse/exception.ts";
 import { accessCheck } from "./access-list.ts";
 import { authenticate, type DatabaseUser } from "./credentials.ts";
-import type { AccessEvent } from "./events.ts";
+import { type AccessEvent, shortened } from "./events.ts";
 import { FailedLogins } from "./failed-logins.ts";
 
 /** Users and access list. Plain data: it is sent between processes. */
@@ -52,7 +52,7 @@ export class Logins {
     this.#facts = facts;
     this.#allowed = accessCheck(facts.ipAccessList.map(({ source }) => source));
     this.#failedLogins = failedLogins ?? new FailedLogins({ perMinute: failuresPerMinute });
-    this.#onEvent = onEvent ?? (() => {});
+    this.#onEvent = (event) => onEvent?.(shortened(event));
   }
 
   /** Replaces users and access list, from the next statement on, also on open connections. */

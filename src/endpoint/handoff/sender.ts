@@ -13,6 +13,7 @@ import type { EndpointAccess } from "../auth/logins.ts";
 import { aheadOf, forgetAhead, namedClientOf } from "../connections/client-address.ts";
 import type { NativeSession } from "../native/session.ts";
 import { BusyMarksReader } from "./busy-marks.ts";
+import { activityOf, eventsOf, sessionOf } from "./from-host.ts";
 import { type AccessError, type Activity, type FromHost, maxConnections, type ToHost } from "./messages.ts";
 import { StatementMarksReader } from "./statement-marks.ts";
 
@@ -146,16 +147,16 @@ export class HandoffSender {
 
   #onMessage(message: FromHost): void {
     if (message.type === "activity") this.#activity = activityOf(message);
-    else if (message.type === "events") this.onEvents(message.events);
+    else if (message.type === "events") this.onEvents(eventsOf(message.events));
     else if (message.type === "access") void this.#changeAccess(message.id, message.change);
     else if (message.type === "admitted") this.#calls.get(message.id)?.(true);
     else if (message.type === "drained") this.#calls.get(message.id)?.(message.unused);
     else if (message.type === "released") this.#takeBack(message.id);
     else if (message.type === "closed") this.#drop(message.id);
-    else if (message.type === "rests") this.pipes.get(message.pipe)?.(message.received, message.session);
+    else if (message.type === "rests") this.pipes.get(message.pipe)?.(message.received, sessionOf(message.session));
     else if (message.type === "session") {
       const held = this.#held.get(message.id);
-      if (held !== undefined) held.native = message.session;
+      if (held !== undefined) held.native = sessionOf(message.session);
     } else if (message.type === "taken") {
       const held = this.#held.get(message.id);
       if (held === undefined) return;
@@ -203,13 +204,6 @@ export class HandoffSender {
     this.#marks?.close();
     this.#statements?.close();
   }
-}
-
-/** A host's report. Throws when it is not one, which kills the host: see `guardChannel`. */
-function activityOf({ running, lastAt }: Activity): Activity {
-  if (!(running >= 0) || !(lastAt >= 0)) throw new Error("the activity is not a number");
-  // A host cannot keep its service awake by a time in the future.
-  return { running: Number(running), lastAt: Math.min(Number(lastAt), Date.now()) };
 }
 
 /** Private details stay here. */

@@ -1,3 +1,6 @@
+/** Of the names and values in a session. It passes between processes, which hold it for connections that rest. */
+export const maxSessionCharacters = 65_536;
+
 /**
  * The session of a client that has logged in. It is plain data, because the engine keeps no sessions: it moves with its
  * connection between gateway and engine hosts.

@@ -3,7 +3,7 @@
  * sends it with every query.
  */
 import { clickHouseException } from "../../clickhouse/exception.ts";
-import type { NativeSession } from "../../endpoint/native/session.ts";
+import { maxSessionCharacters, type NativeSession } from "../../endpoint/native/session.ts";
 import { canonicalText, type GuardQuery } from "../sql/guard-query.ts";
 import { refuse } from "../sql/rules/refusal.ts";
 import { isKeyword, isMark, isName } from "../sql/text/scan.ts";
@@ -33,6 +33,12 @@ export async function changedSession(session: NativeSession, tokens: Tokens, ask
     else to.set(key, value);
   }
   if (settings.size + parameters.size > most) refuse(`A session can have ${most} settings and parameters.`);
+  const characters = [...settings, ...parameters].flat().reduce((sum, text) => sum + text.length, 0);
+  if (characters > maxSessionCharacters) {
+    refuse(
+      `The settings and parameters of a session can have ${maxSessionCharacters} characters; send larger ones with the query.`,
+    );
+  }
   const changed: Pairs = [...settings];
   await ask("SELECT 1", Object.fromEntries(changed));
   return { ...session, settings: changed, parameters: [...parameters] };

@@ -104,6 +104,25 @@ describe("the gatekeeper", () => {
   });
 });
 
+test("names of a megabyte that may not log in do not end the engine", async () => {
+  const own = await Stage.open();
+  try {
+    await own.ok("SELECT 1");
+    const attempts = Array.from({ length: 60 }, async (_, at) => {
+      const name = `${at}${"u".repeat(900_000)}`;
+      const answer = await fetch(`${own.url}/?user=${name}&password=no`, { method: "POST", body: "SELECT 1" });
+      return answer.status;
+    });
+    expect(new Set(await Promise.all(attempts))).toContain(403);
+    // Events are told once a second.
+    const ended = await Promise.race([own.host.exited, delay(3_000, "alive")]);
+    expect(ended).toBe("alive");
+    expect(await own.ok("SELECT 2")).toBe("2");
+  } finally {
+    await own.close();
+  }
+});
+
 describe("draining", () => {
   test("an open connection comes back between two requests, and its next one goes through the gateway", async () => {
     const { localPort } = await client.send("SELECT 1");

@@ -52,6 +52,17 @@ test("a login at an idle service wakes nothing, and the first query does", async
   client.close();
 });
 
+test("a session does not grow without end: it passes between processes, whose messages have a bound", async () => {
+  const client = await stage.connect();
+  for (let round = 0; round < 3; round += 1) {
+    const set = client.query(`SET param_p${round} = '${"x".repeat(250_000)}'`);
+    await expect(set).rejects.toThrow("can have 65536 characters");
+  }
+  await client.query(`SET param_p = '${"x".repeat(60_000)}'`);
+  expect(await client.query("SELECT length({p:String})")).toEqual([["60000"]]);
+  client.close();
+});
+
 test("a database that does not exist is told at the first query", async () => {
   const client = await stage.connect({ database: "nowhere" });
   await expect(client.query("SELECT 1")).rejects.toMatchObject({ code: 81 });
