@@ -97,7 +97,10 @@ export const benchGoals: Readonly<Record<string, readonly Goal[]>> = {
     most("p99HalfLoadMs", 50, "ms until rows are durable, at half of the greatest load"),
     most("partsPerSecond", 1, "1,000 clients that send one row a second make one part a second"),
   ],
-  neighbour: [most("ratio", 2, "p99 of a small query while another service is at full load")],
+  neighbour: [
+    most("ratio", 2, "p99 of a small query while another service is at full load"),
+    most("attackedRatio", 2, "p99 of a small query while another service is attacked as well"),
+  ],
   "objects-json": [
     least("ratio", 1.1, pipeOfEngine),
     least("policyRatio", 0.95, engineOfEngine),
