@@ -23,7 +23,7 @@ export type DamageResult = {
   readonly deaths: Readonly<Record<string, string>>;
 };
 
-/** Throws when an intact file is not loaded, when an engine hangs, and when a message has a path or a secret. */
+/** Throws when an intact file is not loaded, and when a message has a path or a secret. */
 export async function damageFiles({ format, seed, count, until }: DamageOptions): Promise<DamageResult> {
   await using reader = await FileReader.open();
   const intact = await intactFiles(reader.client, format);

@@ -52,11 +52,10 @@ export type Insert = {
   readonly rows?: number;
   /** For a source with several tables: the one whose rows it counts. */
   readonly table?: string;
-  /**
-   * For a table with materialized views, whose rows the engine counts too: the number of rows, counted before the
-   * insert.
-   */
+  /** For a table with views, whose rows the engine counts too: the number of rows, counted before the insert. */
   readonly count?: (signal: AbortSignal) => Promise<number>;
+  /** Shown while the statement has taken longer than this, which it should not. */
+  readonly slow?: { readonly afterMs: number; readonly warning: string };
   /** Engine settings the statement needs. They are saved with the intent, and a replay uses the saved ones. */
   readonly settings?: Readonly<Record<string, string | number>>;
 };

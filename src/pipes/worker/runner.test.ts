@@ -128,6 +128,32 @@ test("a batch during which the engine ended is examined, and repeated as it was 
   expect(checkpoints.get("lane")).toBe(3);
 });
 
+test("the pipe shows a statement that takes longer than it should, until it has ended", async () => {
+  const statuses: WorkerStatus[] = [];
+  const blocked = Promise.withResolvers<void>();
+  const source = new NumbersSource();
+  const inserts = [{ sql: "a", slow: { afterMs: 10, warning: "a is being read" } }, { sql: "b" }];
+  source.read = async function* () {
+    yield { lane: "lane", id: "0", replay: {}, checkpoint: 1, inserts };
+  };
+  const { parts } = partsOf(source, {
+    destination: {
+      insert: async ({ sql }) => {
+        if (sql === "a") await blocked.promise;
+        return summary;
+      },
+      reject: async () => {},
+      crashes: async () => 0,
+    },
+  });
+  const health = new Health(limits, (status) => statuses.push(status));
+  const running = new Runner({ ...parts, health }, new AbortController().signal).run();
+  await vi.waitFor(() => expect(statuses).toContainEqual({ phase: "degraded", reason: "a is being read" }), 60_000);
+  blocked.resolve();
+  await running;
+  expect(statuses.at(-1)).toEqual({ phase: "running" });
+});
+
 test("when an insert is broken off, the next batch of its lane does not begin", async () => {
   const stop = new AbortController();
   const source = new NumbersSource();

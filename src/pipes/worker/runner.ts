@@ -204,9 +204,23 @@ export class Runner<D extends Durable = Durable> {
       this.#parts.health.good(["source", "destination", "service", "engine", "store"]);
       return summary;
     };
+    using _ = this.#watched(lane, insert);
     const outcome = await retry(work, { signal: this.#signal, backoff: this.#backoff(), classify });
     this.#parts.health.insertEnded(lane);
     return outcome;
+  }
+
+  /** Damaged data can block a reader of the engine for ever, and nothing else would tell of it. */
+  #watched(lane: string, { slow }: Insert): Disposable {
+    const warn = (message?: string) => this.#parts.health.warn(`slow:${lane}`, message);
+    const timer = slow && setTimeout(() => warn(slow.warning), slow.afterMs);
+    return {
+      [Symbol.dispose]: () => {
+        if (timer === undefined) return;
+        clearTimeout(timer);
+        warn();
+      },
+    };
   }
 
   #isolates(refusedSince = Date.now()): boolean {

@@ -17,7 +17,7 @@ import { Deliveries } from "./queue/deliveries.ts";
 import type { NotificationQueue, Notified } from "./queue/queue.ts";
 import { CrashProbe } from "./reading/crash-probe.ts";
 import { inferFormat, type ObjectFormat } from "./reading/formats.ts";
-import { changedMarker, ObjectStatements } from "./reading/reading.ts";
+import { changedMarker, ObjectStatements, slowReading } from "./reading/reading.ts";
 import { findBadRows } from "./reading/rejects.ts";
 import { ObjectRelay } from "./reading/relay.ts";
 import { type KeyPattern, keyPattern } from "./selection/glob.ts";
@@ -336,6 +336,7 @@ export class ObjectSource implements Source<ObjectDurable> {
       inserts: [
         {
           ...(await this.#reading.insert(pack.files, pack.format, pack, signal)),
+          ...(pack.oneBlock ? { slow: slowReading(pack.files.map(({ key }) => this.#store.pathOf(key))) } : {}),
           count: (counting) => this.#count(pack, counting),
         },
       ],

@@ -322,3 +322,15 @@ const anyFields = {
 function escaped(params: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, parameterText(value)]));
 }
+
+/** What fits into one block is read in seconds. */
+const slowMs = 300_000;
+
+/** What a pipe shows while objects of one block are read for long; by their names. */
+export function slowReading([first, ...others]: readonly string[]): NonNullable<Insert["slow"]> {
+  const more = others.length === 0 ? "" : ` (or one of ${others.length} others)`;
+  const warning =
+    `The object ${first}${more} has been read for 5 minutes. A damaged file can block the engine: ` +
+    "remove it and restart the service.";
+  return { afterMs: slowMs, warning };
+}
