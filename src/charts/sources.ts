@@ -39,6 +39,14 @@ export function seriesTargetOf(source: SourceRecord, item: SeriesItem, index: nu
   return targetOf(source, item.metricDataType, `series.${index}.metricDataType`);
 }
 
+/** Why metrics of a type have no series. */
+const uncharted = {
+  "exponential histogram":
+    "series of exponential histograms are not computed: their buckets change with the scale of each point. Query the table with SQL, or have the SDK send explicit buckets",
+  summary:
+    "series of summaries are not computed: quantiles of several points cannot be merged into one. Query the table with SQL, or send histograms",
+};
+
 /** The same for a metric type that stands at `path` in the request. */
 export function targetOf(source: SourceRecord, asked: string | undefined, path: string): SeriesTarget {
   if (source.kind !== "metric") return { table: source.from.tableName, metric: undefined };
@@ -49,7 +57,7 @@ export function targetOf(source: SourceRecord, asked: string | undefined, path: 
   const wanted = asked ?? (known.length === 1 ? known[0] : undefined);
   if (wanted === undefined) throw badRequest(path, `name one of ${known.join(", ")}`);
   const metric = metricTypes.find((type) => type === wanted);
-  if (metric === undefined) throw badRequest(path, `metrics of type ${wanted} are not supported`);
+  if (metric === undefined) throw badRequest(path, uncharted[wanted as keyof typeof uncharted]);
   const table = tables[metric];
   if (table === undefined) throw badRequest(path, `the source has no table for metrics of type ${metric}`);
   return { table, metric };

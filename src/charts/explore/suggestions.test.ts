@@ -36,7 +36,7 @@ test("tables of the OpenTelemetry layout come first, metrics of one collector to
     },
     {
       ...{ name: "otel_traces", kind: "trace", serviceId, from: from("otel_traces") },
-      ...{ timestampValueExpression: "Timestamp", durationExpression: "Duration" },
+      ...{ timestampValueExpression: "Timestamp", durationExpression: "Duration", durationPrecision: 9 },
       implicitColumnExpression: "SpanName",
     },
     {

@@ -1,6 +1,7 @@
 /** Sources that a service could have: tables of the OpenTelemetry layout, and tables with a time. */
 
-import { type SourceBody, sourceBody } from "../../api/chart-sources.ts";
+import type { metricTableNames } from "../../api/chart-source-members.ts";
+import { type SourceBody, type SourceRecord, sourceBody } from "../../api/chart-sources.ts";
 import type { WakeMode } from "../../api/charts.ts";
 import type { ReadMeta } from "../../api/explore.ts";
 import { tokenize } from "../../clickhouse/lexer.ts";
@@ -47,14 +48,8 @@ export class Suggestions {
   ): Promise<{ readonly data: SourceBody[]; readonly meta: ReadMeta }> {
     const key = { wake, key: [reader.organizationId, "suggestions"] };
     const { result: tables, meta } = await this.#reads.ofService(serviceId, key, reader, tablesOf);
-    const used = new Set<string>();
-    for (const row of await this.#sources.list(reader.organizationId)) {
-      const { from, metricTables, materializedViews, ...source } = chartSourceRecordOf(row);
-      if (source.serviceId !== serviceId) continue;
-      for (const name of [from.tableName, ...Object.values(metricTables ?? {})])
-        used.add(placeOf(from.databaseName, name));
-      for (const rollup of materializedViews ?? []) used.add(placeOf(rollup.databaseName, rollup.tableName));
-    }
+    const records = (await this.#sources.list(reader.organizationId)).map(chartSourceRecordOf);
+    const used = new Set(records.filter((record) => record.serviceId === serviceId).flatMap(tablesOfSource));
     const free = tables
       .map((one) => ({ ...one, columns: new Map(one.columns) }))
       .filter(({ database, table }) => !used.has(placeOf(database, table)));
@@ -77,7 +72,16 @@ async function tablesOf(read: EngineRead) {
   });
 }
 
-function placeOf(database: string, table: unknown): string {
+/** Places of the tables that a source reads. */
+export function tablesOfSource({ from, metricTables, materializedViews }: SourceRecord): string[] {
+  const names = [from.tableName, ...Object.values(metricTables ?? {})];
+  return [
+    ...names.map((name) => placeOf(from.databaseName, name)),
+    ...(materializedViews ?? []).map((rollup) => placeOf(rollup.databaseName, rollup.tableName)),
+  ];
+}
+
+export function placeOf(database: string, table: unknown): string {
   return JSON.stringify([database, table]);
 }
 
@@ -94,7 +98,7 @@ export function suggestionsFor(tables: readonly KnownTable[], serviceId: string)
     const time = timeOf(known);
     if (metric !== undefined) {
       // The tables of one collector differ in the kind of metric alone.
-      const name = table.replace(new RegExp(`_?${metric}`), "");
+      const name = table.replace(new RegExp(`_?(${metric.replace(" ", "_")}|exp_histogram|${metric})`), "");
       const key = placeOf(database, name);
       const group = metrics.get(key) ?? { database, name: name || table, tables: {} };
       group.tables[metric] = table;
@@ -115,11 +119,13 @@ export function suggestionsFor(tables: readonly KnownTable[], serviceId: string)
   return [...telemetry, ...ofMetrics, ...others];
 }
 
-type Metric = "gauge" | "sum" | "histogram";
+type Metric = (typeof metricTableNames)[number];
 
 function metricOf(known: KnownTable): Metric | undefined {
   if (!has(known, "MetricName", "TimeUnix", "Attributes", "ResourceAttributes")) return undefined;
   if (has(known, "BucketCounts", "ExplicitBounds")) return "histogram";
+  if (has(known, "Scale", "PositiveBucketCounts")) return "exponential histogram";
+  if (has(known, "ValueAtQuantiles.Quantile", "ValueAtQuantiles.Value")) return "summary";
   if (!has(known, "Value")) return undefined;
   return has(known, "AggregationTemporality") ? "sum" : "gauge";
 }
@@ -135,7 +141,7 @@ function logOf(known: KnownTable) {
 function traceOf(known: KnownTable) {
   return {
     ...{ name: known.table, kind: "trace", ...commonOf(known) },
-    ...{ durationExpression: "Duration", implicitColumnExpression: "SpanName" },
+    ...{ durationExpression: "Duration", durationPrecision: 9, implicitColumnExpression: "SpanName" },
     ...(has(known, "SpanAttributes") && { eventAttributesExpression: "SpanAttributes" }),
   };
 }
