@@ -51,6 +51,11 @@ export const settings = {
     .describe(
       "Port with the ClickHouse Cloud API at `/v1`, for clients that lose the path of a URL; default: only below `/cloud` of the API's port",
     ),
+  otlpPort: whole(1, 65_535)
+    .optional()
+    .describe(
+      "Port with OpenTelemetry over gRPC, for pipes with the format otlp; default: none. OpenTelemetry over HTTP is below the address of each pipe",
+    ),
   servicePorts: z
     .string()
     .superRefine(refusing((text) => parsingProblem(() => parsePorts(text))))
@@ -277,6 +282,9 @@ const schema = z
   .superRefine(refusing(kubernetesProblem))
   .refine((value) => value.cloudPort === undefined || value.cloudPort !== value.port, {
     error: "cloudPort must differ from port",
+  })
+  .refine((value) => value.otlpPort === undefined || ![value.port, value.cloudPort].includes(value.otlpPort), {
+    error: "otlpPort must differ from port and cloudPort",
   })
   .refine((value) => (value.backupAccessKeyId === undefined) === (value.backupSecretAccessKey === undefined), {
     error: "backupAccessKeyId and backupSecretAccessKey must be set together",

@@ -65,7 +65,7 @@ export const gatewaySettings = {
 };
 
 type Given = {
-  readonly [Name in keyof Omit<typeof gatewaySettings, "nativePorts"> | "port" | "cloudPort"]?: unknown;
+  readonly [Name in keyof Omit<typeof gatewaySettings, "nativePorts"> | "port" | "cloudPort" | "otlpPort"]?: unknown;
 } & {
   readonly servicePorts: string;
   readonly nativePorts?: string | undefined;
@@ -96,7 +96,7 @@ export function gatewayProblem(given: Given): string | undefined {
   if (typeof url === "string" && new URL(url).hostname !== given.gatewayDomain) {
     return "gatewayPublicUrl must have the host name of gatewayDomain";
   }
-  const ports = ["port", "cloudPort", "relayPort"] as const;
+  const ports = ["port", "cloudPort", "otlpPort", "relayPort"] as const;
   const same = ports.find((name) => given.gatewayPort !== undefined && given[name] === given.gatewayPort);
   return same === undefined ? undefined : `gatewayPort must differ from ${same}`;
 }

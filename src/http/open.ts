@@ -60,9 +60,12 @@ import { hostInUrl, requireKnownHost } from "./hosts.ts";
 import { processSamples, serviceSamples } from "./metrics.ts";
 import { observabilityHandlers } from "./observability.ts";
 import { addPages, type PageOptions } from "./pages.ts";
+import { PushGate } from "./push/gate.ts";
+import { OtlpGrpcServer } from "./push/otlp-grpc.ts";
 import { PushPipes } from "./push/pipes.ts";
 import { addPush, type PushOptions } from "./push/routes.ts";
 import { Space } from "./push/space.ts";
+import { HeldBodies } from "./push/telemetry.ts";
 import { RateLimiter } from "./rate-limit.ts";
 import { createApiServer } from "./server.ts";
 import { atNode, publicEndpoint } from "./views/endpoints.ts";
@@ -157,18 +160,23 @@ export async function openHttp(options: HttpOptions): Promise<Http> {
     },
   });
   const cloudServer = config.cloudPort === undefined ? undefined : await createCloudServer(served);
+  const otlp = config.otlpPort === undefined ? undefined : new OtlpGrpcServer({ ...pushed, ...options });
   return {
     listen: async () => {
+      await otlp?.listen(config.host, config.otlpPort ?? 0);
       await cloudServer?.listen({ host: config.host, port: config.cloudPort ?? 0 });
       if (cloudServer !== undefined) announced(cloudServer.server);
       return Object.assign(reached, await listen(server, config, endpoint));
     },
     close: async () => {
-      await Promise.all([server.close(), cloudServer?.close()]);
+      await Promise.all([server.close(), cloudServer?.close(), otlp?.close()]);
       upstreams.close();
     },
   };
 }
+
+/** Bodies of OpenTelemetry of the greatest size that may be in memory at one time. */
+const heldBodies = 4;
 
 function pushOptions(
   { config, dataDir, stores, services, pipes, tls, signal }: HttpOptions,
@@ -176,21 +184,17 @@ function pushOptions(
 ): PushOptions {
   const revision = () => stores.definitionRevision();
   const { inboxes } = pipes;
+  const mostBytes = config.pushBodyLimitBytes;
+  const pushPipes = new PushPipes({ pipes: stores.pipes, services: stores.services, revision });
+  const space = new Space({
+    ...{ folder: dataDir, inboxes, minFreeDiskGb: config.minFreeDiskGb },
+    quotaProblem: (service, more) => services.disks.problem(service, more),
+  });
+  const isShared = config.database !== undefined;
   return {
-    ...{
-      authenticator,
-      inboxes,
-      signal,
-      leases: stores.leases,
-      isShared: config.database !== undefined,
-      mostBytes: config.pushBodyLimitBytes,
-      tls: tls !== undefined,
-    },
-    pipes: new PushPipes({ pipes: stores.pipes, services: stores.services, revision }),
-    space: new Space({
-      ...{ folder: dataDir, inboxes, minFreeDiskGb: config.minFreeDiskGb },
-      quotaProblem: (service, more) => services.disks.problem(service, more),
-    }),
+    ...{ signal, mostBytes, tls: tls !== undefined, pipes: pushPipes },
+    gate: new PushGate({ authenticator, inboxes, space, isShared, pipes: pushPipes, leases: stores.leases }),
+    held: new HeldBodies(heldBodies * mostBytes),
   };
 }
 
@@ -223,6 +227,7 @@ function managementHandlers(options: HttpOptions, shared: Shared) {
       services: options.stores.services,
       pipes: options.stores.pipes,
       overviews: options.stores.pipeOverviews,
+      chartSources: options.stores.chartSources,
       checks: options.pipes.checks,
       limits: shared.limits,
       gauges: (id) => options.pipes.gauges(id),

@@ -96,7 +96,7 @@ export function newRouter(options: RouterOptions): FastifyInstance {
   server.decorateRequest("principal", null);
   server.decorateRequest("rate", null);
   server.removeAllContentTypeParsers();
-  if (options.tls !== undefined) followCertificate(server, options.tls);
+  if (options.tls !== undefined) followCertificate(server.server, options.tls);
   addFixedHeaders(server, options.tls !== undefined);
   // Before everything else, so that it holds for every path.
   server.addHook("onRequest", (request, _reply, done) => {

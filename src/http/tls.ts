@@ -1,6 +1,7 @@
 /** The certificate of the two APIs, which may be renewed while they listen. */
+import type { Server } from "node:http";
+import type { Http2Server } from "node:http2";
 import type { SecureContext, Server as TlsServer } from "node:tls";
-import type { FastifyInstance } from "fastify";
 import type { CertificateFiles } from "../lib/certificate-files.ts";
 
 /**
@@ -13,6 +14,6 @@ export function tlsOptions(tls: CertificateFiles) {
 }
 
 /** New connections to the server get every later certificate. */
-export function followCertificate({ server }: FastifyInstance, tls: CertificateFiles): void {
+export function followCertificate(server: Server | Http2Server, tls: CertificateFiles): void {
   tls.onRenewed((pair) => (server as unknown as TlsServer).setSecureContext(pair));
 }

@@ -4,11 +4,12 @@ import type { Connector, TypedConnector } from "./source.ts";
 
 /** A connector for the outside, which knows its configuration as JSON only. */
 export function defineConnector<Config>(connector: TypedConnector<Config>): Connector {
-  const { rowReplay, discover, list, cleanUp, watch } = connector;
+  const { createdTables, rowReplay, discover, list, cleanUp, watch } = connector;
   const typed = (config: JsonObject) => config as Config;
   return {
     check: async (config, options, signal) => await connector.check(typed(config), options, signal),
     open: async (config, context, signal) => await connector.open(typed(config), context, signal),
+    ...(createdTables === undefined ? {} : { createdTables: (config) => createdTables(typed(config)) }),
     ...(rowReplay === undefined
       ? {}
       : { rowReplay: async (config, context) => await rowReplay(typed(config), context) }),

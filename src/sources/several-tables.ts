@@ -9,3 +9,10 @@ export type TableProgress = {
   readonly stoppedAt?: string;
   readonly remedy?: string;
 };
+
+/** One of the tables that a connector creates, with the types of its columns by name, in order. */
+export type TableLayout = {
+  readonly table: string;
+  readonly sortingKey: string;
+  readonly columns: ReadonlyMap<string, string>;
+};

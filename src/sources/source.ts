@@ -20,7 +20,7 @@ import type { ListChange } from "./list-change.ts";
 import type { ListingPage, SourceListing } from "./listing.ts";
 import type { SourceObject, SourceWatch } from "./own-objects.ts";
 import type { ObjectResync, TableResync } from "./partial-resync.ts";
-import type { TableProgress } from "./several-tables.ts";
+import type { TableLayout, TableProgress } from "./several-tables.ts";
 
 /**
  * What a kind of source keeps in the ledger of its pipes, which outlives the process. The types follow from the schemas
@@ -317,6 +317,7 @@ export type TypedConnector<Config> = {
   /** Connects and authenticates; with `validateSamples` also reads samples. Throws AppError SOURCE_* on failure. */
   check(config: Config, options: CheckOptions, signal: AbortSignal): Promise<void>;
   open(config: Config, context: SourceContext, signal: AbortSignal): Promise<Source>;
+  createdTables?(config: Config): readonly TableLayout[];
   /** For a kind whose refused rows can be replayed. Does not connect to the source. */
   rowReplay?(config: Config, context: RowReplayContext): Promise<RowReplay>;
   /** Fields and types inferred from samples, and some of these. Throws SOURCE_* like `check`. */
@@ -336,7 +337,6 @@ export type TypedConnector<Config> = {
 export type Connector = TypedConnector<JsonObject>;
 
 export type DiscoverOptions = { readonly network: NetworkContext; readonly query: Query };
-
 export type ListOptions = { readonly network: NetworkContext; readonly page: ListingPage };
 
 export type CleanUpOptions = { readonly network: NetworkContext; readonly object: SourceObject };
@@ -376,9 +376,9 @@ export type SourceKind = SourceDescription & {
   readonly rules?: (config: JsonObject) => { readonly path: string; readonly message: string }[];
   /**
    * For a connector that creates its tables itself: their names in the destination database. Such a pipe has one
-   * worker, and its request names neither table nor columns.
+   * worker, and its request names neither table nor columns. Undefined where the table is the user's.
    */
-  readonly targets?: (config: JsonObject) => readonly string[];
+  readonly targets?: (config: JsonObject) => readonly string[] | undefined;
   /** For such a connector: the state of each table, from the marks of the ledger as they are stored. */
   readonly tables?: (config: JsonObject, marks: Readonly<Record<string, Json>>) => readonly TableProgress[];
   /** For a connector that can load one table anew while the others go on. */

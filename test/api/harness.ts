@@ -281,6 +281,7 @@ function handlersOf(options: ApiOptions, { dir, stores, disks, trail, vitals }: 
       services,
       pipes,
       overviews: stores.pipeOverviews,
+      chartSources: stores.chartSources,
       checks: checksWithoutEngine(),
       limits: most,
       ...removal,

@@ -13,6 +13,7 @@ import { refuseSharedReading } from "../../pipes/control/shared-reading.ts";
 import { CheckRun } from "../../sources/checks.ts";
 import { kindOf } from "../../sources/registry.ts";
 import type { TableProgress } from "../../sources/several-tables.ts";
+import type { ChartSourceStore } from "../../store/chart-sources.ts";
 import type { LeftoverStore } from "../../store/leftovers.ts";
 import type { OrganizationLimits } from "../../store/limits.ts";
 import type { PipeOverviews } from "../../store/pipe-overviews.ts";
@@ -22,6 +23,7 @@ import { type ExpectedVersions, requireVersion } from "../../store/versions.ts";
 import type { Context } from "../context.ts";
 import { listedPipeOf, pipeDetailsOf, pipeRecordOf } from "../views/pipes.ts";
 import { type AfterAttempt, deletedOf } from "./leftovers.ts";
+import { registerChartSources } from "./pipe-charts.ts";
 import { commandedChange } from "./pipe-commands.ts";
 import { type AcceptedPipe, checkNewPipe, refuseUnlessRunning, requireReplicas } from "./pipe-creation.ts";
 import { type PreparationHandlers, pipePreparationHandlers } from "./pipe-preparation.ts";
@@ -32,6 +34,7 @@ export type PipeDeps = {
   readonly services: ServiceStore;
   readonly checks: PipeChecks;
   readonly limits: OrganizationLimits;
+  readonly chartSources: Pick<ChartSourceStore, "create" | "list">;
   /** Gauges of the running workers of a pipe. */
   readonly gauges: (pipeId: string) => Readonly<Record<string, number>>;
   /** What should be looked at at the source of a pipe without workers. */
@@ -71,7 +74,8 @@ function creationHandlers(deps: PipeDeps): PipeHandlers<"listPipes" | "createPip
       const { pipe, warnings } = accepted as AcceptedPipe;
       const wanted = { ...pipe, startPaused: body.startPaused ?? false };
       const pipeId = await pipes.create(wanted, deps.limits.pipes, (now) => refuseTakenTables(pipe, now));
-      return answerOf(await changed(deps, { ...params, pipeId }), warnings);
+      const uncharted = await registerChartSources(deps, organizationId, pipe);
+      return answerOf(await changed(deps, { ...params, pipeId }), [...warnings, ...uncharted]);
     },
   };
 }

@@ -3,9 +3,10 @@ import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { AppError } from "../../lib/errors.ts";
 import { typeProblem } from "../../sources/push/bodies/formats.ts";
-import { takeIn } from "../../sources/push/bodies/intake.ts";
+import { type TakenIn, takeIn } from "../../sources/push/bodies/intake.ts";
 import type { Accepted, Inbox } from "../../sources/push/inbox/inbox.ts";
 import type { PushConfig } from "../../sources/push/kind.ts";
+import type { Signal } from "../../sources/push/otlp/messages.ts";
 import { requestBytes } from "./bodies.ts";
 import type { SignatureCheck } from "./signatures.ts";
 import { diskError } from "./space.ts";
@@ -25,7 +26,7 @@ export type Sent = {
 /** Throws the errors of bodies and keys, and DISK_FULL. */
 export async function accept({ request, config, inbox, signature, mostBytes }: Sent) {
   const { headers } = request;
-  const mediaType = headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase();
+  const mediaType = mediaTypeOf(headers);
   const wrongType = typeProblem(config, mediaType);
   if (wrongType !== undefined) throw new AppError("UNSUPPORTED_MEDIA_TYPE", wrongType);
   const key = keyOf(headers, config);
@@ -33,24 +34,68 @@ export async function accept({ request, config, inbox, signature, mostBytes }: S
   const options = { config, mediaType, folder: inbox.folder, mostBytes, digests: key !== undefined };
   try {
     const taken = await takeIn(body, options, () => signature?.end());
-    const { rows, bytes, head, file, digest = "" } = taken;
+    const { rows, bytes } = taken;
     if (rows === 0) return { offset: inbox.end, rows, bytes, isRepeat: false };
-    const facts = {
-      ...{ n: rows, t: Date.now() },
-      ...(head === undefined ? {} : { h: head }),
-      ...(file === undefined ? {} : { x: file, s: bytes }),
-    };
-    const windowMs = (config.idempotencyWindowSeconds ?? defaultWindowSeconds) * 1_000;
-    const known = key === undefined ? undefined : { key, body: digest, windowMs };
-    const accepted: Accepted = await inbox.append({ facts, body: taken.body, key: known }).catch(async (error) => {
-      await taken.discard();
-      throw error;
-    });
-    if (accepted.isRepeat) await taken.discard();
-    return { ...accepted, bytes };
+    return { ...(await kept({ config, inbox, taken, key, facts: { n: rows } })), bytes };
   } catch (error) {
     throw diskError(error);
   }
+}
+
+type Telemetry = {
+  readonly signal: Signal;
+  /** In Protobuf, checked. */
+  readonly body: Buffer;
+  readonly records: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly config: PushConfig;
+  readonly inbox: Inbox;
+};
+
+/** A request of OpenTelemetry. Without a key the body is its own: senders repeat the same bytes. Throws the same. */
+export async function acceptTelemetry({ signal, body, records, headers, config, inbox }: Telemetry): Promise<Accepted> {
+  const { folder } = inbox;
+  const intake = { config, mediaType: undefined, folder, mostBytes: body.length, digests: true };
+  try {
+    const taken = await takeIn([body], { ...intake, memoryBytes: telemetryMemoryBytes });
+    const key = keyOf(headers, config) ?? taken.digest;
+    return await kept({ config, inbox, taken, key, facts: { n: records, g: signal } });
+  } catch (error) {
+    throw diskError(error);
+  }
+}
+
+/** A frame of the inbox may have twice as many. */
+const telemetryMemoryBytes = 4 * 2 ** 20;
+
+type Taken = {
+  readonly config: PushConfig;
+  readonly inbox: Inbox;
+  readonly taken: TakenIn;
+  readonly key: string | undefined;
+  readonly facts: { readonly n: number; readonly g?: Signal };
+};
+
+async function kept({ config, inbox, taken, key, facts }: Taken): Promise<Accepted> {
+  const { bytes, head, file, digest = "" } = taken;
+  const all = {
+    ...facts,
+    t: Date.now(),
+    ...(head === undefined ? {} : { h: head }),
+    ...(file === undefined ? {} : { x: file, s: bytes }),
+  };
+  const windowMs = (config.idempotencyWindowSeconds ?? defaultWindowSeconds) * 1_000;
+  const known = key === undefined ? undefined : { key, body: digest, windowMs };
+  const accepted = await inbox.append({ facts: all, body: taken.body, key: known }).catch(async (error) => {
+    await taken.discard();
+    throw error;
+  });
+  if (accepted.isRepeat) await taken.discard();
+  return accepted;
+}
+
+export function mediaTypeOf(headers: IncomingHttpHeaders): string | undefined {
+  return headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase();
 }
 
 /** The digest of the request's idempotency key. GitHub names its deliveries. */

@@ -33,6 +33,15 @@ export async function senderOf(
   return { principal: undefined, signature: signatureCheck(signature, headers) };
 }
 
+/** The pipe to which a key may push. Throws UNAUTHORIZED, and FORBIDDEN for a key that belongs to no pipe. */
+export async function pipeOfKey(authenticator: Authenticator, { headers, ip }: Asked): Promise<string> {
+  const login = loginOf(headers);
+  if (login === undefined) throw new AppError("UNAUTHORIZED", "Send a key that may push to the pipe.");
+  const { pipeId } = await authenticator.principalOf("basic", login, ip);
+  if (pipeId == null) throw new AppError("FORBIDDEN", "The key must have the role push: its pipe gets the telemetry.");
+  return pipeId;
+}
+
 /** The header of HTTP Basic for a key in any of the forms in which senders can be told one. */
 function loginOf(headers: IncomingHttpHeaders): string | undefined {
   const { authorization, "x-api-key": plain } = headers;

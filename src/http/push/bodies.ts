@@ -24,12 +24,17 @@ export async function requestBytes(request: IncomingMessage, seen: (piece: Buffe
     .toLowerCase();
   const isSmall = Number(request.headers["content-length"] ?? Number.NaN) <= smallBytes;
   if (encoding === "identity" || encoding === "") return isSmall ? await whole(request, seen) : arriving(request, seen);
+  return decompressed(arriving(request, seen), encoding);
+}
+
+/** Throws UNSUPPORTED_MEDIA_TYPE for an encoding that is not known. */
+export function decompressed(from: AsyncGenerator<Buffer>, encoding: string): AsyncGenerator<Buffer> {
   const decompression = Object.hasOwn(decompressions, encoding) ? decompressions[encoding] : undefined;
   if (decompression === undefined) {
     const known = Object.keys(decompressions).join(", ");
     throw new AppError("UNSUPPORTED_MEDIA_TYPE", `The Content-Encoding ${encoding} is not one of ${known}.`);
   }
-  return decompressed(arriving(request, seen), decompression(), encoding);
+  return through(from, decompression(), encoding);
 }
 
 function whole(request: IncomingMessage, seen: (piece: Buffer) => void): Promise<Buffer[]> {
@@ -60,36 +65,32 @@ async function* arriving(request: IncomingMessage, seen: (piece: Buffer) => void
   if (!request.complete) throw brokenOff();
 }
 
-async function* decompressed(
-  from: AsyncGenerator<Buffer>,
-  through: Transform,
-  encoding: string,
-): AsyncGenerator<Buffer> {
+async function* through(from: AsyncGenerator<Buffer>, transform: Transform, encoding: string): AsyncGenerator<Buffer> {
   let failure: unknown;
   const feeding = (async () => {
     for await (const piece of from) {
-      if (!through.write(piece))
+      if (!transform.write(piece))
         await new Promise<void>((resolve) => {
           const go = () => {
-            through.off("drain", go).off("close", go);
+            transform.off("drain", go).off("close", go);
             resolve();
           };
-          through.once("drain", go).once("close", go);
+          transform.once("drain", go).once("close", go);
         });
-      if (through.destroyed) return;
+      if (transform.destroyed) return;
     }
-    through.end();
+    transform.end();
   })().catch((error: unknown) => {
     failure = error;
-    through.destroy();
+    transform.destroy();
   });
   try {
-    for await (const piece of through) yield piece as Buffer;
+    for await (const piece of transform) yield piece as Buffer;
   } catch (cause) {
     if (failure !== undefined) throw failure;
     throw new AppError("BAD_REQUEST", `The body cannot be decompressed as ${encoding}.`, { cause });
   } finally {
-    through.destroy();
+    transform.destroy();
     await feeding;
   }
   if (failure !== undefined) throw failure;

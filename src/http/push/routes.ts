@@ -1,42 +1,27 @@
 /** The addresses to which applications send rows: below the pipe, and a short one. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { traitsOf } from "../../api/runtimes.ts";
 import { childOf } from "../../lib/abort.ts";
-import { AppError, notFound } from "../../lib/errors.ts";
 import type { Inbox } from "../../sources/push/inbox/inbox.ts";
-import type { Inboxes } from "../../sources/push/inbox/inboxes.ts";
-import type { Leases } from "../../store/leases.ts";
 import { sendResult } from "../answer.ts";
-import type { Authenticator } from "../auth.ts";
 import { fixedHeaders } from "../headers.ts";
 import { refuseOtherMethods } from "../server.ts";
 import { accept } from "./accept.ts";
-import { originHeaders, type Sender, senderOf } from "./admission.ts";
-import type { PushPipe, PushPipes } from "./pipes.ts";
-import { PushRates } from "./rates.ts";
-import type { Space } from "./space.ts";
+import { originHeaders } from "./admission.ts";
+import { type Params, type PushGate, retryAfter } from "./gate.ts";
+import { type OtlpHttpOptions, receiveTelemetry } from "./otlp-http.ts";
+import type { PushPipes } from "./pipes.ts";
 
 /** A sender that waits for its rows to be visible is answered after this time in any case. */
 const waitMs = 30_000;
-const retryAfterSeconds = { inbox: 10, disk: 30 };
 
-export type PushOptions = {
-  readonly authenticator: Authenticator;
+export type PushOptions = OtlpHttpOptions & {
   readonly pipes: PushPipes;
-  readonly inboxes: Inboxes;
-  readonly space: Space;
-  readonly leases: Pick<Leases, "holds" | "addressOf">;
-  /** Several servers may share the metadata. */
-  readonly isShared: boolean;
-  readonly mostBytes: number;
   readonly tls: boolean;
   readonly signal: AbortSignal;
 };
 
-type Params = { readonly pipeId: string; readonly organizationId?: string; readonly serviceId?: string };
-
 export function addPush(server: FastifyInstance, options: PushOptions): void {
-  const rates = new PushRates();
+  const { gate } = options;
   // Of its own, so that bodies of every type reach the handler unread.
   server.register(async (own) => {
     own.removeAllContentTypeParsers();
@@ -45,31 +30,27 @@ export function addPush(server: FastifyInstance, options: PushOptions): void {
       "/v1/push/:pipeId",
       "/v1/organizations/:organizationId/services/:serviceId/pipes/:pipeId/events",
     ]) {
-      own.post(url, (request, reply) => receive(options, rates, request, reply));
-      own.options(url, (request, reply) => preflight(options, request, reply));
-      refuseOtherMethods(own, url, ["POST", "OPTIONS"]);
+      own.post(url, (request, reply) => receive(options, gate, request, reply));
+      const below = `${url}/v1/:signal`;
+      own.post(below, (request, reply) => receiveTelemetry(options, request, reply));
+      for (const one of [url, below]) {
+        own.options(one, (request, reply) => preflight(options, request, reply));
+        refuseOtherMethods(own, one, ["POST", "OPTIONS"]);
+      }
     }
   });
 }
 
-async function receive(options: PushOptions, rates: PushRates, request: FastifyRequest, reply: FastifyReply) {
+async function receive(options: PushOptions, gate: PushGate, request: FastifyRequest, reply: FastifyReply) {
+  const { headers, ip } = request;
   const params = request.params as Params;
-  const pipe = await options.pipes.find(params.pipeId);
-  const sender = await senderOf(options.authenticator, request, pipe);
-  requireSame(params, pipe, sender);
-  const { config, service } = pipe;
-  const origin = originHeaders(config, request.headers.origin);
-  requireHome(options, pipe);
-  requireRate(rates, sender, reply);
-  const inbox = await options.inboxes.of({ organizationId: service.organizationId, pipeId: params.pipeId });
-  await requireSpace(options.space, pipe, inbox, reply);
-  const { signature, principal } = sender;
+  const { pipe, inbox, sender, origin } = await gate.admit({ params, headers, ip }, retryAfter(reply));
+  const { config } = pipe;
+  const { signature } = sender;
   const { mostBytes } = options;
   const accepted = await accept({ request: request.raw, config, inbox, signature, mostBytes });
   const { offset, rows, bytes, isRepeat } = accepted;
-  if (principal?.pushLimits !== undefined && !isRepeat) {
-    rates.spend(principal.credentialId, principal.pushLimits, rows, bytes);
-  }
+  if (!isRepeat) gate.spend(sender, rows, bytes);
   const waits = (request.query as { wait?: string }).wait === "true";
   const isVisible = waits && (await isLoaded(options, inbox, offset + rows, request));
   const result = { offset, rows, ...(isRepeat ? { repeated: true } : {}) };
@@ -84,51 +65,6 @@ async function isLoaded(options: PushOptions, inbox: Inbox, end: number, { raw }
     return await inbox.isLoaded(end, waitMs, waiting.signal);
   } finally {
     raw.socket.off("close", left);
-  }
-}
-
-/** Throws NOT_FOUND for a pipe that does not exist, is of another kind, or belongs to somebody else. */
-function requireSame(
-  { pipeId, organizationId, serviceId }: Params,
-  pipe: PushPipe | undefined,
-  { principal }: Sender,
-): asserts pipe is PushPipe {
-  const owner = pipe?.service.organizationId;
-  const isOwn = principal === undefined || principal.organizationId === owner;
-  const isNamed = (organizationId ?? owner) === owner && (serviceId ?? pipe?.service.id) === pipe?.service.id;
-  if (pipe === undefined || !isOwn || !isNamed) throw notFound("Push pipe", pipeId);
-}
-
-/**
- * An inbox is on the disk of one server: the one that runs the pipe, as long as no other one can take the pipe over.
- * Throws SERVICE_UNAVAILABLE and BAD_REQUEST.
- */
-function requireHome({ leases, isShared }: PushOptions, { pipe, service }: PushPipe): void {
-  if (isShared && !traitsOf(service).isOwnProcess) {
-    const message = "Rows can be sent to pipes of embedded services only where servers share a metadata database.";
-    throw new AppError("BAD_REQUEST", message);
-  }
-  if (leases.holds("pipe", pipe.id)) return;
-  const address = leases.addressOf(service.nodeId);
-  const where = address === undefined ? "another server, which does not answer" : `the server at ${address}`;
-  throw new AppError("SERVICE_UNAVAILABLE", `The rows of this pipe are accepted by ${where}. Send them there.`);
-}
-
-function requireRate(rates: PushRates, { principal }: Sender, reply: FastifyReply): void {
-  if (principal?.pushLimits === undefined) return;
-  const seconds = rates.waitSeconds(principal.credentialId, principal.pushLimits);
-  if (seconds === 0) return;
-  reply.header("Retry-After", String(Math.ceil(seconds)));
-  throw new AppError("TOO_MANY_REQUESTS", "The key has sent more rows or bytes per second than its pushLimits allow.");
-}
-
-async function requireSpace(space: Space, pipe: PushPipe, inbox: Inbox, reply: FastifyReply): Promise<void> {
-  try {
-    await space.require(pipe, inbox);
-  } catch (error) {
-    const isInbox = error instanceof AppError && error.code === "INBOX_FULL";
-    reply.header("Retry-After", String(isInbox ? retryAfterSeconds.inbox : retryAfterSeconds.disk));
-    throw error;
   }
 }
 

@@ -62,9 +62,10 @@ export function checkDefinition(serviceId: string, body: CreateBody): Checked {
   const { key, kind, config, issues: sourceIssues } = checkSource(arms);
   const destination = given.destination as PipeDestination;
   const mappings = given.fieldMappings ?? [];
+  const owned = kind.targets?.(config);
   const issues = [
     ...sourceIssues,
-    ...(kind.targets === undefined
+    ...(owned === undefined
       ? [...destinationIssues(destination), ...mappingIssues(destination, mappings)]
       : ownedTableIssues(destination, mappings)),
   ];
@@ -73,7 +74,7 @@ export function checkDefinition(serviceId: string, body: CreateBody): Checked {
   return {
     kind,
     config,
-    table: tableOf(destination, mappings, kind.targets?.(config)),
+    table: tableOf(destination, mappings, owned),
     validateSamples: validateSamples === true,
     pipe: {
       serviceId,
@@ -98,7 +99,7 @@ function fail(issues: readonly Issue[]): never {
 /** A connector that creates its tables itself takes names and columns from the source. */
 function ownedTableIssues(destination: PipeDestination, mappings: NewPipe["fieldMappings"]): Issue[] {
   const issues: Issue[] = [];
-  const message = "must be absent: the tables of this kind of source follow from its tableMappings";
+  const message = "must be absent: the tables of this source follow from it";
   for (const member of ["columns", "tableDefinition"] as const) {
     if (Object.keys(destination[member] ?? {}).length > 0) issues.push({ path: `destination.${member}`, message });
   }

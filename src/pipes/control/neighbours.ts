@@ -38,12 +38,13 @@ export function neighbourWarnings(pipe: NewPipe, others: readonly Neighbour[]): 
   return [...withoutEffect(pipe), { path, message: `pipe "${sharing.name}" ${shared.effect}` }];
 }
 
-function withoutEffect({ sourceKind, settings, scaling }: NewPipe): Issue[] {
+function withoutEffect({ sourceKind, source, settings, scaling }: NewPipe): Issue[] {
   const message = `has no effect on ${sourceKind} pipes`;
   const { settings: effective, targets } = kindOf(sourceKind);
   const names = Object.keys(settings).filter((name) => !effective.some((beginning) => name.startsWith(beginning)));
   const issues = names.map((name) => ({ path: `settings.${name}`, message }));
-  if (targets !== undefined && (scaling.replicas ?? 1) > 1) issues.push({ path: "scaling.replicas", message });
+  if (targets?.(source[sourceKind] as JsonObject) !== undefined && (scaling.replicas ?? 1) > 1)
+    issues.push({ path: "scaling.replicas", message });
   return issues;
 }
 

@@ -225,7 +225,7 @@ export class PipesSupervisor {
     const config = fullConfig(pipe, secrets);
     const problem = problemOf(pipe, config);
     if (problem !== undefined) return await this.#setState(pipe, "Failed", problem);
-    const single = kindOf(pipe.sourceKind).targets !== undefined;
+    const single = kindOf(pipe.sourceKind).targets?.(config) !== undefined;
     const count = single ? 1 : Math.max(1, pipe.scaling.replicas ?? 1);
     const name = randomUUID();
     const { limits, policy } = this.#options;

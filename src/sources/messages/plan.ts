@@ -138,7 +138,7 @@ function isNamed(format: RowFormat): format is NamedFormat {
 }
 
 /** Limits that no batch reaches: a statement inserts one block, so that a repeat is recognised as a whole. */
-const oneBlock = {
+export const oneBlock = {
   min_insert_block_size_rows: 0,
   min_insert_block_size_bytes: 2 ** 50,
   max_insert_block_size: 1_000_000_000,

@@ -10,6 +10,18 @@ export const pushFormats = [
   "Avro",
   "ORC",
   "Arrow",
+  "otlp",
+] as const;
+
+/** The tables of a pipe of OpenTelemetry, which it creates. */
+export const otlpTables = [
+  "otel_logs",
+  "otel_traces",
+  "otel_metrics_gauge",
+  "otel_metrics_sum",
+  "otel_metrics_histogram",
+  "otel_metrics_exp_histogram",
+  "otel_metrics_summary",
 ] as const;
 
 export const pushDescription = {
@@ -70,6 +82,7 @@ export const pushDescription = {
     "wakeAfterBytes",
     "wakeAfterSeconds",
     "maxInboxGb",
+    "ttlDays",
   ],
   secrets: ["signature.secret"],
   logins: [{ when: [{ path: "signature.scheme", isSet: true }], members: ["signature.secret"] }],

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { JsonObject } from "../../lib/json.ts";
 import type { SourceKind } from "../source.ts";
-import { pushDescription, pushFormats } from "./description.ts";
+import { otlpTables, pushDescription, pushFormats } from "./description.ts";
 import { pushShapes } from "./durable.ts";
 
 const signature = z.strictObject({
@@ -25,8 +25,17 @@ const signature = z.strictObject({
   toleranceSeconds: z.int().min(1).max(86_400).optional().describe("Greatest age of a signed time, default 300"),
 });
 
+const days = z.int().min(1).max(36_500).optional();
+
 const request = z.strictObject({
-  format: z.enum(pushFormats).optional().describe("Format of the bodies, default JSONEachRow"),
+  format: z
+    .enum(pushFormats)
+    .optional()
+    .describe("Format of the bodies, default JSONEachRow. `otlp` is OpenTelemetry: the pipe creates its tables"),
+  ttlDays: z
+    .strictObject({ logs: days, traces: days, metrics: days })
+    .optional()
+    .describe("For otlp: days after which telemetry is deleted, by its kind; default: never"),
   delimiter: z.string().length(1).optional().describe("Field separator of CSV, default `,`"),
   signature: signature
     .optional()
@@ -61,11 +70,21 @@ const request = z.strictObject({
 export type PushConfig = z.output<typeof request>;
 export type PushFormat = (typeof pushFormats)[number];
 
-export const push = { ...pushDescription, key: "push", durable: pushShapes, request, rules } satisfies SourceKind;
+export const push = {
+  ...pushDescription,
+  key: "push",
+  durable: pushShapes,
+  request,
+  rules,
+  targets: ({ format }) => (format === "otlp" ? otlpTables : undefined),
+} satisfies SourceKind;
 
 function rules(config: JsonObject): { path: string; message: string }[] {
-  const { format, delimiter, signature: signed } = config as Partial<PushConfig>;
+  const { format, delimiter, ttlDays, signature: signed } = config as Partial<PushConfig>;
   const issues: { path: string; message: string }[] = [];
+  if (ttlDays !== undefined && format !== "otlp") {
+    issues.push({ path: "ttlDays", message: "is only for the format otlp, whose tables the pipe creates" });
+  }
   if (delimiter !== undefined && format !== "CSVWithNames") {
     issues.push({ path: "delimiter", message: "is only for the format CSVWithNames" });
   } else if (delimiter !== undefined && /["\n\r\s]/.test(delimiter) && delimiter !== "\t") {

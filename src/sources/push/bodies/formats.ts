@@ -27,6 +27,7 @@ const types: Readonly<Record<PushFormat, readonly string[]>> = {
   Avro: ["application/avro", "application/vnd.apache.avro", "avro/binary"],
   ORC: ["application/x-orc"],
   Arrow: ["application/vnd.apache.arrow.file"],
+  otlp: ["application/x-protobuf", "application/json"],
 };
 
 export function formatOf({ format = "JSONEachRow" }: Pick<PushConfig, "format">): PushFormat {
@@ -49,6 +50,8 @@ export function divisionOf(config: Pick<PushConfig, "format" | "delimiter">): Di
 /** A sentence when the media type names another format than the pipe's. */
 export function typeProblem(config: Pick<PushConfig, "format">, mediaType: string | undefined): string | undefined {
   const format = formatOf(config);
+  if (format === "otlp")
+    return "This pipe accepts OpenTelemetry: send it to /v1/traces, /v1/metrics or /v1/logs below.";
   if (mediaType === undefined || anyType.includes(mediaType)) return undefined;
   if (types[format].includes(mediaType) || (format === "JSONEachRow" && mediaType.endsWith("+json"))) return undefined;
   return `This pipe accepts ${format}: send it as ${types[format][0]}, and not as ${mediaType}.`;

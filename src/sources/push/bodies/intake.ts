@@ -11,7 +11,7 @@ import { divisionOf } from "./formats.ts";
 import { JsonValues } from "./json-values.ts";
 import { RowScanner } from "./rows.ts";
 
-/** Larger bodies are written to a file. */
+/** Larger bodies are written to a file, unless the options say otherwise. */
 const memoryBytes = 262_144;
 /** Longest line of names. */
 const headBytes = 65_536;
@@ -39,6 +39,7 @@ export type IntakeOptions = {
   /** After decompression. */
   readonly mostBytes: number;
   readonly digests: boolean;
+  readonly memoryBytes?: number;
 };
 
 /**
@@ -132,7 +133,7 @@ class Intake {
     this.#bytes += rows.length;
     this.#pieces.push(rows);
     this.#inMemory += rows.length;
-    return this.#inMemory > memoryBytes ? this.#spill() : undefined;
+    return this.#inMemory > (this.#options.memoryBytes ?? memoryBytes) ? this.#spill() : undefined;
   }
 
   /** Decides by the first byte: an array is a document whatever its media type. */

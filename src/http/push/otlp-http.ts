@@ -1,0 +1,64 @@
+/** OTLP over HTTP, below the address of a pipe: answers and errors have the encoding of the request. */
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { AppError, notFound } from "../../lib/errors.ts";
+import { isSignal } from "../../sources/push/otlp/messages.ts";
+import { setHeaders } from "../headers.ts";
+import { mediaTypeOf } from "./accept.ts";
+import { requestBytes } from "./bodies.ts";
+import type { Params, PushGate } from "./gate.ts";
+import { type Encoding, exportTelemetry, type HeldBodies, refusalOf, statusBody } from "./telemetry.ts";
+
+export type OtlpHttpOptions = {
+  readonly gate: PushGate;
+  readonly held: HeldBodies;
+  /** Of a body after decompression. */
+  readonly mostBytes: number;
+};
+
+const types: Readonly<Record<Encoding, string>> = { json: "application/json", protobuf: "application/x-protobuf" };
+/** For senders that are not told another time. */
+const retrySeconds = 5;
+
+export async function receiveTelemetry(options: OtlpHttpOptions, request: FastifyRequest, reply: FastifyReply) {
+  const mediaType = mediaTypeOf(request.headers);
+  const encoding = mediaType === types.protobuf ? "protobuf" : "json";
+  reply.header("content-type", types[encoding]);
+  let wait = retrySeconds;
+  try {
+    if (mediaType !== types[encoding]) throw wrongType();
+    const body = await received(options, request, reply, encoding, (seconds) => {
+      wait = seconds;
+    });
+    return await reply.status(200).send(body);
+  } catch (error) {
+    const refusal = refusalOf(error);
+    if (refusal.status === 503) request.log.warn({ err: error }, "telemetry was not accepted");
+    if (refusal.status === 429 || refusal.status === 503) reply.header("retry-after", String(wait));
+    return await reply.status(refusal.status).send(statusBody(refusal, encoding));
+  }
+}
+
+async function received(
+  { gate, held, mostBytes }: OtlpHttpOptions,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  encoding: Encoding,
+  retryIn: (seconds: number) => void,
+): Promise<Buffer> {
+  const { headers, ip } = request;
+  const params = request.params as Params & { readonly signal: string };
+  const { signal } = params;
+  if (!isSignal(signal)) throw notFound("Signal", signal);
+  const admitted = await gate.admit({ params, headers, ip }, retryIn);
+  const { origin, sender } = admitted;
+  setHeaders(reply, origin);
+  const pieces = await requestBytes(request.raw, (piece) => sender.signature?.add(piece));
+  return await held.whole(pieces, mostBytes, async (content) => {
+    sender.signature?.end();
+    return await exportTelemetry(gate, admitted, { signal, encoding, content, headers });
+  });
+}
+
+function wrongType(): AppError {
+  return new AppError("UNSUPPORTED_MEDIA_TYPE", `Send OTLP as ${types.protobuf} or ${types.json}.`);
+}

@@ -1,0 +1,124 @@
+/** What OTLP over HTTP and over gRPC have in common: a request is checked, made durable, and answered. */
+import type { IncomingHttpHeaders } from "node:http";
+import { AppError, asAppError } from "../../lib/errors.ts";
+import { inspect } from "../../sources/push/otlp/inspect.ts";
+import { fromJson } from "../../sources/push/otlp/json.ts";
+import { type Signal, signals } from "../../sources/push/otlp/messages.ts";
+import { MessageWriter } from "../../sources/push/otlp/wire.ts";
+import { acceptTelemetry } from "./accept.ts";
+import type { Admitted, PushGate } from "./gate.ts";
+
+export type Encoding = "json" | "protobuf";
+
+export type TelemetryRequest = {
+  readonly signal: Signal;
+  readonly encoding: Encoding;
+  readonly content: Buffer;
+  readonly headers: IncomingHttpHeaders;
+};
+
+/** The answer of the specification; it is sent when the telemetry is durable. Throws as `acceptTelemetry`. */
+export async function exportTelemetry(gate: PushGate, admitted: Admitted, request: TelemetryRequest): Promise<Buffer> {
+  const { signal, encoding, content, headers } = request;
+  const { pipe, inbox, sender } = admitted;
+  const { config } = pipe;
+  const { format = "JSONEachRow" } = config;
+  if (format !== "otlp") throw new AppError("BAD_REQUEST", `This pipe accepts ${format}, and no OpenTelemetry.`);
+  const sent = encoding === "json" ? fromJson(signal, content) : content;
+  const { records, body, rejected, reason = "" } = inspect(signal, sent);
+  if (records > 0) {
+    const { isRepeat } = await acceptTelemetry({ signal, body, records, headers, config, inbox });
+    if (!isRepeat) gate.spend(sender, records, body.length);
+  }
+  return answer(signal, encoding, rejected, reason);
+}
+
+function answer(signal: Signal, encoding: Encoding, rejected: number, reason: string): Buffer {
+  const { rejected: member, records } = signals[signal];
+  const sentence = `${rejected} ${records} were not kept; of the first, ${reason}.`;
+  if (encoding === "json") {
+    const partialSuccess = { [member]: String(rejected), errorMessage: sentence };
+    return Buffer.from(JSON.stringify(rejected === 0 ? {} : { partialSuccess }));
+  }
+  const response = new MessageWriter();
+  if (rejected > 0) {
+    const partial = new MessageWriter();
+    partial.varint(1, BigInt(rejected));
+    partial.text(2, sentence);
+    response.bytes(1, partial.content());
+  }
+  return response.content();
+}
+
+export type Refusal = {
+  readonly status: number;
+  /** Of gRPC. */
+  readonly code: number;
+  readonly message: string;
+};
+
+const unavailable = 14;
+/** Codes of gRPC by the status of HTTP. */
+const grpcCodes: Readonly<Record<number, number>> = { 400: 3, 401: 16, 403: 7, 404: 5, 413: 8, 415: 3, 422: 3 };
+
+/** What senders repeat has a status that says so: full disks and unexpected errors as well as busy servers. */
+export function refusalOf(error: unknown): Refusal {
+  const known = asAppError(error);
+  const message = known?.message ?? "An unexpected error occurred.";
+  const status = known?.status ?? 503;
+  if (status === 429) return { status, code: unavailable, message };
+  const code = grpcCodes[status];
+  return code === undefined ? { status: 503, code: unavailable, message } : { status, code, message };
+}
+
+/** A `google.rpc.Status`; with `retrySeconds` it says when to come back. */
+export function statusBody({ code, message }: Refusal, encoding: Encoding, retrySeconds?: number): Buffer {
+  if (encoding === "json") return Buffer.from(JSON.stringify({ code, message }));
+  const status = new MessageWriter();
+  status.varint(1, BigInt(code));
+  status.text(2, message);
+  if (retrySeconds !== undefined) {
+    const [delay, info, detail] = [new MessageWriter(), new MessageWriter(), new MessageWriter()];
+    delay.varint(1, BigInt(retrySeconds));
+    info.bytes(1, delay.content());
+    detail.text(1, "type.googleapis.com/google.rpc.RetryInfo");
+    detail.bytes(2, info.content());
+    status.bytes(3, detail.content());
+  }
+  return status.content();
+}
+
+/** Bodies that are in memory as a whole at one time. More are refused, and sent again. */
+export class HeldBodies {
+  readonly #most: number;
+  #held = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** The body in one piece, for the time of `use`. Throws PAYLOAD_TOO_LARGE and OVERLOADED. */
+  async whole<T>(
+    pieces: AsyncIterable<Buffer> | Iterable<Buffer>,
+    mostBytes: number,
+    use: (body: Buffer) => Promise<T>,
+  ): Promise<T> {
+    const kept: Buffer[] = [];
+    let size = 0;
+    try {
+      for await (const piece of pieces) {
+        size += piece.length;
+        this.#held += piece.length;
+        kept.push(piece);
+        if (size > mostBytes) {
+          throw new AppError("PAYLOAD_TOO_LARGE", `The body has more than ${mostBytes} bytes after decompression.`);
+        }
+        if (this.#held > this.#most)
+          throw new AppError("OVERLOADED", "The server holds too many bodies at this moment.");
+      }
+      return await use(kept.length === 1 ? (kept[0] as Buffer) : Buffer.concat(kept));
+    } finally {
+      this.#held -= size;
+    }
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * Checks a request before it is acknowledged: every message in it can be read, and every record that is kept can become
+ * a row. What is kept is read again later, and then nothing of it fails.
+ */
+import { type Message, type MessageField, type Signal, signals } from "./messages.ts";
+import { delimited, Fields, fixed32, fixed64, MessageWriter, malformed, varint, varintEnd } from "./wire.ts";
+
+/** Values within values, such as a list of lists. Protobuf's own libraries have limits of the same size. */
+export const deepest = 100;
+
+export type Inspected = {
+  /** Number of the records that are kept. */
+  readonly records: number;
+  /** The request with them alone. */
+  readonly body: Buffer;
+  readonly rejected: number;
+  /** Why the first of the others is not kept. */
+  readonly reason: string | undefined;
+};
+
+/** Throws BAD_REQUEST. */
+export function inspect(signal: Signal, body: Buffer): Inspected {
+  const { request } = signals[signal];
+  const found = new Inspection();
+  found.message(request, new Fields(body), 0);
+  const { records, rejected, reason } = found;
+  if (rejected === 0) return { records, body, rejected, reason };
+  return { records: records - rejected, body: acceptable(request, new Fields(body)), rejected, reason };
+}
+
+class Inspection {
+  records = 0;
+  rejected = 0;
+  reason: string | undefined;
+  /** Of the record that is being read. */
+  #problem: string | undefined;
+
+  message(message: Message, fields: Fields, depth: number): void {
+    if (depth > deepest) throw malformed(`values are nested in more than ${deepest} levels`);
+    while (fields.next()) {
+      const field = message.byNumber.get(fields.field);
+      if (field === undefined) continue;
+      if (field.kind !== "message") this.#problem ??= leafProblem(field, fields);
+      else this.#inner(field, fields, depth);
+    }
+  }
+
+  /** What is wrong with a record. */
+  record(message: Message, fields: Fields): string | undefined {
+    this.#problem = undefined;
+    this.message(message, fields, 0);
+    return this.#problem;
+  }
+
+  #inner(field: MessageField & { readonly kind: "message" }, fields: Fields, depth: number): void {
+    requireWire(field, fields.wire, delimited);
+    if (!field.isRecord) {
+      this.message(field.message, fields.inside(), depth + 1);
+      return;
+    }
+    const problem = this.record(field.message, fields.inside());
+    this.records += 1;
+    if (problem === undefined) return;
+    this.rejected += 1;
+    this.reason ??= problem;
+  }
+}
+
+/** The same message without the records that cannot be kept. */
+function acceptable(message: Message, fields: Fields): Buffer {
+  const kept = new MessageWriter();
+  while (fields.next()) {
+    const { bytes, from, to } = fields;
+    const field = message.byNumber.get(fields.field);
+    if (field?.kind !== "message") kept.raw(fields);
+    else if (!field.isRecord) kept.bytes(field.number, acceptable(field.message, fields.inside()));
+    else if (new Inspection().record(field.message, fields.inside()) === undefined) {
+      kept.bytes(field.number, bytes.subarray(from, to));
+    }
+  }
+  return kept.content();
+}
+
+/** Throws BAD_REQUEST for a field of another wire type; returns why a record with it cannot be kept. */
+function leafProblem(field: MessageField, fields: Fields): string | undefined {
+  const { bytes, from, to, wire } = fields;
+  switch (field.kind) {
+    case "string":
+    case "bytes":
+      requireWire(field, wire, delimited);
+      return undefined;
+    case "traceId":
+      requireWire(field, wire, delimited);
+      return to - from === 16 || to === from ? undefined : `${field.name} must have 16 bytes`;
+    case "spanId":
+      requireWire(field, wire, delimited);
+      return to - from === 8 || to === from ? undefined : `${field.name} must have 8 bytes`;
+    case "time":
+      requireWire(field, wire, fixed64);
+      return (bytes[from + 7] as number) < 0x80 ? undefined : `${field.name} is later than the year 2262`;
+    case "double":
+    case "fixed64":
+    case "sfixed64":
+      requireNumbers(field, fields, fixed64);
+      return undefined;
+    case "fixed32":
+      requireWire(field, wire, fixed32);
+      return undefined;
+    default:
+      requireNumbers(field, fields, varint);
+      return undefined;
+  }
+}
+
+/** Repeated numbers may be packed into one field. */
+function requireNumbers(field: MessageField, { bytes, from, to, wire }: Fields, expected: number): void {
+  if (!field.isRepeated || wire !== delimited) requireWire(field, wire, expected);
+  else if (expected === fixed64 && (to - from) % 8 !== 0) throw malformed(`${field.name} ends within a number`);
+  else if (expected === varint) for (let at = from; at < to; at = varintEnd(bytes, at, to));
+}
+
+function requireWire({ name }: MessageField, wire: number, expected: number): void {
+  if (wire !== expected) throw malformed(`${name} has the wire type ${wire}, and not ${expected}`);
+}
