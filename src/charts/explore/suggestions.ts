@@ -98,7 +98,7 @@ export function suggestionsFor(tables: readonly KnownTable[], serviceId: string)
     const time = timeOf(known);
     if (metric !== undefined) {
       // The tables of one collector differ in the kind of metric alone.
-      const name = table.replace(new RegExp(`_?(${metric.replace(" ", "_")}|exp_histogram|${metric})`), "");
+      const name = table.replace(new RegExp(`_?(${metric.replace(" ", "_")}|exp_histogram)`), "");
       const key = placeOf(database, name);
       const group = metrics.get(key) ?? { database, name: name || table, tables: {} };
       group.tables[metric] = table;

@@ -20,7 +20,7 @@ export const otlpTables = [
   "otel_metrics_gauge",
   "otel_metrics_sum",
   "otel_metrics_histogram",
-  "otel_metrics_exp_histogram",
+  "otel_metrics_exponential_histogram",
   "otel_metrics_summary",
 ] as const;
 

@@ -57,7 +57,7 @@ describe("rows", () => {
       SpanAttributes: {
         count: "-9007199254740993",
         is: "true",
-        list: String.raw`["\u003ca\u003e",2,null]`,
+        list: '["<a>",2,null]',
         map: '{"a":"1","b":"2"}',
         raw: "AQID",
         share: "0.25",
@@ -165,7 +165,7 @@ describe("rows", () => {
     expect(
       await rows(
         `Scale, ZeroCount, PositiveOffset, PositiveBucketCounts, NegativeOffset, NegativeBucketCounts, ${histogram}`,
-        "otel_metrics_exp_histogram",
+        "otel_metrics_exponential_histogram",
       ),
     ).toBe(`-2\t1\t-1\t[4,5]\t3\t[6]\t6\t1.5\t0.1\t0.9\t1\t['${"ab".repeat(16)}']`);
     expect(

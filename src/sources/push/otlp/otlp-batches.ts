@@ -104,7 +104,7 @@ export class Decoder {
       otel_metrics_gauge: gauge.block,
       otel_metrics_sum: sum.block,
       otel_metrics_histogram: histogram.block,
-      otel_metrics_exp_histogram: exponential.block,
+      otel_metrics_exponential_histogram: exponential.block,
       otel_metrics_summary: summary.block,
     };
   }

@@ -175,7 +175,7 @@ const definitions: Readonly<Record<OtlpTable, Definition>> = {
     ...[...total, ...column("Array(UInt64)", "BucketCounts"), ...column("Array(Float64)", "ExplicitBounds")],
     ...[...exemplars, ...flags, ...extremes, ...temporality],
   ),
-  otel_metrics_exp_histogram: metric(
+  otel_metrics_exponential_histogram: metric(
     ...[...total, ...column("Int32", "Scale"), ...column("UInt64", "ZeroCount"), ...column("Int32", "PositiveOffset")],
     ...[...column("Array(UInt64)", "PositiveBucketCounts"), ...column("Int32", "NegativeOffset")],
     ...[...column("Array(UInt64)", "NegativeBucketCounts"), ...exemplars, ...flags, ...extremes, ...temporality],

@@ -111,10 +111,7 @@ function textOf(found: Fields | undefined): string {
   const { bytes, field } = found;
   if (field === value.string) return bytes.toString("utf8", found.from, found.to);
   if (field === value.bytes) return bytes.toString("base64", found.from, found.to);
-  if (field === value.double) {
-    const number = bytes.readDoubleLE(found.from);
-    return Number.isFinite(number) ? numberText(number) : `json: unsupported value: ${infinite(number)}`;
-  }
+  if (field === value.double) return numberText(bytes.readDoubleLE(found.from));
   return jsonOf(found) ?? "";
 }
 
@@ -150,7 +147,7 @@ function jsonOf(found: Fields | undefined): string | undefined {
     case value.map:
       return jsonMap(found);
     default:
-      return `"${bytes.toString("base64", from, to)}"`;
+      return from === to ? "null" : `"${bytes.toString("base64", from, to)}"`;
   }
 }
 
@@ -185,18 +182,11 @@ function jsonMap(map: Fields): string | undefined {
   return `{${sorted.map(([key, json]) => `${quoted(key)}:${json}`).join(",")}}`;
 }
 
-/** The exporter escapes what HTML would read. */
+/** Two characters that end lines in scripts are escaped, as the exporter does. */
 function quoted(text: string): string {
-  return JSON.stringify(text).replaceAll(
-    /[<>&\u2028\u2029]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+  return JSON.stringify(text).replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
 }
 
 function numberText(number: number): string {
   return Object.is(number, -0) ? "-0" : String(number);
-}
-
-function infinite(number: number): string {
-  return Number.isNaN(number) ? "NaN" : number > 0 ? "+Inf" : "-Inf";
 }
