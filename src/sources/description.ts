@@ -33,6 +33,8 @@ export type SourceDescription = {
   readonly fields: readonly SourceField[];
   /** What the source's listing offers, and the member that a choice of it sets: a request for a listing may omit it. */
   readonly listing: { readonly of: "topics" | "streams" | "objects" | "tables" | "nothing"; readonly member: string };
+  /** When the connector creates the tables, so that a request names their database alone. Default: never. */
+  readonly ownsTables?: readonly Condition[];
   /** Rows are sent to the pipe: the server keeps them until they are loaded. */
   readonly hasInbox?: true;
   /** Dotted paths that a patch request may change; unchanged immutable members are tolerated by the handler. */

@@ -1,6 +1,8 @@
 /** The body of a new pipe, from flags or from a file: for `pipe create`, `validate` and `discover`. */
 import type { Command } from "commander";
+import type { SourceDescription } from "../../sources/description.ts";
 import { kindKeyOf, type SourceKindKey, sourceDescriptions } from "../../sources/descriptions.ts";
+import { holds, memberAt } from "../../sources/fields.ts";
 import type { CliClient, OperationResult } from "../client/client.ts";
 import type { ServiceObject } from "../client/resolve.ts";
 import { usageError } from "../errors.ts";
@@ -39,9 +41,11 @@ export function addDestinationFlags(command: Command, kind: SourceKindKey): Comm
   const common = command
     .option("--setting <name=value>", "Setting of the pipe; may be repeated", repeated)
     .option("--replicas <n>", "Number of worker processes");
-  if (ownsTables(kind)) return common.option("--to <database>", "Database of the tables; default `default`");
+  const { ownsTables } = sourceDescriptions[kind] as SourceDescription;
+  if (ownsTables?.length === 0) return common.option("--to <database>", "Database of the tables; default `default`");
+  const orDatabase = ownsTables === undefined ? "" : ", or the database where the pipe creates its tables";
   return common
-    .requiredOption("--to <[database.]table>", "Destination table")
+    .requiredOption("--to <[database.]table>", `Destination table${orDatabase}`)
     .option("--column <name:type>", "Column; may be repeated; default: the fields of a sample", repeated)
     .option("--map <field=column>", "Field of the source and its column; may be repeated", repeated)
     .option("--engine <engine>", "MergeTree, ReplacingMergeTree, SummingMergeTree or Null")
@@ -61,20 +65,22 @@ export async function pipeBodyOf(shell: Shell, kind: SourceKindKey | undefined, 
   const source = { [kind]: await sourceFromFlags(shell, kind, flags) };
   return present({
     source,
-    destination: destinationOf(kind, flags),
+    destination: destinationOf(source, kind, flags),
     fieldMappings: flags.map?.map((text) => mappingOf(text)),
     settings: flags.setting === undefined ? undefined : settingsOf(flags.setting),
     scaling: flags.replicas === undefined ? undefined : { replicas: integerFlag("--replicas", flags.replicas) },
   });
 }
 
-/** The pipe names no table, because the tables of the source come with their names and columns. */
-function ownsTables(kind: SourceKindKey): boolean {
-  return sourceDescriptions[kind].listing.of === "tables";
+/** The pipe names no table, because the tables come with their names and columns. */
+function ownsTables(kind: SourceKindKey, source: Record<string, unknown>): boolean {
+  const { ownsTables: when } = sourceDescriptions[kind] as SourceDescription;
+  const config = (source[kind] ?? {}) as Record<string, unknown>;
+  return when !== undefined && holds(when, (path) => memberAt(config, path));
 }
 
-function destinationOf(kind: SourceKindKey, flags: BodyFlags): Body {
-  if (ownsTables(kind)) return present({ database: flags.to });
+function destinationOf(source: Record<string, unknown>, kind: SourceKindKey, flags: BodyFlags): Body {
+  if (ownsTables(kind, source)) return present({ database: flags.to });
   const [first, second] = (flags.to ?? "").split(".", 2) as [string, string?];
   const [database, table] = second === undefined ? [undefined, first] : [first, second];
   const isManaged = flags.existingTable !== true;
@@ -106,7 +112,7 @@ export async function withColumns(shell: Shell, client: CliClient, service: Serv
   const destination = body.destination as Record<string, unknown> | undefined;
   if (source === undefined || destination === undefined || destination.columns != null) return body;
   const kind = kindKeyOf(source);
-  if (destination.managedTable === false || (kind !== undefined && ownsTables(kind))) return body;
+  if (destination.managedTable === false || (kind !== undefined && ownsTables(kind, source))) return body;
   const { fields } = await discovered(client, service, source);
   const columns = fields.map(({ name, type }) => ({ name, type }));
   shell.say(`columns of a sample: ${columns.map(({ name, type }) => `${name} ${type}`).join(", ")}`);

@@ -73,6 +73,7 @@ export const pushDescription = {
     },
   ],
   listing: { of: "nothing", member: "format" },
+  ownsTables: [{ path: "format", is: ["otlp"] }],
   hasInbox: true,
   mutable: [
     "signature",

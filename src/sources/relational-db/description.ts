@@ -123,6 +123,7 @@ export const relationalDbDescription = {
     caCertificate,
   ],
   listing: { of: "tables", member: "tableMappings" },
+  ownsTables: [],
   mutable: [
     "host",
     "port",
