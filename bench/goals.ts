@@ -92,6 +92,7 @@ export const benchGoals: Readonly<Record<string, readonly Goal[]>> = {
     least("ofLower", 0.9, "the slower of Kafka's own consumer and the engine's parser alone is unavoidable"),
   ],
   kinesis: [least("ratio", 0.9, "a bare loop of GetRecords discards what it reads")],
+  otlp: [least("visiblePerSecond", 30_000, "spans a second on two cores: durable, decoded, and in the table")],
   push: [
     least("cpuRatio", 0.7, "a bare server appends and syncs the same bytes, and knows neither keys nor rows"),
     most("p99HalfLoadMs", 50, "ms until rows are durable, at half of the greatest load"),
