@@ -42,7 +42,7 @@ test.each(
   const of = (columns: string, table: string) => () => query(service, `SELECT ${columns} FROM ${database}.${table}`);
   const counted = "(count(), uniqExact(SpanId), any(ServiceName), sum(toUInt64(SpanAttributes['id'])))";
   await untilText("spans", `(${spans},${spans},'shop',${(spans * (spans - 1)) / 2})`, of(counted, "otel_traces"));
-  await untilText("a log", "('hello','shop')", of("(Body, ServiceName)", "otel_logs"));
+  await untilText("a log", "('hello','shop')", of("(Body, ServiceName)", "otel_logs WHERE Body = 'hello'"));
   await untilText(
     "a metric",
     "(3,{'color':'red'})",
