@@ -29,7 +29,12 @@ export type SourceDescription = {
   readonly guarantees: readonly { readonly when: readonly Condition[]; readonly text: string }[];
   readonly group: "messages" | "objects" | "databases";
   /** Values of `type`, each with its name; one without a type for a kind that has no such member. */
-  readonly vendors: readonly { readonly type?: string; readonly label: string }[];
+  readonly vendors: readonly {
+    readonly type?: string;
+    readonly label: string;
+    /** Members that the choice sets, by their paths. */
+    readonly values?: Readonly<Record<string, string>>;
+  }[];
   readonly fields: readonly SourceField[];
   /** What the source's listing offers, and the member that a choice of it sets: a request for a listing may omit it. */
   readonly listing: { readonly of: "topics" | "streams" | "objects" | "tables" | "nothing"; readonly member: string };

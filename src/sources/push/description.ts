@@ -37,7 +37,10 @@ export const pushDescription = {
     },
   ],
   group: "messages",
-  vendors: [{ label: "HTTP and webhooks" }],
+  vendors: [
+    { label: "HTTP and webhooks", values: { format: "JSONEachRow" } },
+    { label: "OpenTelemetry", values: { format: "otlp" } },
+  ],
   fields: [
     {
       path: "format",

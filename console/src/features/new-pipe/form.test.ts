@@ -55,3 +55,13 @@ test("no draft and no example has a secret", () => {
   expect(JSON.stringify(shownBody(kafka))).not.toContain("hidden");
   expect(JSON.stringify(shownBody(kafka))).toContain(`\${env:PASSWORD}`);
 });
+
+test("a pipe of OpenTelemetry names its database, and no table", () => {
+  const form = { ...emptyForm, kind: "push", name: "telemetry", values: { format: "otlp" }, database: "otel" } as const;
+  expect(bodyOf(form)).toEqual({
+    ...{ name: "telemetry", source: { push: { format: "otlp" } }, destination: { database: "otel" } },
+  });
+  expect(bodyOf({ ...form, values: { format: "JSONEachRow" }, table: "t" })).toMatchObject({
+    destination: { table: "t" },
+  });
+});

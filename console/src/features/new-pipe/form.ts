@@ -1,5 +1,7 @@
 /** The pipe that is being made: what the inputs hold, and the body that is sent. */
+import type { SourceDescription } from "../../../../src/sources/description.ts";
 import { sourceDescriptions, sourceKindKeys } from "../../../../src/sources/descriptions.ts";
+import { holds } from "../../../../src/sources/fields.ts";
 import { connectionFields, dataFields, type FieldDefinition, isSecret, type Values } from "./fields.ts";
 import type { SourceKind } from "./presets.ts";
 
@@ -66,12 +68,17 @@ export function sourceOf(form: Form): Record<string, unknown> {
   return { [kind]: source };
 }
 
+/** The pipe creates its tables, and is given their database alone. */
+export function ownsTables({ kind, values }: Form): boolean {
+  const when = kind && (sourceDescriptions[kind] as SourceDescription).ownsTables;
+  return when !== undefined && holds(when, (path) => values[path]);
+}
+
 /** The body of createPipe and validatePipe. */
 export function bodyOf(form: Form): Record<string, unknown> {
   const source = sourceOf(form);
-  const { name, kind, database, table, isNewTable, columns, sortingKey } = form;
-  if (kind !== undefined && sourceDescriptions[kind].listing.of === "tables")
-    return { name, source, destination: { database } };
+  const { name, database, table, isNewTable, columns, sortingKey } = form;
+  if (ownsTables(form)) return { name, source, destination: { database } };
   const kept = columns.filter(({ skip }) => skip !== true);
   const own = {
     columns: kept.map((column) => ({ name: column.name, type: column.type })),

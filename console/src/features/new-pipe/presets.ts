@@ -1,4 +1,5 @@
 /** What a pipe can read from. Each vendor is a kind of source with the type that the API gives it. */
+import type { SourceDescription } from "../../../../src/sources/description.ts";
 import { type SourceKindKey, sourceDescriptions, sourceKindKeys } from "../../../../src/sources/descriptions.ts";
 
 export type SourceKind = SourceKindKey;
@@ -8,6 +9,8 @@ export type Preset = {
   /** The member `type` of the source. */
   readonly type: string | undefined;
   readonly label: string;
+  /** Values of inputs that the choice sets. */
+  readonly values: Readonly<Record<string, string>>;
 };
 
 const groups = [
@@ -23,7 +26,9 @@ export const presetGroups: readonly {
 }[] = groups.map(({ group, title, text }) => {
   const kinds = sourceKindKeys.filter((kind) => sourceDescriptions[kind].group === group);
   const presets = kinds.flatMap((kind) =>
-    sourceDescriptions[kind].vendors.map(({ type, label }) => ({ kind, type, label })),
+    (sourceDescriptions[kind] as SourceDescription).vendors.map(({ type, label, values = {} }) => ({
+      ...{ kind, type, label, values },
+    })),
   );
   return { title, text, presets };
 });

@@ -5,8 +5,8 @@ import type { StepProps } from "./step-props.ts";
 
 /** Which source. Another kind begins with empty inputs. */
 export function SourceStep({ form, change, onNext }: StepProps) {
-  const choose = ({ kind, type, label }: Preset) => {
-    const values = form.kind === kind ? form.values : firstValues[kind];
+  const choose = ({ kind, type, label, values: own }: Preset) => {
+    const values = { ...(form.kind === kind ? form.values : firstValues[kind]), ...own };
     const fresh = form.kind === kind ? {} : { topics: [], tables: [], columns: [], sortingKey: [] };
     const { type: _, ...rest } = values;
     change({ kind, label, values: type === undefined ? rest : { ...rest, type }, ...fresh });

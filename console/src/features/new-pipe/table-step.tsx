@@ -7,7 +7,7 @@ import { Checkbox, TextField } from "../../parts/field.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Skeleton } from "../../parts/states.tsx";
 import { ColumnEditor } from "./column-editor.tsx";
-import { type Form, sourceOf } from "./form.ts";
+import { type Form, ownsTables, sourceOf } from "./form.ts";
 import css from "./new-pipe.module.css";
 import { Refusal } from "./refusal.tsx";
 import { Samples } from "./samples.tsx";
@@ -18,7 +18,7 @@ type Discovered = OperationResult<"discoverSchema">;
 
 /** The table that gets the rows. Its columns are proposed from samples; a database brings its own. */
 export function TableStep(props: StepProps) {
-  return props.form.kind === "relationalDb" ? <DatabaseTarget {...props} /> : <SampledTable {...props} />;
+  return ownsTables(props.form) ? <DatabaseTarget {...props} /> : <SampledTable {...props} />;
 }
 
 function DatabaseTarget({ form, change, onNext }: StepProps) {
@@ -34,10 +34,18 @@ function DatabaseTarget({ form, change, onNext }: StepProps) {
       <div className={css.form}>
         <TextField label="Database" value={form.database} onChange={(database) => change({ database })} />
       </div>
-      <Note>
-        Columns and types follow the tables of the source, also when they change. Each table keeps the newest version of
-        every row: read it through the view that ends in <code>_current</code>.
-      </Note>
+      {form.kind === "relationalDb" ? (
+        <Note>
+          Columns and types follow the tables of the source, also when they change. Each table keeps the newest version
+          of every row: read it through the view that ends in <code>_current</code>.
+        </Note>
+      ) : (
+        <Note>
+          The pipe creates its tables and their chart sources. Applications need two variables, with the id of the pipe
+          and a key with the role push: <code>OTEL_EXPORTER_OTLP_ENDPOINT={location.origin}/v1/push/PIPE_ID</code> and{" "}
+          <code>OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20KEY_ID.KEY_SECRET</code>.
+        </Note>
+      )}
       <div className={css.actions}>
         <Button type="submit" look="primary">
           Next
