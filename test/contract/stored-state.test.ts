@@ -47,7 +47,7 @@ const hashes = {
   "managedStream source": "1d70f0f9cfd6",
   "push checkpoint": "4c0a5b163375",
   "push replay": "4dede3e1b71a",
-  "push source": "29909a0c14dd",
+  "push source": "371ac3386b82",
   manifest: "1494cdae93ab",
   "mark begun": "4c0a5b163375",
   "messageBroker checkpoint": "18ae16123a56",
