@@ -137,7 +137,7 @@ describe("names and texts are quoted, calls are calls", () => {
     const plain = await canonicalOf(written(template, "plain").statement);
     expect(plain, "is a statement").toBeDefined();
     for (const text of nasty) {
-      const { statement, names, calls } = written(template, text);
+      const { statement, names, texts, calls } = written(template, text);
       const canonical = await canonicalOf(statement);
       // An invalid name, such as an unknown codec, is a syntax error.
       if (canonical === undefined) continue;
@@ -152,6 +152,8 @@ describe("names and texts are quoted, calls are calls", () => {
         ({ kind, value }) => (kind === "quoted" || kind === "string") && value.includes(text),
       );
       expect(quoted.length, `${names} names in ${canonical}`).toBeGreaterThan(0);
+      // A count of tokens shows that one is missing only where no other is written twice (`read-statement.ts`).
+      if (!/BETWEEN|INTERPOLATE/.test(template)) expect(quoted.length, canonical).toBeLessThanOrEqual(names + texts);
       const called = new Set(tokens.filter(({ kind }) => kind === "word").map(({ value }) => value));
       expect(
         // DISTINCT and FILTER become a suffix of the name.
