@@ -30,7 +30,7 @@ const objects = [
 
 const drops = [
   "DROP TABLE IF EXISTS default.gone_dictionary SYNC",
-  ...["gone", "gone_set", "gone_join"].map((name) => `DROP TABLE IF EXISTS default.${name} SYNC`),
+  ...["gone", "gone_set", "gone_join"].map((name) => `DROP TABLE IF EXISTS default.${name}`),
   "DROP FUNCTION IF EXISTS gone_function",
 ];
 
