@@ -112,10 +112,10 @@ async function objectChecks(client: CliClient, seen: Record<string, unknown>): P
   const status = await readStatus(client);
   seen.status = status;
   if (status.attention.length === 0) return [{ check: "objects", result: "ok", detail: "nothing needs attention" }];
-  const checks = status.attention.map(async ({ object, name, id, state, reason = "", serviceId }) => ({
+  const checks = status.attention.map(async ({ object, name, id, state, reason, serviceId }) => ({
     check: `${object} ${name}`,
     result: ["failed", "Failed", "error"].includes(state) ? ("fail" as const) : ("warn" as const),
-    detail: `${state}${reason === "" ? "" : `: ${reason}`}`,
+    detail: `${state}: ${reason}`,
     remedy:
       serviceId === undefined
         ? `millrace ${object} get ${name}`
@@ -135,9 +135,12 @@ const pipeRemedies: readonly (readonly [
   remedy: (pipe: string, tables: readonly string[]) => string,
 ])[] = [
   [/sealed with another key/, () => "millrace apply -f FILE --update-secrets"],
-  [/rows? (?:was|were|are) refused|refused rows|Nothing was loaded/, (pipe) => `millrace pipe errors ${pipe}`],
   [
-    /the lag grows/,
+    /rows? (?:was|were|are) refused|refused rows|refused since|Nothing was loaded/,
+    (pipe) => `millrace pipe errors ${pipe}`,
+  ],
+  [
+    /the distance grows/,
     (pipe) => `millrace pipe scale ${pipe} --replicas N, or look at its source: millrace pipe get ${pipe}`,
   ],
   [

@@ -1,19 +1,20 @@
 /** `millrace status`: counts by state, and what needs attention. */
 import type { Command } from "commander";
+import { type Finding, isOngoing, pipeFindings, serviceFindings } from "../../api/attention.ts";
 import type { CliClient } from "../client/client.ts";
-import { listSummaries, type PipeSummary } from "../client/resolve.ts";
+import { listSummaries, type PipeSummary, type ServiceObject } from "../client/resolve.ts";
 import { CliError, exitCodes, usageError } from "../errors.ts";
 import { isForPeople } from "../output/format.ts";
-import { stateStyle } from "../output/text.ts";
+import { span, stateStyle } from "../output/text.ts";
 import type { Shell } from "../shell.ts";
-import { lagText } from "./pipe-columns.ts";
 
 type Attention = {
   readonly object: "service" | "pipe" | "backup";
   readonly name: string;
   readonly id: string;
   readonly state: string;
-  readonly reason: string | undefined;
+  readonly about: Finding["about"];
+  readonly reason: string;
   /** Of a pipe. */
   readonly serviceId?: string;
 };
@@ -28,7 +29,7 @@ type Status = {
 /** Adds the action of `status`. */
 export function addStatus(command: Command, shell: Shell): void {
   command
-    .option("--check", "Exit code 3 if something needs attention")
+    .option("--check", "Exit code 3 if something needs attention; rows that were refused earlier do not count")
     .option("-w, --watch", "Repeats every 2 seconds until Ctrl-C")
     .action(async (flags: { check?: boolean; watch?: boolean }) => {
       if (flags.check === true && flags.watch === true) throw usageError("--check and --watch exclude one another");
@@ -49,8 +50,9 @@ export function addStatus(command: Command, shell: Shell): void {
 }
 
 function refuseAttention({ attention }: Status): void {
-  if (attention.length === 0) return;
-  throw new CliError(`${attention.length} objects need attention`, {
+  const ongoing = attention.filter(isOngoing).length;
+  if (ongoing === 0) return;
+  throw new CliError(`${ongoing} objects need attention`, {
     exitCode: exitCodes.failedState,
     code: "FAILED_STATE",
   });
@@ -58,54 +60,31 @@ function refuseAttention({ attention }: Status): void {
 
 /** Reads stored data alone: no service wakes. */
 export async function readStatus(client: CliClient): Promise<Status> {
-  const services = await client.call("listServices", {});
-  const [pipes, backups] = await Promise.all([listSummaries(client), client.call("listAllBackups", {})]);
-  const names = new Map(services.map(({ id, name }) => [id, name]));
-  const newest = [...Map.groupBy(backups, ({ serviceId }) => serviceId).values()].map(([first]) => first);
-  const attention: Attention[] = [
-    ...services
-      .filter(({ state, stateMessage }) => ["failed", "degraded"].includes(state) || stateMessage !== undefined)
-      .map(({ id, name, state, stateMessage }) => ({
-        object: "service" as const,
-        name,
-        id,
-        state,
-        reason: stateMessage,
-      })),
-    ...pipes
-      .filter(({ state, lag }) => needsAttention(state) || (lag?.trend === "growing" && (lag.seconds ?? 0) > 60))
-      .map((pipe) => ({
-        object: "pipe" as const,
-        name: pipe.name,
-        id: pipe.id,
-        state: pipe.state,
-        reason: reasonOf(pipe),
-        serviceId: pipe.serviceId,
-      })),
-    ...newest
-      .filter((backup) => backup !== undefined && (backup.status === "error" || backup.verification === "failed"))
-      .map((backup) => ({
-        object: "backup" as const,
-        name: `${names.get(backup?.serviceId ?? "") ?? backup?.serviceId}: ${backup?.backupName}`,
-        id: backup?.id ?? "",
-        state: backup?.status === "error" ? "error" : "failed",
-        reason: backup?.status === "error" ? "the newest backup failed" : "the newest backup is damaged",
-      })),
-  ];
+  const [services, pipes, backups] = await Promise.all([
+    client.call("listServices", {}),
+    listSummaries(client),
+    client.call("listAllBackups", {}),
+  ]);
   return {
     services: countsOf(services.map(({ state }) => state)),
     pipes: countsOf(pipes.map(({ state }) => state)),
     backups: countsOf(backups.map(({ status }) => status)),
-    attention,
+    attention: [
+      ...services.flatMap((service) => serviceFindings(service).map((finding) => ofService(service, finding))),
+      ...pipes.flatMap((pipe) => pipeFindings(pipe, span).map((finding) => ofPipe(pipe, finding))),
+    ],
   };
 }
 
-function reasonOf(pipe: PipeSummary): string | undefined {
-  return pipe.stateMessage ?? pipe.lastError?.message ?? `the lag grows: ${lagText(pipe)}`;
+function ofService({ id, name, state, lastBackup }: ServiceObject, { about, sentence: reason }: Finding): Attention {
+  if (about !== "backup" || lastBackup === undefined) return { object: "service", name, id, state, about, reason };
+  const result = lastBackup.status === "error" ? "error" : "failed";
+  const backup = { name: `${name}: ${lastBackup.name}`, id: lastBackup.id, state: result };
+  return { object: "backup", ...backup, about, reason };
 }
 
-function needsAttention(state: string): boolean {
-  return ["Failed", "Degraded", "InternalError", "Unknown"].includes(state);
+function ofPipe({ id, name, state, serviceId }: PipeSummary, { about, sentence: reason }: Finding): Attention {
+  return { object: "pipe", name, id, state, about, reason, serviceId };
 }
 
 function countsOf(states: readonly string[]): Record<string, number> {

@@ -1,9 +1,10 @@
 /** What needs a person, worst first, from what the lists say. */
 
 import type { LinkProps } from "@tanstack/react-router";
+import { type Finding, pipeFindings, serviceFindings } from "../../../../src/api/attention.ts";
 import type { OperationResult } from "../../api/client.ts";
 import { pipeAddress, pipeErrorsAddress, serviceAddress, serviceSettingsAddress } from "../../lib/addresses.ts";
-import { countText, durationText } from "../../lib/format.ts";
+import { durationText } from "../../lib/format.ts";
 
 type Service = OperationResult<"listServices">[number];
 type Pipe = OperationResult<"listAllPipes">["pipes"][number];
@@ -53,80 +54,26 @@ function rank({ tone }: Attention): number {
 }
 
 function ofService(service: Service): Attention[] {
-  const { id, name, state, stateMessage, stateChangedAt, lastBackup } = service;
-  const link = serviceAddress(id);
-  const found: Attention[] = [];
-  if (state === "failed" || state === "degraded" || stateMessage !== undefined) {
-    const tone = state === "failed" ? "bad" : "warn";
-    found.push({
-      id: `${id}-state`,
-      tone,
-      subject: name,
-      sentence: stateMessage ?? `The service is ${state}.`,
-      at: stateChangedAt,
-      link,
-    });
-  }
-  if (lastBackup?.status === "error") {
-    found.push({
-      id: `${id}-backup`,
-      tone: "bad",
-      subject: name,
-      sentence: "The last backup failed.",
-      at: lastBackup.startedAt,
-      link: { to: "/backups" },
-    });
-  } else if (lastBackup?.verification === "failed") {
-    const sentence = "The last backup did not pass its check: it may not be restorable.";
-    found.push({
-      id: `${id}-backup`,
-      tone: "bad",
-      subject: name,
-      sentence,
-      at: lastBackup.verifiedAt,
-      link: { to: "/backups" },
-    });
-  }
-  const { diskGb, diskUsedBytes } = service;
-  if (diskGb !== undefined && diskUsedBytes !== undefined && diskUsedBytes > diskShare * diskGb * 2 ** 30) {
-    const share = Math.round((diskUsedBytes / (diskGb * 2 ** 30)) * 100);
-    const sentence = `${share} % of the disk quota is used; above it the service accepts no more data.`;
-    found.push({
-      id: `${id}-disk`,
-      tone: share >= 100 ? "bad" : "warn",
-      subject: name,
-      sentence,
-      at: undefined,
-      link: serviceSettingsAddress(id),
-    });
-  }
-  return found;
+  const { id, name } = service;
+  const links: Partial<Record<Finding["about"], LinkProps>> = {
+    backup: { to: "/backups" },
+    disk: serviceSettingsAddress(id),
+  };
+  return serviceFindings(service).map((finding) =>
+    shown(id, name, finding, links[finding.about] ?? serviceAddress(id)),
+  );
 }
 
 function ofPipe(pipe: Pipe): Attention[] {
-  const { id, serviceId, name, state, stateMessage, lastError, lag } = pipe;
-  const link = pipeAddress(serviceId, id);
-  const found: Attention[] = [];
-  if (["Failed", "Degraded", "InternalError", "Unknown"].includes(state)) {
-    const sentence = stateMessage ?? lastError?.message ?? `The pipe is ${state.toLowerCase()}.`;
-    const tone = state === "Degraded" ? "warn" : "bad";
-    found.push({ id: `${id}-state`, tone, subject: name, sentence, at: pipe.stateChangedAt ?? lastError?.at, link });
-  } else if (lag?.trend === "growing" && (lag.seconds ?? 0) >= 60) {
-    const sentence = `${durationText(lag.seconds ?? 0)} behind its source, and the distance grows.`;
-    found.push({ id: `${id}-lag`, tone: "warn", subject: name, sentence, at: undefined, link });
-  }
-  if ((pipe.errors ?? 0) > 0) {
-    const sentence = refusedText(pipe);
-    const address = pipeErrorsAddress(serviceId, id);
-    found.push({ id: `${id}-errors`, tone: "warn", subject: name, sentence, at: undefined, link: address });
-  }
-  return found;
+  const { id, serviceId, name } = pipe;
+  return pipeFindings(pipe, durationText).map((finding) => {
+    const address = finding.about === "refused" ? pipeErrorsAddress(serviceId, id) : pipeAddress(serviceId, id);
+    return shown(id, name, finding, address);
+  });
 }
 
-function refusedText({ errors = 0, rows = 0 }: Pipe): string {
-  const share = (100 * errors) / (errors + rows);
-  const part = share < 1 ? "less than 1 %" : `${Math.round(share)} %`;
-  return `${countText(errors)} refused since it was created, ${part} of what came.`;
+function shown(id: string, subject: string, { about, severity, sentence, at }: Finding, link: LinkProps): Attention {
+  return { id: `${id}-${about}`, tone: severity, subject, sentence, at, link };
 }
 
 function ofAlert({ id, name, displayName, state }: Alert): Attention[] {

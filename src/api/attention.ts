@@ -1,0 +1,93 @@
+/**
+ * What needs a person, of services and pipes: one rule for `millrace status`, the console's overview and alerts of
+ * states. It imports nothing, as browsers run it too.
+ */
+
+export type Finding = {
+  readonly about: "state" | "backup" | "disk" | "lag" | "refused";
+  readonly severity: "bad" | "warn";
+  readonly sentence: string;
+  /** Since when, if that is known. */
+  readonly at: string | undefined;
+};
+
+/** Members of a service in lists. */
+export type WatchedService = {
+  readonly state: string;
+  readonly stateMessage?: string | undefined;
+  readonly stateChangedAt?: string | undefined;
+  readonly lastBackup?:
+    | {
+        readonly status: string;
+        readonly startedAt: string;
+        readonly verification: string;
+        readonly verifiedAt?: string | undefined;
+      }
+    | undefined;
+  readonly diskGb?: number | undefined;
+  readonly diskUsedBytes?: number | undefined;
+};
+
+/** Members of a pipe in the list of all pipes. */
+export type WatchedPipe = {
+  readonly state: string;
+  readonly stateMessage?: string | undefined;
+  readonly stateChangedAt?: string | undefined;
+  readonly lastError?: { readonly message: string; readonly at: string } | undefined;
+  readonly lag?: { readonly trend?: string | undefined; readonly seconds?: number | undefined } | undefined;
+  readonly rows?: number | undefined;
+  readonly errors?: number | undefined;
+};
+
+const diskShare = 0.9;
+const bytesPerGb = 2 ** 30;
+const growingSeconds = 60;
+
+/** Its state, its newest backup and its disk. */
+export function serviceFindings(service: WatchedService): Finding[] {
+  const { state, stateMessage, stateChangedAt: at, lastBackup, diskGb, diskUsedBytes } = service;
+  const found: Finding[] = [];
+  if (state === "failed" || state === "degraded" || stateMessage !== undefined) {
+    const severity = state === "failed" ? "bad" : "warn";
+    found.push({ about: "state", severity, sentence: stateMessage ?? `The service is ${state}.`, at });
+  }
+  if (lastBackup?.status === "error") {
+    found.push({ about: "backup", severity: "bad", sentence: "The last backup failed.", at: lastBackup.startedAt });
+  } else if (lastBackup?.verification === "failed") {
+    const sentence = "The last backup did not pass its check: it may not be restorable.";
+    found.push({ about: "backup", severity: "bad", sentence, at: lastBackup.verifiedAt });
+  }
+  if (diskGb !== undefined && diskUsedBytes !== undefined && diskUsedBytes > diskShare * diskGb * bytesPerGb) {
+    const percent = Math.round((diskUsedBytes / (diskGb * bytesPerGb)) * 100);
+    const sentence = `${percent} % of the disk quota is used; above it the service accepts no more data.`;
+    found.push({ about: "disk", severity: percent >= 100 ? "bad" : "warn", sentence, at: undefined });
+  }
+  return found;
+}
+
+/** Its state or else its growing lag, and what it has refused. `spanOf` writes a number of seconds. */
+export function pipeFindings(pipe: WatchedPipe, spanOf = (seconds: number) => `${Math.round(seconds)} s`): Finding[] {
+  const { state, stateMessage, lastError, lag, errors = 0 } = pipe;
+  const found: Finding[] = [];
+  if (["Failed", "Degraded", "InternalError", "Unknown"].includes(state)) {
+    const sentence = stateMessage ?? lastError?.message ?? `The pipe is ${state.toLowerCase()}.`;
+    const severity = state === "Degraded" ? "warn" : "bad";
+    found.push({ about: "state", severity, sentence, at: pipe.stateChangedAt ?? lastError?.at });
+  } else if (lag?.trend === "growing" && (lag.seconds ?? 0) >= growingSeconds) {
+    const sentence = `${spanOf(lag.seconds ?? 0)} behind its source, and the distance grows.`;
+    found.push({ about: "lag", severity: "warn", sentence, at: undefined });
+  }
+  if (errors > 0) found.push({ about: "refused", severity: "warn", sentence: refusedText(pipe), at: undefined });
+  return found;
+}
+
+/** False for a count since the creation: it is shown, but it never ends, so that no check and no alert can wait for it. */
+export function isOngoing({ about }: Pick<Finding, "about">): boolean {
+  return about !== "refused";
+}
+
+function refusedText({ errors = 0, rows = 0 }: WatchedPipe): string {
+  const share = (100 * errors) / (errors + rows);
+  const part = share < 1 ? "less than 1 %" : `${Math.round(share)} %`;
+  return `${errors.toLocaleString("en-US")} refused since it was created, ${part} of what came.`;
+}
