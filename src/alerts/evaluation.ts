@@ -22,6 +22,7 @@ import type { AlertEvaluations } from "../store/alert-evaluations.ts";
 import type { Alert, AlertStore } from "../store/alerts.ts";
 import type { SavedDocumentStore } from "../store/saved-documents.ts";
 import { eventOf, failedFindingOf, findingOf, type WindowValues } from "./findings.ts";
+import { type States, stateValues } from "./states.ts";
 
 export type EvaluationDeps = {
   readonly alerts: Pick<AlertStore, "listEnabled">;
@@ -29,6 +30,8 @@ export type EvaluationDeps = {
   readonly savedSearches: Pick<SavedDocumentStore, "find">;
   readonly dashboards: Pick<SavedDocumentStore, "find">;
   readonly charts: Pick<Charts, "query">;
+  /** What services and pipes of the organization are now. */
+  readonly statesOf: (organizationId: string) => Promise<States>;
   /** False for a chart source of a service that another process has: it evaluates the alert. */
   readonly isOurs: (organizationId: string, sourceId: string) => Promise<boolean>;
   /** When alerts whose window could not be read are tried again, in ms; kept from pass to pass. */
@@ -102,8 +105,20 @@ function isValues(found: unknown): found is WindowValues {
   return typeof found === "object" && found !== null && "readings" in found;
 }
 
-/** The values of the window, unless another process reads them. Throws AppError. */
+/** The values of an alert of states, which one process reads for all, and of others, which the service's reads. */
 async function read(
+  deps: EvaluationDeps,
+  alert: Alert,
+  window: AlertWindow,
+  signal: AbortSignal,
+): Promise<WindowValues | typeof elsewhere> {
+  if (alert.definition.source !== "state") return await readChart(deps, alert, window, signal);
+  if (!(await deps.isOurs(alert.organizationId, ""))) return elsewhere;
+  return stateValues(alert, await deps.statesOf(alert.organizationId), Date.now());
+}
+
+/** The values of the window, unless another process reads them. Throws AppError. */
+async function readChart(
   deps: EvaluationDeps,
   alert: Alert,
   window: AlertWindow,

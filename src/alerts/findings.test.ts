@@ -10,7 +10,7 @@ const windowAt = (index: number) => ({ startMs: startMs + index * 60_000, endMs:
 const created: Alert = {
   ...{ id: "a", organizationId: "o", version: 1, state: "INSUFFICIENT_DATA", stateMessage: null },
   definition: { name: "Errors", threshold: 5, thresholdType: "above", interval: "1m" } as AlertDefinition,
-  ...{ notifiedState: "OK", firingWindows: 0, evaluatedUntil: null, evaluatedVersion: null, errors: [] },
+  ...{ notifiedState: "OK", firingWindows: 0, evaluatedUntil: null, evaluatedVersion: null, errors: [], totals: null },
   ...{ stateChangedAt: "", createdAt: "", updatedAt: "" },
 };
 const value = (fires: boolean, group: unknown[] = []) => ({ group, series: 0, value: fires ? 9 : 1, fires });
@@ -58,6 +58,18 @@ test("an alert that was told stays one after a gap, while its condition holds", 
 test("no value is no state, but no group is none that fires", () => {
   expect(findingOf(created, windowAt(0), { readings: [], isGrouped: false }).state).toBe("INSUFFICIENT_DATA");
   expect(findingOf(created, windowAt(0), { readings: [], isGrouped: true }).state).toBe("OK");
+});
+
+test("a window without a value is an alert, well or nothing, as noData says", () => {
+  const empty = (noData: "keep" | "alert" | "ok", isGrouped: boolean) => {
+    const alert = { ...created, definition: { ...created.definition, noData } };
+    const finding = findingOf(alert, windowAt(0), { readings: [], isGrouped });
+    return [finding.state, eventOf(alert, finding, "ALERT").message];
+  };
+  const message = "There is no value in the window.";
+  expect([empty("alert", false), empty("alert", true)]).toEqual(Array(2).fill(["ALERT", message]));
+  expect([empty("ok", false)[0], empty("ok", true)[0]]).toEqual(["OK", "OK"]);
+  expect([empty("keep", false)[0], empty("keep", true)[0]]).toEqual(["INSUFFICIENT_DATA", "OK"]);
 });
 
 test("of many groups those that fire are kept", () => {

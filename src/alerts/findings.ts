@@ -6,7 +6,12 @@ import type { AlertEvent, AlertFinding } from "../store/alert-evaluations.ts";
 import type { Alert } from "../store/alerts.ts";
 
 /** What a window holds: a value per group and series. */
-export type WindowValues = { readonly readings: readonly AlertReading[]; readonly isGrouped: boolean };
+export type WindowValues = {
+  readonly readings: readonly AlertReading[];
+  readonly isGrouped: boolean;
+  /** Counters that the next evaluation subtracts, by what they count. */
+  readonly totals?: Readonly<Record<string, number>>;
+};
 
 /** Readings that are kept of an evaluation, and told. */
 const keptReadings = 20;
@@ -18,20 +23,28 @@ const keptErrors = 10;
 export function findingOf(
   alert: Alert,
   window: AlertWindow,
-  { readings: found, isGrouped }: WindowValues,
+  { readings: found, isGrouped, totals }: WindowValues,
 ): AlertFinding {
+  const { noData = "keep", numConsecutiveWindows = 1 } = alert.definition;
   const readings = [...found].sort((a, b) => Number(b.fires) - Number(a.fires)).slice(0, keptReadings);
-  const shared = { ...timesOf(window), readings, errors: olderErrors(alert) };
-  if (found.length === 0 && !isGrouped) {
-    const message = "There is no value in the window.";
+  const shared = { ...timesOf(window), readings, errors: olderErrors(alert), ...(totals && { totals }) };
+  const isEmpty = found.length === 0;
+  const message = isEmpty ? "There is no value in the window." : null;
+  if (isEmpty && !isGrouped && noData === "keep") {
     return { ...shared, state: "INSUFFICIENT_DATA", message, firingWindows: 0 };
   }
   const before = follows(alert, shared.windowStart) ? alert.firingWindows : 0;
-  const firingWindows = found.some((one) => one.fires) ? before + 1 : 0;
-  const isAlert = firingWindows >= (alert.definition.numConsecutiveWindows ?? 1);
+  const isFulfilled = isEmpty ? noData === "alert" : found.some((one) => one.fires);
+  const firingWindows = isFulfilled ? before + 1 : 0;
+  const isAlert = firingWindows >= numConsecutiveWindows;
   // An alert that is told stays one while its condition is fulfilled.
   const stays = firingWindows > 0 && alert.notifiedState === "ALERT";
-  return { ...shared, state: isAlert || stays ? "ALERT" : "OK", message: null, firingWindows };
+  return {
+    ...shared,
+    state: isAlert || stays ? "ALERT" : "OK",
+    message: noData === "alert" ? message : null,
+    firingWindows,
+  };
 }
 
 /** Whether the window comes right after the last one that was evaluated, of the same definition. */
@@ -64,14 +77,30 @@ function olderErrors({ errors }: Alert): AlertError[] {
 
 /** The change to `state` as it is told. */
 export function eventOf(alert: Alert, finding: AlertFinding, state: "ALERT" | "OK"): Omit<AlertEvent, "eventId"> {
-  const { name, displayName, message, threshold, thresholdType, interval } = alert.definition;
+  const { name, displayName, message, threshold, thresholdType } = alert.definition;
   const alertName = name ?? displayName ?? `Alert ${alert.id}`;
-  const first = finding.readings[0];
-  const value = first === undefined ? "" : `: ${first.value}`;
-  const fallback = `${state === "ALERT" ? "The threshold is reached" : "The threshold is not reached any more"} (${thresholdType} ${threshold}, ${interval})${value}.`;
+  const readings = finding.readings.filter((one) => one.fires === (state === "ALERT"));
   return {
-    ...{ alertId: alert.id, alertName, state, message: message ?? fallback, threshold, thresholdType },
-    ...{ startTime: finding.windowStart, endTime: finding.windowEnd },
-    readings: finding.readings.filter((one) => one.fires === (state === "ALERT")),
+    ...{ alertId: alert.id, alertName, state, message: message ?? textOf(alert, finding, state, readings) },
+    ...{ threshold, thresholdType, startTime: finding.windowStart, endTime: finding.windowEnd, readings },
   };
+}
+
+/** What was found; of an alert of states, which services or pipes and why. */
+function textOf(
+  { definition }: Alert,
+  finding: AlertFinding,
+  state: "ALERT" | "OK",
+  readings: readonly AlertReading[],
+) {
+  const { source, metric, threshold, thresholdType, interval } = definition;
+  if (state === "ALERT" && finding.message !== null) return finding.message;
+  const result = state === "ALERT" ? "The threshold is reached" : "The threshold is not reached any more";
+  const condition = `${metric === undefined ? "" : `${metric} `}${thresholdType} ${threshold}, ${interval}`;
+  const told = source === "state" ? readings : finding.readings.slice(0, 1);
+  const values = told.map(({ group, value, reason = value }) =>
+    source === "state" ? `${group[0]}: ${reason}` : value,
+  );
+  const all = values.join("; ");
+  return `${result} (${condition})${all === "" ? "" : `: ${all}`}${/[.?!]$/.test(all) ? "" : "."}`;
 }

@@ -9,7 +9,7 @@ import type { OutgoingPolicy } from "../outgoing/policy.ts";
 import { isLedHere } from "../store/leases.ts";
 import type { LeasedStores } from "../store/open.ts";
 import { deliverNotifications } from "./delivery.ts";
-import { evaluateAlerts } from "./evaluation.ts";
+import { type EvaluationDeps, evaluateAlerts } from "./evaluation.ts";
 
 export type AlertsOptions = {
   readonly config: Config;
@@ -18,6 +18,7 @@ export type AlertsOptions = {
     "alerts" | "alertEvaluations" | "webhooks" | "savedSearches" | "dashboards" | "chartSources" | "leases"
   >;
   readonly charts: Charts;
+  readonly statesOf: EvaluationDeps["statesOf"];
   /** Where webhooks may be. */
   readonly policy: OutgoingPolicy;
   readonly logger: Logger;
@@ -26,7 +27,7 @@ export type AlertsOptions = {
 /** How late after the end of its window an alert is evaluated at most, when nothing else is slow. */
 const everyMs = 5_000;
 
-export function openAlerts({ config, stores, charts, policy, logger }: AlertsOptions) {
+export function openAlerts({ config, stores, charts, statesOf, policy, logger }: AlertsOptions) {
   const evaluations = stores.alertEvaluations;
   const deliveries = {
     ...{ evaluations, webhooks: stores.webhooks, publicUrl: config.publicUrl?.replace(/\/+$/, "") ?? "" },
@@ -40,7 +41,7 @@ export function openAlerts({ config, stores, charts, policy, logger }: AlertsOpt
     },
   });
   const retryAt = new Map<string, number>();
-  // An alert on a source that is gone fails in every process, and is recorded by one.
+  // An alert on a source that is gone fails in every process, and is recorded by one, which also reads states.
   const isOurs = async (organizationId: string, sourceId: string) => {
     const source = await stores.chartSources.find(organizationId, sourceId);
     if (source === undefined) return await isLedHere(stores.leases, "alerts without a service");
@@ -49,7 +50,7 @@ export function openAlerts({ config, stores, charts, policy, logger }: AlertsOpt
   const loop = new Loop({
     ...{ name: "alerts", everyMs, logger },
     body: async (signal) => {
-      await evaluateAlerts({ ...stores, evaluations, charts, isOurs, retryAt, logger }, signal);
+      await evaluateAlerts({ ...stores, evaluations, charts, statesOf, isOurs, retryAt, logger }, signal);
       deliveryLoop.poke();
     },
   });

@@ -1,4 +1,7 @@
-/** Alerts (observability API), in the form of the HyperDX API: a threshold for a saved search or a tile. */
+/**
+ * Alerts (observability API), in the form of the HyperDX API: a threshold for a saved search or a tile. An addition are
+ * those of states, which watch services and pipes.
+ */
 import { z } from "zod";
 import { knownObject, nullableToo, setByServer } from "./known-members.ts";
 import { operation, plainText, timestamp, uuid, version } from "./operation.ts";
@@ -6,6 +9,18 @@ import { offsetMeta, offsetQuery, tags } from "./saved-searches.ts";
 
 export const alertIntervals = ["1m", "5m", "15m", "30m", "1h", "6h", "12h", "1d"] as const;
 export const alertStates = ["ALERT", "OK", "INSUFFICIENT_DATA", "DISABLED"] as const;
+
+/** What alerts of states watch: a number for each pipe or service. */
+export const stateMetrics = {
+  pipe_attention: "1 for a pipe that needs attention, otherwise 0",
+  pipe_lag_seconds: "how far the pipe is behind its source",
+  pipe_refused_rows: "rows and objects that the pipe has refused since the evaluation before",
+  service_attention: "1 for a service that needs attention, otherwise 0",
+  backup_age_hours: "age of the newest backup that passed its check, or of the service while it has none",
+  disk_free_percent: "what is free of the service's quota, or of the server's disk if that is less",
+} as const;
+export type StateMetric = keyof typeof stateMetrics;
+const metricNames = Object.keys(stateMetrics) as [StateMetric, ...StateMetric[]];
 
 const intervalMinutes: Readonly<Record<(typeof alertIntervals)[number], number>> = {
   ...{ "1m": 1, "5m": 5, "15m": 15, "30m": 30, "1h": 60, "6h": 360, "12h": 720, "1d": 1440 },
@@ -26,11 +41,28 @@ const members = {
   message: z.string().min(1).max(4096).optional().describe("Text of notifications"),
   note: z.string().min(1).max(4096).optional(),
   tags: tags.optional(),
-  source: z.enum(["saved_search", "tile"]).default("saved_search"),
+  source: z
+    .enum(["saved_search", "tile", "state"])
+    .default("saved_search")
+    .describe("state, for services and pipes, is an addition to the HyperDX API"),
   savedSearchId: id.optional().describe("For saved_search: rows of it are counted"),
   groupBy: z.string().max(10_000).optional().describe("For saved_search: a comma list of what rows are counted by"),
   dashboardId: id.optional().describe("For tile"),
   tileId: id.optional().describe("For tile: one of type line, stacked_bar or number"),
+  metric: z
+    .enum(metricNames)
+    .optional()
+    .describe(
+      `For state: ${Object.entries(stateMetrics)
+        .map(([name, meaning]) => `\`${name}\`: ${meaning}`)
+        .join("; ")}`,
+    ),
+  serviceId: uuid.optional().describe("For state: only this service, or its pipes"),
+  pipeId: uuid.optional().describe("For state with a metric of pipes: only this one"),
+  noData: z
+    .enum(["keep", "alert", "ok"])
+    .optional()
+    .describe("What a window without a value means. keep, the default: nothing, the state before it counts"),
   threshold: z.number(),
   thresholdType: z
     .enum(["above", "below", "above_exclusive", "below_or_equal", "equal", "not_equal", "between", "not_between"])
@@ -43,6 +75,13 @@ const members = {
   channel,
   enabled: z.boolean().default(true).describe("false: it is not evaluated, and its state is DISABLED"),
 };
+
+/** Members that a source requires, and those that it has no use for. */
+const membersOf = {
+  saved_search: { own: ["savedSearchId"], other: ["dashboardId", "tileId", "metric", "serviceId", "pipeId"] },
+  tile: { own: ["dashboardId", "tileId"], other: ["savedSearchId", "groupBy", "metric", "serviceId", "pipeId"] },
+  state: { own: ["metric"], other: ["savedSearchId", "groupBy", "dashboardId", "tileId"] },
+} as const;
 
 const observed = z.unknown().optional();
 
@@ -63,15 +102,10 @@ export const alertBody = knownObject({
     if (given.channel != null && listed !== undefined && given.channel.webhookId !== listed.webhookId) {
       fail("channels", "must be the same as channel");
     }
-    const [own, other] =
-      given.source === "tile"
-        ? [
-            ["dashboardId", "tileId"],
-            ["savedSearchId", "groupBy"],
-          ]
-        : [["savedSearchId"], ["dashboardId", "tileId"]];
-    for (const name of own ?? []) if (given[name] == null) fail(name, `is required for source ${given.source}`);
-    for (const name of other ?? []) if (given[name] != null) fail(name, `is not for source ${given.source}`);
+    const { own, other } = membersOf[given.source];
+    for (const name of own) if (given[name] == null) fail(name, `is required for source ${given.source}`);
+    for (const name of other) if (given[name] != null) fail(name, `is not for source ${given.source}`);
+    if (given.pipeId != null && given.metric?.startsWith("pipe_") !== true) fail("pipeId", "is for metrics of pipes");
     const isBetween = given.thresholdType === "between" || given.thresholdType === "not_between";
     if (isBetween && given.thresholdMax == null) fail("thresholdMax", `is required for ${given.thresholdType}`);
     if (isBetween && given.thresholdMax != null && given.thresholdMax < given.threshold) {
@@ -120,10 +154,11 @@ const record = stored
   .meta({ id: "Alert" });
 
 const reading = z.object({
-  group: z.array(z.unknown()).describe("Values of groupBy"),
+  group: z.array(z.unknown()).describe("Values of groupBy; for state the name of the pipe or service"),
   series: z.int().min(0).describe("Index of the value in the tile"),
   value: z.number(),
   fires: z.boolean().describe("Whether it fulfils the condition"),
+  reason: z.string().optional().describe("For state: why the pipe or service needs attention"),
 });
 
 const evaluation = z
@@ -156,7 +191,7 @@ export const alertOperations = {
   }),
   createAlert: operation({
     ...{ method: "POST", path: root, tag, access: "developer", params: z.object({}) },
-    summary: "Creates an alert of a saved search or a tile of a dashboard",
+    summary: "Creates an alert of a saved search, a tile of a dashboard, or states of services and pipes",
     body: alertBody,
     result: data,
   }),

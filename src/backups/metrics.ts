@@ -12,14 +12,10 @@ type BackedUp = Pick<Service, "id" | "organizationId" | "runtime">;
  */
 export async function backupSamples(backups: BackupStore, services: readonly BackedUp[]): Promise<MetricSample[]> {
   const rows = (await backups.listAll()).filter((row) => row.status !== "deleting");
-  const byService = Map.groupBy(rows, (row) => row.serviceId);
-  const expected = services.filter((service) => !traitsOf(service).makesOwnBackups);
-  for (const { id } of expected) if (!byService.has(id)) byService.set(id, []);
   const organizations = new Map(services.map(({ id, organizationId }) => [id, organizationId]));
-  return [...byService].flatMap(([service, own]) => {
+  return [...backupsByService(rows, services)].flatMap(([service, own]) => {
     const labels = { organization: own[0]?.organizationId ?? organizations.get(service) ?? "", service };
     const done = own.filter((row) => row.status === "done");
-    const good = done.filter((row) => row.verification === "passed");
     const sample = (name: string, help: string, value: number) => ({ name, help, labels, value });
     return [
       sample("Backup_Verification_Failed", "Backups whose last check found damage.", damaged(done)),
@@ -32,7 +28,7 @@ export async function backupSamples(backups: BackupStore, services: readonly Bac
       sample(
         "Backup_LastVerified_Timestamp",
         "End of the newest backup that passed its check, seconds since 1970; 0: none.",
-        latest(good),
+        newestGoodAt(own) / 1000,
       ),
     ];
   });
@@ -46,6 +42,16 @@ function failures(rows: readonly Backup[]): number {
   return rows.filter((row) => row.status === "error").length;
 }
 
-function latest(good: readonly Backup[]): number {
-  return Math.max(0, ...good.map((row) => Date.parse(row.finishedAt ?? row.startedAt) / 1000));
+/** With the services that are backed up here before their first backup. */
+export function backupsByService(rows: readonly Backup[], services: readonly BackedUp[]): Map<string, Backup[]> {
+  const found = Map.groupBy(rows, (row) => row.serviceId);
+  const expected = services.filter((service) => !traitsOf(service).makesOwnBackups);
+  for (const { id } of expected) if (!found.has(id)) found.set(id, []);
+  return found;
+}
+
+/** End of the newest backup that passed its check, in ms; 0: there is none. */
+export function newestGoodAt(rows: readonly Backup[]): number {
+  const good = rows.filter(({ status, verification }) => status === "done" && verification === "passed");
+  return Math.max(0, ...good.map((row) => Date.parse(row.finishedAt ?? row.startedAt)));
 }

@@ -3,7 +3,6 @@
 import type { FastifyInstance } from "fastify";
 import { openApiDocument } from "../api/openapi.ts";
 import { managementOperations, observabilityOperations } from "../api/operations.ts";
-import { traitsOf } from "../api/runtimes.ts";
 import { rescan } from "../backups/catalogue.ts";
 import { backupSamples } from "../backups/metrics.ts";
 import type { Backups } from "../backups/open.ts";
@@ -21,7 +20,6 @@ import type { OutgoingPolicy } from "../outgoing/policy.ts";
 import { leftoverSamples, pipeSamples } from "../pipes/control/metrics.ts";
 import type { Pipes } from "../pipes/control/open.ts";
 import { workerSamples } from "../pipes/control/worker-metrics.ts";
-import { memoryNote } from "../services/memory.ts";
 import type { Services } from "../services/open.ts";
 import type { AuditTrail } from "../store/audit-events.ts";
 import type { OrganizationLimits } from "../store/limits.ts";
@@ -68,6 +66,7 @@ import { Space } from "./push/space.ts";
 import { HeldBodies } from "./push/telemetry.ts";
 import { RateLimiter } from "./rate-limit.ts";
 import { createApiServer } from "./server.ts";
+import { liveFactsOf } from "./states.ts";
 import { atNode, publicEndpoint } from "./views/endpoints.ts";
 import type { EndpointFacts } from "./views/services.ts";
 
@@ -280,21 +279,12 @@ function removal({ stores, pipes }: HttpOptions) {
 
 function serviceDeps(options: HttpOptions, shared: Shared): ServiceDeps {
   const { config, stores, services, endpoint, loops } = options;
-  const { access, disks } = services;
   return {
     services: stores.services,
     facts: stores.serviceFacts,
     endpointOf: ({ nodeId }) => atNode(shared.endpoint, stores.leases.addressOf(nodeId)),
     ports: services.ports,
-    live: (row) => ({
-      lastActivityAt: access.lastActivityAt(row.id),
-      diskUsedBytes: disks.usedBytes(row),
-      diskProblem: disks.problem(row),
-      endpointProblem: endpoint.problemOf(row.id),
-      memoryNote: traitsOf(row).isOwnProcess
-        ? memoryNote(row, access.engines().get(row.id)?.process?.memoryGb)
-        : undefined,
-    }),
+    live: liveFactsOf(options),
     connectionPasswords: stores.connectionPasswords,
     serviceMoves: stores.serviceMoves,
     inspectConnection: services.inspectConnection,

@@ -11,6 +11,7 @@ import type { SettingOrigins } from "../config.ts";
 import type { ConfinementState } from "../confinement/state.ts";
 import { openEndpoint } from "../endpoint/open.ts";
 import { openHttp } from "../http/open.ts";
+import { stateReader } from "../http/states.ts";
 import { ShutdownStack } from "../lib/shutdown-stack.ts";
 import { Outgoing } from "../network.ts";
 import { openPipes } from "../pipes/control/open.ts";
@@ -97,7 +98,10 @@ function openRooms(options: AppOptions, stores: LeasedStores, confinement: Confi
       observe: (serviceId) => access.observeReader(serviceId),
     },
   });
-  const alerts = openAlerts({ config, stores, charts: charts.charts, policy: outgoing.webhooks, logger });
+  const alerts = openAlerts({
+    ...{ config, stores, logger, charts: charts.charts, policy: outgoing.webhooks },
+    statesOf: stateReader({ stores, services, endpoint, pipes, dataDir }),
+  });
   const loops = [
     leaseLoop(stores, options),
     certificatesLoop(certificates, logger),

@@ -16,6 +16,8 @@ export type AlertFinding = {
   readonly readings: readonly AlertReading[];
   readonly firingWindows: number;
   readonly errors: readonly AlertError[];
+  /** Counters that the next evaluation subtracts; undefined: those of before are kept. */
+  readonly totals?: Readonly<Record<string, number>>;
 };
 
 /** A change of state as it is told; kept until it was. */
@@ -82,15 +84,17 @@ export class AlertEvaluations {
   ): Promise<boolean> {
     const now = new Date().toISOString();
     const { state, windowStart, windowEnd } = finding;
+    const totals = finding.totals ?? alert.totals;
     const told = state !== "INSUFFICIENT_DATA" && state !== alert.notifiedState ? state : undefined;
     return await this.#db.transaction(async (tx) => {
       const changed = await tx.run(
         `UPDATE alerts SET state = ?, state_message = ?, state_changed_at = ?, notified_state = ?, firing_windows = ?,
-           evaluated_until = ?, evaluated_version = version, errors = ?
+           evaluated_until = ?, evaluated_version = version, errors = ?, totals = ?
          WHERE id = ? AND version = ? AND is_enabled = 1
            AND (evaluated_until IS NULL OR evaluated_until < ? OR evaluated_version <> version)`,
         ...[state, finding.message, state === alert.state ? alert.stateChangedAt : now, told ?? alert.notifiedState],
-        ...[finding.firingWindows, windowEnd, JSON.stringify(finding.errors), alert.id, alert.version, windowEnd],
+        ...[finding.firingWindows, windowEnd, JSON.stringify(finding.errors), totals && JSON.stringify(totals)],
+        ...[alert.id, alert.version, windowEnd],
       );
       if (changed === 0) return false;
       await tx.run(

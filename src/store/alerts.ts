@@ -1,7 +1,7 @@
 /** Alerts of organizations: what is wanted of them, and what was observed. */
 import { randomUUID } from "node:crypto";
 import type { AlertDefinition, AlertError, alertStates } from "../api/alerts.ts";
-import type { Database } from "./database.ts";
+import type { Database, Queries } from "./database.ts";
 import { type Limit, requireRoom } from "./limits.ts";
 import { deleteVersioned, updateVersioned, type VersionedRecord } from "./versioned-rows.ts";
 import type { ExpectedVersions } from "./versions.ts";
@@ -25,6 +25,8 @@ export type Alert = {
   /** The version of that evaluation. */
   readonly evaluatedVersion: number | null;
   readonly errors: readonly AlertError[];
+  /** Counters as of the last evaluation; null: it counted nothing. */
+  readonly totals: Readonly<Record<string, number>> | null;
   /** Raised by every replacement. */
   readonly version: number;
   readonly createdAt: string;
@@ -43,6 +45,7 @@ type AlertRow = {
   readonly evaluated_until: string | null;
   readonly evaluated_version: number | null;
   readonly errors: string;
+  readonly totals: string | null;
   readonly version: number;
   readonly created_at: string;
   readonly updated_at: string;
@@ -62,11 +65,12 @@ export class AlertStore {
       const counting = "SELECT count(*) AS n FROM alerts WHERE organization_id = ?";
       const present = await tx.get<{ n: number }>(counting, organizationId);
       requireRoom(limit, "alerts of the organization", Number(present?.n ?? 0));
+      await requireDocument(tx, organizationId, definition);
       await tx.run(
         `INSERT INTO alerts (id, organization_id, document_id, webhook_id, definition, is_enabled, state, state_message,
            state_changed_at, notified_state, errors, version, created_at, updated_at)
          VALUES (?, ?, ?, ?, ?, ?, 'INSUFFICIENT_DATA', 'It was not evaluated yet.', ?, 'OK', '[]', 1, ?, ?)`,
-        ...[id, organizationId, ...Object.values(wantedColumns(definition)), now, now, now],
+        ...[id, organizationId, ...Object.values(wantedColumns(organizationId, definition)), now, now, now],
       );
     });
     return (await this.find(organizationId, id)) as Alert;
@@ -104,8 +108,11 @@ export class AlertStore {
     definition: AlertDefinition,
     expected?: ExpectedVersions,
   ): Promise<Alert | undefined> {
-    const columns = { ...wantedColumns(definition), updated_at: new Date().toISOString() };
-    await updateVersioned(this.#db, alertRow(organizationId, id), columns, expected);
+    const columns = { ...wantedColumns(organizationId, definition), updated_at: new Date().toISOString() };
+    await this.#db.transaction(async (tx) => {
+      await requireDocument(tx, organizationId, definition);
+      await updateVersioned(tx, alertRow(organizationId, id), columns, expected);
+    });
     return await this.find(organizationId, id);
   }
 
@@ -119,11 +126,30 @@ function alertRow(organizationId: string, id: string): VersionedRecord {
   return { table: "alerts", what: "alert", key: { organization_id: organizationId, id } };
 }
 
+/**
+ * Every alert names a document of its organization, with which it goes. Alerts of states share one, of a kind that no
+ * list shows: the column cannot become empty without a migration that earlier versions do not survive.
+ */
+async function requireDocument(tx: Queries, organizationId: string, { source }: AlertDefinition): Promise<void> {
+  if (source !== "state") return;
+  const now = new Date().toISOString();
+  await tx.run(
+    `INSERT INTO saved_objects (id, organization_id, kind, name, content, version, created_by, updated_by, created_at,
+       updated_at) VALUES (?, ?, 'states', 'States', '{}', 1, '', '', ?, ?) ON CONFLICT (id) DO NOTHING`,
+    ...[statesOf(organizationId), organizationId, now, now],
+  );
+}
+
+function statesOf(organizationId: string): string {
+  return `states of ${organizationId}`;
+}
+
 /** In the order in which `create` inserts them. */
-function wantedColumns(definition: AlertDefinition) {
+function wantedColumns(organizationId: string, definition: AlertDefinition) {
   const { source, savedSearchId = "", dashboardId = "", channel, enabled } = definition;
+  const documents = { saved_search: savedSearchId, tile: dashboardId, state: statesOf(organizationId) };
   return {
-    document_id: source === "tile" ? dashboardId : savedSearchId,
+    document_id: documents[source],
     webhook_id: channel.webhookId,
     definition: JSON.stringify(definition),
     is_enabled: enabled ? 1 : 0,
@@ -143,6 +169,7 @@ function toAlert(row: AlertRow): Alert {
     evaluatedUntil: row.evaluated_until,
     evaluatedVersion: row.evaluated_version,
     errors: JSON.parse(row.errors) as AlertError[],
+    totals: row.totals === null ? null : (JSON.parse(row.totals) as Record<string, number>),
     version: row.version,
     createdAt: row.created_at,
     updatedAt: row.updated_at,

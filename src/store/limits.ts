@@ -42,9 +42,9 @@ export async function requireRoomForPipe(db: Queries, serviceId: string, limit: 
   requireRoom(limit, "pipes of the organization", Number(present?.n ?? 0));
 }
 
-/** Throws LIMIT_REACHED when the organization may have no further saved object, of whatever kind. */
+/** Throws LIMIT_REACHED when the organization may have no further saved object, of whatever kind that is shown. */
 export async function requireRoomForObject(db: Queries, organizationId: string, limit: Limit): Promise<void> {
-  const counting = "SELECT count(*) AS n FROM saved_objects WHERE organization_id = ?";
+  const counting = "SELECT count(*) AS n FROM saved_objects WHERE organization_id = ? AND kind <> 'states'";
   const present = await db.get<{ n: number }>(counting, organizationId);
   requireRoom(limit, "saved objects of the organization", Number(present?.n ?? 0));
 }

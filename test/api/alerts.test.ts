@@ -120,6 +120,43 @@ test("a name is used once per service, and a webhook in use is not deleted", asy
   expect((await call("DELETE", `/webhooks/${id}`)).status).toBe(200);
 });
 
+test("an alert of states comes back whole, and names a pipe or service that exists", async () => {
+  const { channel } = ofSearch();
+  const body = {
+    source: "state",
+    metric: "pipe_attention",
+    threshold: 1,
+    thresholdType: "above",
+    interval: "1m",
+    channel,
+  };
+  const alert = await made("/alerts", { ...body, name: "Pipes", noData: "alert" });
+  expect(alert).toMatchObject({ ...body, noData: "alert", state: "INSUFFICIENT_DATA" });
+  expect((await call("PUT", `/alerts/${alert.id}`, alert)).body.data).toMatchObject({ ...body, version: 2 });
+  const [{ id: serviceId }] = (await api.call("GET", "/v1/organizations/{o}/services")).body.result;
+  const ofService = { ...body, metric: "backup_age_hours", serviceId };
+  expect((await call("PUT", `/alerts/${alert.id}`, ofService)).body.data).toMatchObject(ofService);
+  const none = "00000000-0000-4000-8000-000000000000";
+  const refusals: [object, string, string][] = [
+    [{ metric: undefined }, "metric", "is required for source state"],
+    [{ metric: "rain" }, "metric", "pipe_attention"],
+    [{ savedSearchId }, "savedSearchId", "is not for source state"],
+    [{ serviceId: none }, "serviceId", `there is no service ${none}`],
+    [{ pipeId: none }, "pipeId", `there is no pipe ${none}`],
+    [{ metric: "backup_age_hours", pipeId: none }, "pipeId", "is for metrics of pipes"],
+    [{ noData: "wait" }, "noData", "keep"],
+  ];
+  for (const [more, path, message] of refusals) {
+    const { status, body: answer } = await call("POST", "/alerts", { ...body, ...more });
+    expect([status, answer.issues?.[0]?.path], path).toEqual([400, path]);
+    expect(answer.message).toContain(message);
+  }
+  expect((await call("POST", "/alerts", ofSearch({ metric: "pipe_attention" }))).status).toBe(400);
+  // What keeps it in the store is shown in no list.
+  expect((await api.call("GET", "/v1/organizations/{o}/savedObjects")).body.result).toEqual([]);
+  await call("DELETE", `/alerts/${alert.id}`);
+});
+
 test("an alert comes back whole with its state, and may be sent back as it is", async () => {
   const body = ofSearch({ name: "Errors", message: "Look", note: "n", groupBy: "Service", scheduleOffsetMinutes: 2 });
   const alert = await made("/alerts", body);

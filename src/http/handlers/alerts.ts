@@ -16,7 +16,9 @@ import { AppError } from "../../lib/errors.ts";
 import type { AlertEvaluations } from "../../store/alert-evaluations.ts";
 import type { Alert, AlertStore } from "../../store/alerts.ts";
 import type { OrganizationLimits } from "../../store/limits.ts";
+import type { PipeOverviews } from "../../store/pipe-overviews.ts";
 import type { SavedDocumentStore } from "../../store/saved-documents.ts";
+import type { ServiceStore } from "../../store/services.ts";
 import type { WebhookStore } from "../../store/webhooks.ts";
 import type { Context } from "../context.ts";
 
@@ -26,6 +28,8 @@ export type AlertDeps = {
   readonly webhooks: WebhookStore;
   readonly savedSearches: SavedDocumentStore;
   readonly dashboards: SavedDocumentStore;
+  readonly services: Pick<ServiceStore, "findIn">;
+  readonly pipeOverviews: Pick<PipeOverviews, "listIn">;
   readonly limits: OrganizationLimits;
   /** Triggers a pass of the loop that evaluates. */
   readonly poke: () => void;
@@ -95,10 +99,25 @@ async function wanted(deps: AlertDeps, organizationId: string, body: AlertBody):
   if ((await deps.webhooks.find(organizationId, definition.channel.webhookId)) === undefined) {
     throw missing("channel.webhookId", "webhook", definition.channel.webhookId);
   }
+  if (definition.source === "state") {
+    await requireWatched(deps, organizationId, definition);
+    return definition;
+  }
   const subject = await subjectOf(deps, organizationId, definition);
   const endMs = intervalMsOf("1d") * 10_000;
   alertRequestOf(definition, subject, { startMs: endMs - intervalMsOf(definition.interval), endMs });
   return definition;
+}
+
+async function requireWatched(deps: AlertDeps, organizationId: string, { serviceId, pipeId }: AlertDefinition) {
+  if (serviceId !== undefined && (await deps.services.findIn(organizationId, serviceId)) === undefined) {
+    throw missing("serviceId", "service", serviceId);
+  }
+  if (pipeId === undefined) return;
+  const pipe = (await deps.pipeOverviews.listIn(organizationId)).find(({ id }) => id === pipeId);
+  if (pipe === undefined) throw missing("pipeId", "pipe", pipeId);
+  if (serviceId === undefined || pipe.serviceId === serviceId) return;
+  throw missing("pipeId", `pipe of the service ${serviceId}`, pipeId);
 }
 
 async function subjectOf(deps: AlertDeps, organizationId: string, definition: AlertDefinition): Promise<AlertSubject> {

@@ -6,7 +6,7 @@ import type { PipeVitals } from "../../pipes/control/vitals.ts";
 import type { PipeOverview, PipeOverviews } from "../../store/pipe-overviews.ts";
 import type { Context } from "../context.ts";
 import { pageOf, type SortValue } from "../paging.ts";
-import { isActedOn, shownPipeState } from "../views/pipe-state.ts";
+import { asShown } from "../views/pipe-state.ts";
 import { type ListedPipe, pipeSummaryOf } from "../views/pipe-summaries.ts";
 
 export type PipeListDeps = {
@@ -36,12 +36,6 @@ export function pipeListHandlers({ overviews, vitals }: PipeListDeps): Handlers<
       };
     },
   };
-}
-
-/** With the state that every answer shows: filters and orders are by it. */
-function asShown(pipe: PipeOverview): PipeOverview {
-  const stateMessage = isActedOn(pipe) ? pipe.stateMessage : null;
-  return { ...pipe, state: shownPipeState(pipe), stateMessage };
 }
 
 function filterOf({ state, kind, serviceId, name }: Query): (pipe: PipeOverview) => boolean {

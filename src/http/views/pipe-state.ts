@@ -1,4 +1,5 @@
 /** The state of a pipe as every answer shows it. */
+import type { PipeOverview } from "../../store/pipe-overviews.ts";
 import type { Pipe } from "../../store/pipes.ts";
 
 export type StateFacts = Pick<Pipe, "state" | "generation" | "observedGeneration" | "desiredState" | "resyncRequested">;
@@ -19,4 +20,10 @@ export function shownPipeState(pipe: StateFacts): Pipe["state"] {
 /** Whether the stored state, with its reason, is of the present definition. */
 export function isActedOn({ generation, observedGeneration }: Pick<StateFacts, "generation" | "observedGeneration">) {
   return generation === observedGeneration;
+}
+
+/** With the state that every answer shows: filters, orders and alerts are by it. */
+export function asShown(pipe: PipeOverview): PipeOverview {
+  const stateMessage = isActedOn(pipe) ? pipe.stateMessage : null;
+  return { ...pipe, state: shownPipeState(pipe), stateMessage };
 }

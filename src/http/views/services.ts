@@ -96,27 +96,38 @@ function serverEndpoints({ connection }: Service): z.input<typeof serviceRecord>
   });
 }
 
-export function serviceDetailsOf(
+/** What the service is now: its state, its disk, and its newest backup. */
+export function serviceStatesOf(
   service: Service,
-  endpoint: EndpointFacts,
-  { lastActivityAt, diskUsedBytes, diskProblem, endpointProblem, memoryNote, ...facts }: LiveFacts & ServiceFacts,
-): z.input<typeof serviceDetails> {
+  { diskUsedBytes, diskProblem, endpointProblem, memoryNote, lastBackup }: LiveFacts & ServiceFacts,
+) {
   const state = stateAfterCommand(service);
   const stateMessage = service.stateMessage ?? endpointProblem ?? diskProblem ?? memoryNote;
   const reachable = endpointProblem === undefined || !["running", "idle"].includes(state);
+  return {
+    state: reachable ? state : ("degraded" as const),
+    ...(stateMessage === undefined ? {} : { stateMessage }),
+    ...(service.diskGb === null ? {} : { diskGb: service.diskGb }),
+    ...(diskUsedBytes === undefined ? {} : { diskUsedBytes }),
+    ...(service.stateChangedAt === null ? {} : { stateChangedAt: service.stateChangedAt }),
+    ...(lastBackup === undefined ? {} : { lastBackup: lastBackupOf(lastBackup) }),
+  };
+}
+
+export function serviceDetailsOf(
+  service: Service,
+  endpoint: EndpointFacts,
+  facts: LiveFacts & ServiceFacts,
+): z.input<typeof serviceDetails> {
+  const { lastActivityAt } = facts;
   const idles = service.state === "running" && service.idleScaling && lastActivityAt !== undefined;
   return {
     ...serviceRecordOf(service, endpoint),
     ...(servicePortOf(service) === undefined ? {} : { port: service.port }),
     version: service.version,
-    state: reachable ? state : "degraded",
-    ...(stateMessage === undefined ? {} : { stateMessage }),
-    ...(service.diskGb === null ? {} : { diskGb: service.diskGb }),
-    ...(diskUsedBytes === undefined ? {} : { diskUsedBytes }),
-    ...(service.stateChangedAt === null ? {} : { stateChangedAt: service.stateChangedAt }),
+    ...serviceStatesOf(service, facts),
     ...(service.tableRows === null ? {} : { rows: service.tableRows }),
     pipes: facts.pipes,
-    ...(facts.lastBackup === undefined ? {} : { lastBackup: lastBackupOf(facts.lastBackup) }),
     runtime: service.runtime,
     ...(service.connection === null
       ? {}
