@@ -81,7 +81,7 @@ export function pipeFindings(pipe: WatchedPipe, spanOf = (seconds: number) => `$
   return found;
 }
 
-/** False for a count since the creation: it is shown, but it never ends, so that no check and no alert can wait for it. */
+/** False for a count since the creation: it never ends, and therefore fails no check and fires no alert. */
 export function isOngoing({ about }: Pick<Finding, "about">): boolean {
   return about !== "refused";
 }

@@ -124,6 +124,42 @@ describe.skipIf(chromiumMissing !== undefined)("alerts", () => {
     expect((await call("GET", "/saved-searches")).json.data).toEqual([]);
   });
 
+  test("states are watched from the page that shows them, and pipes from the empty list", async () => {
+    const hook = { name: "Pager", service: "generic", url: hookUrl() };
+    const webhookId = await made("/webhooks", hook);
+    const [service] = await console_.served.api.listServices({
+      params: { organizationId: console_.served.credentials.organizationId },
+      query: {},
+    });
+    const { page } = await console_.open(`/services/${service?.id}`);
+    await page.getByRole("button", { name: "Actions of logs" }).press("Enter");
+    await page.getByRole("menuitem", { name: "Alert me" }).press("Enter");
+    await page.getByRole("heading", { level: 1, name: "New alert" }).waitFor();
+    const chosen = (label: string) => page.getByLabel(label, { exact: true }).locator("option:checked").textContent();
+    expect(await page.getByLabel("Name").inputValue()).toBe("logs needs attention");
+    expect(await chosen("Watches")).toBe("Service needs attention");
+    await expect.poll(() => chosen("Which")).toBe("logs");
+    expect(await page.getByLabel("Threshold").count()).toBe(0);
+    expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
+    await page.getByLabel("Webhook", { exact: true }).selectOption({ label: "Pager" });
+    await page.getByRole("button", { name: "Create alert" }).press("Enter");
+    await page.getByRole("heading", { level: 1, name: "logs needs attention" }).waitFor();
+    await page.getByText("Service needs attention, looked at every 5 min").waitFor();
+    const [alert] = (await call("GET", "/alerts")).json.data;
+    expect(alert).toMatchObject({ source: "state", metric: "service_attention", serviceId: service?.id, threshold: 1 });
+
+    // A server without an alert, and a chart, can be asked for what needs attention.
+    await call("DELETE", `/alerts/${alert.id}`);
+    const list = await console_.open("/alerts");
+    await list.page.getByRole("link", { name: "Alert me of pipes" }).press("Enter");
+    await expect.poll(() => list.page.getByLabel("Which", { exact: true }).count()).toBe(1);
+    const backups = await console_.open("/backups");
+    await backups.page.getByRole("link", { name: "Alert me" }).press("Enter");
+    await backups.page.getByLabel("Threshold").waitFor();
+    expect(await backups.page.getByLabel("Threshold").inputValue()).toBe("26");
+    await call("DELETE", `/webhooks/${webhookId}`);
+  });
+
   test("an edit of a webhook keeps its headers, and one of an alert what the form does not show", async () => {
     const savedSearchId = await made("/saved-searches", { name: "All rows", sourceId });
     const hook = { name: "Second", service: "generic", url: hookUrl(), headers: { authorization: "kept" } };

@@ -61,6 +61,30 @@ export function Dialog({ open, onClose, title, children, actions, wide, onSubmit
   );
 }
 
+type DeleteDialogProps<T> = Pick<ConfirmDialogProps, "children" | "onClose"> & {
+  /** Undefined: nothing is asked. */
+  readonly doomed: T | undefined;
+  readonly onDelete: (doomed: T) => Promise<unknown>;
+};
+
+/** Asks before an object of a list goes. */
+export function DeleteDialog<T extends { readonly name: string }>(props: DeleteDialogProps<T>) {
+  const { doomed, onDelete, onClose, children } = props;
+  if (doomed === undefined) return null;
+  return (
+    <ConfirmDialog
+      title={`Delete ${doomed.name}?`}
+      action="Delete"
+      danger
+      needs="developer"
+      onConfirm={() => onDelete(doomed)}
+      onClose={onClose}
+    >
+      {children}
+    </ConfirmDialog>
+  );
+}
+
 type ConfirmDialogProps = {
   readonly title: string;
   readonly children: ReactNode;

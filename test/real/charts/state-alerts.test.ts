@@ -1,4 +1,4 @@
-/** Alerts of states on the whole program: a pipe that loses its source, rows it refuses, and a backup that is missing. */
+/** Alerts of states on the whole program: a pipe without its source, rows that it refuses, a missing backup. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-import { Link, type LinkProps } from "@tanstack/react-router";
+import type { LinkProps } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import type { ApiError } from "../../api/error.ts";
@@ -9,10 +9,20 @@ import { TextArea, TextField } from "../../parts/field.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { Select } from "../../parts/select.tsx";
-import { type AlertForm, chosenChart, missingIn, subjectOf, subjectOptions, theChart } from "./alert-form.ts";
+import {
+  type AlertForm,
+  chosenChart,
+  metricOf,
+  missingIn,
+  ofStates,
+  subjectOf,
+  subjectOptions,
+  theChart,
+} from "./alert-form.ts";
 import { AlertPreview } from "./alert-preview.tsx";
 import css from "./alerts.module.css";
 import { ConditionFields } from "./condition-fields.tsx";
+import { limitOptions } from "./states.ts";
 import { type Known, useKnown } from "./watched.ts";
 import { WebhookDialog } from "./webhook-dialog.tsx";
 
@@ -82,7 +92,7 @@ export function AlertFields({ form, onChange, error, busy, action, onSubmit, can
 
 const fields = [
   ...["name", "savedSearchId", "dashboardId", "tileId", "groupBy", "threshold", "thresholdMax", "thresholdType"],
-  ...["interval", "numConsecutiveWindows", "channel", "message"],
+  ...["interval", "numConsecutiveWindows", "channel", "message", "pipeId", "serviceId", "noData"],
 ];
 
 function isAtField({ issues }: ApiError): boolean {
@@ -100,6 +110,7 @@ function SubjectFields({
   title,
 }: PartProps & Pick<AlertFieldsProps, "chart" | "title">) {
   const options = subjectOptions(known, title);
+  const metric = metricOf(form);
   const isChart = form.watches === theChart;
   const isCounted = isChart ? chart !== undefined && countsRows(chart) : subjectOf(form)?.source === "saved_search";
   const subjectError = error?.issueAt("savedSearchId") ?? error?.issueAt("dashboardId") ?? error?.issueAt("tileId");
@@ -112,15 +123,6 @@ function SubjectFields({
         onChange={(name) => onChange({ name })}
         maxLength={512}
       />
-      {options.length === 0 && (
-        <Note>
-          There is nothing to watch yet. An alert watches a chart: open one in{" "}
-          <Link {...({ to: "/explore" } as LinkProps)} style={{ textDecoration: "underline" }}>
-            Explore
-          </Link>
-          , and choose “Create alert” in its menu.
-        </Note>
-      )}
       <Select
         label="Watches"
         hint={
@@ -129,8 +131,21 @@ function SubjectFields({
         value={form.watches}
         options={form.watches === "" ? [{ value: "", label: "Choose" }, ...options] : options}
         error={subjectError}
-        onChange={(watches) => onChange({ watches })}
+        onChange={(watches) => {
+          const chosen = metricOf({ watches });
+          onChange(chosen === undefined ? { watches } : ofStates(chosen));
+        }}
       />
+      {metric !== undefined && (
+        <Select
+          label="Which"
+          hint="Each is looked at for itself, when a window ends."
+          value={form.limit}
+          options={limitOptions(metric, known)}
+          error={error?.issueAt("pipeId") ?? error?.issueAt("serviceId")}
+          onChange={(limit) => onChange({ limit })}
+        />
+      )}
       {isCounted && (
         <TextField
           mono

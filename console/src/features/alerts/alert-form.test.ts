@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { chartDefinition } from "../../charts/definition.ts";
 import type { Alert } from "./alert.ts";
-import { bodyOf, formOf, missingIn, newForm, subjectOf, subjectOptions } from "./alert-form.ts";
+import { bodyOf, formOf, missingIn, newForm, ofStates, subjectOf, subjectOptions } from "./alert-form.ts";
 
 const alert = {
   ...{ id: "i", version: 3, state: "OK", name: "Errors", note: "n", source: "saved_search", savedSearchId: "s" },
@@ -12,7 +12,7 @@ const search = { source: "saved_search", savedSearchId: "s" } as const;
 
 test("an alert that was not changed is sent back as it is", () => {
   const body = bodyOf(formOf(alert), search, alert);
-  expect(body).toEqual({ ...alert, message: null, numConsecutiveWindows: 1 });
+  expect(body).toEqual({ ...alert, message: null, numConsecutiveWindows: 1, noData: null });
 });
 
 test("what no longer applies is taken away", () => {
@@ -32,6 +32,17 @@ test("a form without a subject or a webhook says so", () => {
   expect(missingIn({ ...form, watches: "search:s", webhookId: "w" })).toBeUndefined();
 });
 
+test("an alert of states is sent back as it is, and brings the condition that most want", () => {
+  const { savedSearchId: _search, groupBy: _group, ...rest } = alert;
+  const ofPipe = { ...rest, source: "state", metric: "pipe_lag_seconds", pipeId: "p", noData: "alert" } as Alert;
+  expect(bodyOf(formOf(ofPipe), subjectOf(formOf(ofPipe)) as never, ofPipe)).toMatchObject(ofPipe);
+  const form = { ...newForm("n", undefined), ...ofStates("disk_free_percent", "service:s") };
+  expect(subjectOf(form)).toEqual({ source: "state", metric: "disk_free_percent", serviceId: "s" });
+  expect(form).toMatchObject({ thresholdType: "below", threshold: "10" });
+  const body = bodyOf(formOf(ofPipe), { source: "saved_search", savedSearchId: "s" }, ofPipe);
+  for (const member of ["metric", "pipeId", "serviceId"]) expect(body).not.toHaveProperty(member);
+});
+
 test("text that is no number is left for the server to refuse", () => {
   const form = { ...newForm("n", undefined), threshold: "ten", windows: "" };
   expect(bodyOf(form, search)).toMatchObject({ threshold: undefined, numConsecutiveWindows: null });
@@ -49,7 +60,8 @@ test("a tile that cannot be watched is listed with the reason, and is not offere
     ...{ id: displayType, name: `a ${displayType}`, config: { displayType, select: [{ aggFn: "count" }] } },
   }));
   const known = { searches: [{ id: "s", name: "S" }], dashboards: [{ id: "d", name: "D", tiles }], webhooks: [] };
-  expect(subjectOptions(known as never, undefined)).toEqual([
+  const options = subjectOptions(known as never, undefined);
+  expect(options.filter(({ value }) => !value.startsWith("state:"))).toEqual([
     { value: "search:s", label: "Saved search S" },
     { value: "tile:d/line", label: "Tile D / a line" },
     { value: "tile:d/table", label: "Tile D / a table: not for a tile of type table", disabled: true },

@@ -1,39 +1,60 @@
 /** What is typed about an alert, and the request that follows from it. */
+import type { StateMetric } from "../../../../src/api/alerts.ts";
 import type { CallInput } from "../../api/client.ts";
 import type { ChartDefinition } from "../../charts/definition.ts";
 import { chartOfSearch, chartOfTile, countsRows, tileRefusal } from "../../charts/watchable.ts";
 import { type Alert, type Interval, isRange, type ThresholdType } from "./alert.ts";
+import { limitOf, limitText, stateMetricOf, stateMetrics } from "./states.ts";
 import type { Known } from "./watched.ts";
 
 type AlertBody = CallInput<"createAlert">["body"];
 
 export type AlertForm = {
   readonly name: string;
-  /** `chart` is that of the address; otherwise `search:ID` or `tile:DASHBOARD/TILE`. Empty: nothing is chosen. */
+  /**
+   * `chart` is that of the address; otherwise `search:ID`, `tile:DASHBOARD/TILE` or `state:METRIC`. Empty: nothing is
+   * chosen.
+   */
   readonly watches: string;
+  /** Of an alert of states: `pipe:ID`, `service:ID`, or empty for all. */
+  readonly limit: string;
   readonly groupBy: string;
   readonly thresholdType: ThresholdType;
   readonly threshold: string;
   readonly thresholdMax: string;
   readonly interval: Interval;
   readonly windows: string;
+  readonly noData: NonNullable<Alert["noData"]>;
   readonly webhookId: string;
   readonly message: string;
 };
 
 export const theChart = "chart";
 
+/** What changes in the form when states are chosen: the condition that most people want of them. */
+export function ofStates(metric: StateMetric, limit = "") {
+  const { thresholdType, threshold } = stateMetrics[metric];
+  return { watches: `state:${metric}`, limit, thresholdType, threshold, thresholdMax: "" };
+}
+
+/** The metric of an alert of states. */
+export function metricOf({ watches }: Pick<AlertForm, "watches">): StateMetric | undefined {
+  return watches.startsWith("state:") ? stateMetricOf(watches.slice("state:".length)) : undefined;
+}
+
 /** The form of a new alert, of the chart if there is one. */
 export function newForm(title: string | undefined, chart: ChartDefinition | undefined): AlertForm {
   return {
     name: title ?? "",
     watches: chart === undefined ? "" : theChart,
+    limit: "",
     groupBy: chart === undefined || !countsRows(chart) ? "" : chart.groupBy,
     thresholdType: "above",
     threshold: "",
     thresholdMax: "",
     interval: "5m",
     windows: "1",
+    noData: "keep",
     webhookId: "",
     message: "",
   };
@@ -44,11 +65,18 @@ export function formOf(alert: Alert): AlertForm {
   const { name = "", groupBy = "", thresholdType, threshold, thresholdMax, interval, channel, message = "" } = alert;
   return {
     ...{ name, groupBy, thresholdType, interval, message, webhookId: channel.webhookId },
-    watches: alert.source === "tile" ? `tile:${alert.dashboardId}/${alert.tileId}` : `search:${alert.savedSearchId}`,
+    watches: watchesOf(alert),
+    limit: limitText(alert),
+    noData: alert.noData ?? "keep",
     threshold: String(threshold),
     thresholdMax: thresholdMax === undefined ? "" : String(thresholdMax),
     windows: String(alert.numConsecutiveWindows ?? 1),
   };
+}
+
+function watchesOf({ source, metric, dashboardId, tileId, savedSearchId }: Alert): string {
+  if (source === "state") return `state:${metric}`;
+  return source === "tile" ? `tile:${dashboardId}/${tileId}` : `search:${savedSearchId}`;
 }
 
 /** Why the form cannot be sent yet; undefined for a complete one. The server judges the rest. */
@@ -60,10 +88,13 @@ export function missingIn({ watches, webhookId }: AlertForm): string | undefined
 /** What an alert names as its subject. */
 export type Subject =
   | { readonly source: "saved_search"; readonly savedSearchId: string }
-  | { readonly source: "tile"; readonly dashboardId: string; readonly tileId: string };
+  | { readonly source: "tile"; readonly dashboardId: string; readonly tileId: string }
+  | ({ readonly source: "state"; readonly metric: StateMetric } & ReturnType<typeof limitOf>);
 
 /** The subject that is chosen among those that exist; undefined for the chart, and while nothing is chosen. */
-export function subjectOf({ watches }: AlertForm): Subject | undefined {
+export function subjectOf({ watches, limit }: AlertForm): Subject | undefined {
+  const metric = metricOf({ watches });
+  if (metric !== undefined) return { source: "state", metric, ...limitOf(limit) };
   const [kind, rest = ""] = split(watches, ":");
   if (kind === "search") return { source: "saved_search", savedSearchId: rest };
   if (kind !== "tile") return undefined;
@@ -82,7 +113,8 @@ function split(text: string, separator: string): readonly [string, string?] {
  * what the form does not show.
  */
 export function bodyOf(form: AlertForm, subject: Subject, before?: Alert): AlertBody {
-  const { savedSearchId: _search, groupBy: _group, dashboardId: _dashboard, tileId: _tile, ...kept } = before ?? {};
+  const { savedSearchId: _search, groupBy: _group, dashboardId: _dashboard, tileId: _tile, ...others } = before ?? {};
+  const { metric: _metric, serviceId: _service, pipeId: _pipe, ...kept } = others as Partial<Alert>;
   const text = (member: string, value: string) => ({ [member]: value.trim() === "" ? null : value.trim() });
   const grouped = subject.source === "saved_search" ? text("groupBy", form.groupBy) : {};
   return {
@@ -96,6 +128,7 @@ export function bodyOf(form: AlertForm, subject: Subject, before?: Alert): Alert
     thresholdMax: isRange(form.thresholdType) ? (numberOf(form.thresholdMax) ?? null) : null,
     interval: form.interval,
     numConsecutiveWindows: numberOf(form.windows) ?? null,
+    noData: form.noData === "keep" ? null : form.noData,
     channel: { type: "webhook", webhookId: form.webhookId },
   } as AlertBody;
 }
@@ -112,6 +145,7 @@ export type SubjectOption = { readonly value: string; readonly label: string; re
 export function subjectOptions({ searches = [], dashboards = [] }: Known, title: string | undefined): SubjectOption[] {
   return [
     ...(title === undefined ? [] : [{ value: theChart, label: `The chart ${title}` }]),
+    ...Object.entries(stateMetrics).map(([metric, { label }]) => ({ value: `state:${metric}`, label })),
     ...searches.map(({ id, name }) => ({ value: `search:${id}`, label: `Saved search ${name}` })),
     ...dashboards.flatMap((dashboard) =>
       dashboard.tiles.map((tile) => {
@@ -140,7 +174,8 @@ export function chosenChart(
     const search = searches?.find(({ id }) => id === subject.savedSearchId);
     return search && chartOfSearch(search, form.groupBy);
   }
-  const tiles = dashboards?.find(({ id }) => id === subject?.dashboardId)?.tiles;
-  const tile = tiles?.find(({ id }) => id === subject?.tileId);
+  if (subject?.source !== "tile") return undefined;
+  const tiles = dashboards?.find(({ id }) => id === subject.dashboardId)?.tiles;
+  const tile = tiles?.find(({ id }) => id === subject.tileId);
   return tile && chartOfTile(tile);
 }

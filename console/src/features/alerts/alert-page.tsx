@@ -26,8 +26,11 @@ export function AlertPage() {
 
 function ShowAlert({ alert }: { readonly alert: Alert }) {
   const known = useKnown();
-  const { searches, dashboards } = known;
-  const watched = useMemo(() => watchedBy(alert, { searches, dashboards }), [alert, searches, dashboards]);
+  const { searches, dashboards, pipes, services } = known;
+  const watched = useMemo(
+    () => watchedBy(alert, { searches, dashboards, pipes, services }),
+    [alert, searches, dashboards, pipes, services],
+  );
   const names = useMemo(() => valueNames(alert, watched.chart), [alert, watched.chart]);
   return (
     <Page

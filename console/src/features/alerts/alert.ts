@@ -1,7 +1,9 @@
 /** Alerts as people read them: their order, their condition in words. */
+import type { StateMetric } from "../../../../src/api/alerts.ts";
 import type { OperationResult } from "../../api/client.ts";
 import { valueText } from "../../charts/format.ts";
 import { durationText } from "../../lib/format.ts";
+import { isYesOrNo, stateMetrics } from "./states.ts";
 
 export type Alert = OperationResult<"listAlerts">["data"][number];
 export type AlertState = Alert["state"];
@@ -64,13 +66,20 @@ export function thresholdText({ thresholdType, threshold, thresholdMax = thresho
   return `${thresholdTypes[thresholdType]} ${low}`;
 }
 
+/** The condition of an alert of states: `Seconds that a pipe is behind: at least 300, looked at every 5 min`. */
+function stateConditionText(alert: Alert, metric: StateMetric): string {
+  const value = isYesOrNo(metric) ? "" : `: ${thresholdText(alert)}`;
+  return `${stateMetrics[metric].label}${value}, looked at every ${intervalText(alert.interval)}`;
+}
+
 /** The whole condition: `at least 10 rows in 5 min, in any group of Service, 3 windows in a row`. */
 export function conditionText(alert: Alert): string {
   const { source, interval, groupBy, numConsecutiveWindows: windows = 1 } = alert;
+  const often = windows === 1 ? "" : `, ${windows} windows in a row`;
+  if (source === "state" && alert.metric !== undefined) return stateConditionText(alert, alert.metric) + often;
   const value = isRange(alert.thresholdType) ? "a value" : "a value of";
   const what = source === "tile" ? `${value} ${thresholdText(alert)}` : `${thresholdText(alert)} rows`;
   const group = groupBy === undefined || groupBy.trim() === "" ? "" : `, in any group of ${groupBy.trim()}`;
-  const often = windows === 1 ? "" : `, ${windows} windows in a row`;
   return `${what} in ${intervalText(interval)}${group}${often}`;
 }
 

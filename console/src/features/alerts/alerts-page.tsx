@@ -1,6 +1,7 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Bell, Plus } from "lucide-react";
 import { useOperation } from "../../api/queries.ts";
+import { newStateAlertAddress } from "../../lib/addresses.ts";
 import { Button, ButtonLink } from "../../parts/button.tsx";
 import { Filters, Page, Panel } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
@@ -81,10 +82,10 @@ function NoAlert() {
     <EmptyState
       icon={<Bell aria-hidden />}
       title="No alerts yet"
-      actions={<ButtonLink to="/explore">Explore</ButtonLink>}
+      actions={<ButtonLink {...newStateAlertAddress("pipe_attention")}>Alert me of pipes</ButtonLink>}
     >
-      An alert calls a webhook when the rows of a filter, or the values of a chart, pass a threshold. Make the chart in
-      Explore and choose “Create alert” in its menu; charts of dashboards have the same menu.
+      An alert calls a webhook when a pipe, a service or a backup needs attention, or when the rows of a filter or the
+      values of a chart pass a threshold. Charts are made in Explore: choose “Create alert” in their menu.
     </EmptyState>
   );
 }

@@ -2,8 +2,9 @@ import type { ApiError } from "../../api/error.ts";
 import { TextField } from "../../parts/field.tsx";
 import { Select } from "../../parts/select.tsx";
 import { type Interval, intervals, intervalText, isRange, type ThresholdType, thresholdTypes } from "./alert.ts";
-import type { AlertForm } from "./alert-form.ts";
+import { type AlertForm, metricOf } from "./alert-form.ts";
 import css from "./alerts.module.css";
+import { isYesOrNo } from "./states.ts";
 
 type ConditionFieldsProps = {
   readonly form: AlertForm;
@@ -15,34 +16,48 @@ const types = Object.entries(thresholdTypes) as [ThresholdType, string][];
 
 /** The threshold, the length of windows, and how many must pass it. */
 export function ConditionFields({ form, onChange, error }: ConditionFieldsProps) {
-  const range = isRange(form.thresholdType);
   return (
     <>
-      <div className={css.pair}>
-        <Select
-          label="Value is"
-          value={form.thresholdType}
-          options={types.map(([value, label]) => ({ value, label }))}
-          error={error?.issueAt("thresholdType")}
-          onChange={(thresholdType) => onChange({ thresholdType })}
-        />
+      {!isYesOrNo(metricOf(form)) && <ThresholdFields {...{ form, onChange, error }} />}
+      <WindowFields {...{ form, onChange, error }} />
+    </>
+  );
+}
+
+function ThresholdFields({ form, onChange, error }: ConditionFieldsProps) {
+  const range = isRange(form.thresholdType);
+  return (
+    <div className={css.pair}>
+      <Select
+        label="Value is"
+        value={form.thresholdType}
+        options={types.map(([value, label]) => ({ value, label }))}
+        error={error?.issueAt("thresholdType")}
+        onChange={(thresholdType) => onChange({ thresholdType })}
+      />
+      <TextField
+        label={range ? "From" : "Threshold"}
+        inputMode="decimal"
+        value={form.threshold}
+        error={error?.issueAt("threshold")}
+        onChange={(threshold) => onChange({ threshold })}
+      />
+      {range && (
         <TextField
-          label={range ? "From" : "Threshold"}
+          label="To"
           inputMode="decimal"
-          value={form.threshold}
-          error={error?.issueAt("threshold")}
-          onChange={(threshold) => onChange({ threshold })}
+          value={form.thresholdMax}
+          error={error?.issueAt("thresholdMax")}
+          onChange={(thresholdMax) => onChange({ thresholdMax })}
         />
-        {range && (
-          <TextField
-            label="To"
-            inputMode="decimal"
-            value={form.thresholdMax}
-            error={error?.issueAt("thresholdMax")}
-            onChange={(thresholdMax) => onChange({ thresholdMax })}
-          />
-        )}
-      </div>
+      )}
+    </div>
+  );
+}
+
+function WindowFields({ form, onChange, error }: ConditionFieldsProps) {
+  return (
+    <>
       <div className={css.pair}>
         <Select
           label="Window"
@@ -61,6 +76,17 @@ export function ConditionFields({ form, onChange, error }: ConditionFieldsProps)
           onChange={(windows) => onChange({ windows })}
         />
       </div>
+      <Select
+        label="A window without a value"
+        value={form.noData}
+        options={[
+          { value: "keep", label: "says nothing: the state before it counts" },
+          { value: "alert", label: "fires" },
+          { value: "ok", label: "is well" },
+        ]}
+        error={error?.issueAt("noData")}
+        onChange={(noData) => onChange({ noData })}
+      />
     </>
   );
 }

@@ -3,6 +3,7 @@ import { groupText } from "../../charts/answer.ts";
 import { type ChartDefinition, seriesNames } from "../../charts/definition.ts";
 import type { ChartData, ChartSeries } from "../../charts/types.ts";
 import type { Alert, AlertState, Evaluation } from "./alert.ts";
+import { stateMetrics } from "./states.ts";
 
 type Reading = Evaluation["readings"][number];
 type Threshold = Pick<Alert, "threshold" | "thresholdMax" | "thresholdType">;
@@ -40,8 +41,12 @@ export function readingName({ group, series }: Reading, names: readonly string[]
 }
 
 /** What the values are, in the order of `series`. */
-export function valueNames({ source }: Pick<Alert, "source">, chart: ChartDefinition | undefined): readonly string[] {
+export function valueNames(
+  { source, metric }: Pick<Alert, "source" | "metric">,
+  chart: ChartDefinition | undefined,
+): readonly string[] {
   if (source === "saved_search") return ["rows"];
+  if (metric !== undefined) return [stateMetrics[metric].label];
   return chart === undefined ? [] : seriesNames(chart.series);
 }
 

@@ -1,15 +1,23 @@
-/** What the address of a new alert keeps: the chart that it is made of. */
+/** What the address of a new alert keeps: the chart or the states that it is made of. */
+import type { StateMetric } from "../../../../src/api/alerts.ts";
 import { type ChartDefinition, chartDefinition } from "../../charts/definition.ts";
+import { stateMetricOf } from "./states.ts";
 
 export type NewAlertSearch = {
   /** Of the chart; the alert gets the same name. */
   readonly title?: string;
   readonly chart?: ChartDefinition;
+  readonly metric?: StateMetric;
+  /** `pipe:ID` or `service:ID`. */
+  readonly limit?: string;
 };
 
-export function newAlertSearch({ title, chart }: Record<string, unknown>): NewAlertSearch {
+export function newAlertSearch({ title, chart, metric, limit }: Record<string, unknown>): NewAlertSearch {
+  const known = stateMetricOf(metric);
   return {
     ...(typeof title === "string" && title !== "" ? { title } : {}),
     ...(typeof chart === "object" && chart !== null ? { chart: chartDefinition(chart) } : {}),
+    ...(known === undefined ? {} : { metric: known }),
+    ...(typeof limit === "string" && limit !== "" ? { limit } : {}),
   };
 }

@@ -1,9 +1,10 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { Archive } from "lucide-react";
+import { Archive, Bell } from "lucide-react";
 import { useOperation } from "../../api/queries.ts";
+import { newStateAlertAddress } from "../../lib/addresses.ts";
 import { bytesText } from "../../lib/format.ts";
 import { withoutEmpty } from "../../lib/search.ts";
-import { Button } from "../../parts/button.tsx";
+import { Button, ButtonLink } from "../../parts/button.tsx";
 import { Filters, Page, Panel, Tile, Tiles } from "../../parts/page.tsx";
 import { SearchInput } from "../../parts/search-input.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
@@ -27,7 +28,7 @@ export function BackupsPage() {
     </Panel>
   );
   return (
-    <Page title="Backups" actions={<RescanButton />}>
+    <Page title="Backups" actions={<Actions />}>
       <Answer query={services} loading={loading}>
         {(existing) => (
           <Answer query={backups} loading={loading}>
@@ -36,6 +37,18 @@ export function BackupsPage() {
         )}
       </Answer>
     </Page>
+  );
+}
+
+function Actions() {
+  const address = newStateAlertAddress("backup_age_hours", undefined, "A good backup is missing");
+  return (
+    <>
+      <ButtonLink {...address} icon={<Bell aria-hidden />}>
+        Alert me
+      </ButtonLink>
+      <RescanButton />
+    </>
   );
 }
 

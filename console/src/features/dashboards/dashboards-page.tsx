@@ -5,7 +5,7 @@ import { call, type OperationResult } from "../../api/client.ts";
 import { refetch, useOperation } from "../../api/queries.ts";
 import { dashboardOf } from "../../charts/dashboard.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
-import { ConfirmDialog } from "../../parts/dialog.tsx";
+import { DeleteDialog } from "../../parts/dialog.tsx";
 import { Page, Panel } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { Answer, EmptyState } from "../../parts/states.tsx";
@@ -49,21 +49,16 @@ export function DashboardsPage() {
         }
       </Answer>
       {isNew && <NewDashboardDialog onClose={() => setNew(false)} />}
-      {doomed !== undefined && (
-        <ConfirmDialog
-          title={`Delete ${doomed.name}?`}
-          action="Delete"
-          danger
-          needs="developer"
-          onConfirm={async () => {
-            await call("deleteSavedObject", { params: { savedObjectId: doomed.id } });
-            await refetch("listSavedObjects");
-          }}
-          onClose={() => setDoomed(undefined)}
-        >
-          Its charts go with it. Sources and tables stay.
-        </ConfirmDialog>
-      )}
+      <DeleteDialog
+        doomed={doomed}
+        onDelete={async ({ id }) => {
+          await call("deleteSavedObject", { params: { savedObjectId: id } });
+          await refetch("listSavedObjects");
+        }}
+        onClose={() => setDoomed(undefined)}
+      >
+        Its charts go with it. Sources and tables stay.
+      </DeleteDialog>
     </Page>
   );
 }

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { call } from "../../api/client.ts";
 import { refetch, useChange } from "../../api/queries.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
-import { ConfirmDialog, Dialog } from "../../parts/dialog.tsx";
+import { DeleteDialog, Dialog } from "../../parts/dialog.tsx";
 import { TextField } from "../../parts/field.tsx";
 import { Note } from "../../parts/note.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
@@ -55,18 +55,9 @@ export function SourcesDialog({ sources, onClose }: SourcesDialogProps) {
       <h3>Add a table</h3>
       <SourceSuggestions />
       {edited !== undefined && <EditDialog source={edited} onClose={() => setEdited(undefined)} />}
-      {doomed !== undefined && (
-        <ConfirmDialog
-          title={`Delete ${doomed.name}?`}
-          action="Delete"
-          danger
-          needs="developer"
-          onConfirm={() => remove(doomed.id)}
-          onClose={() => setDoomed(undefined)}
-        >
-          Charts, searches and alerts of the source answer nothing afterwards. The table and its rows stay.
-        </ConfirmDialog>
-      )}
+      <DeleteDialog doomed={doomed} onDelete={({ id }) => remove(id)} onClose={() => setDoomed(undefined)}>
+        Charts, searches and alerts of the source answer nothing afterwards. The table and its rows stay.
+      </DeleteDialog>
     </Dialog>
   );
 }

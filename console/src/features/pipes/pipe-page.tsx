@@ -1,6 +1,8 @@
 import { Link, Outlet, useNavigate } from "@tanstack/react-router";
+import { Bell } from "lucide-react";
 import { useOperation } from "../../api/queries.ts";
-import { serviceAddress } from "../../lib/addresses.ts";
+import { newStateAlertAddress, serviceAddress } from "../../lib/addresses.ts";
+import { ButtonLink } from "../../parts/button.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Elapsed } from "../../parts/relative-time.tsx";
@@ -37,6 +39,12 @@ function Loaded({ pipe }: { readonly pipe: PipeDetails }) {
   );
   const actions = (
     <>
+      <ButtonLink
+        {...newStateAlertAddress("pipe_attention", `pipe:${id}`, `${name} needs attention`)}
+        icon={<Bell aria-hidden />}
+      >
+        Alert me
+      </ButtonLink>
       <StateButton pipe={subject} />
       <PipeMenu pipe={subject} onDeleted={() => void navigate({ to: "/pipes" })} />
     </>

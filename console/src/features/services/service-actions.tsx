@@ -2,6 +2,7 @@
 import { useNavigate } from "@tanstack/react-router";
 import {
   ArrowRightLeft,
+  Bell,
   Braces,
   CircleStop,
   Ellipsis,
@@ -14,6 +15,7 @@ import {
 } from "lucide-react";
 import { useState } from "react";
 import { useChange } from "../../api/queries.ts";
+import { newStateAlertAddress } from "../../lib/addresses.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
 import { Menu, MenuItem, MenuSeparator } from "../../parts/menu.tsx";
 import { RequestDialog } from "../../parts/request-dialog.tsx";
@@ -95,6 +97,16 @@ export function ServiceMenu({ service }: { readonly service: Service }) {
         {service.state === "idle" ? command("awake", "Wake", Play) : command("start", "Start", Play)}
         {command("stop", "Stop", service.state === "idle" ? Moon : CircleStop)}
         <MenuSeparator />
+        <MenuItem
+          icon={<Bell aria-hidden />}
+          onSelect={() =>
+            void navigate(
+              newStateAlertAddress("service_attention", `service:${service.id}`, `${service.name} needs attention`),
+            )
+          }
+        >
+          Alert me
+        </MenuItem>
         <MenuItem
           icon={<Settings aria-hidden />}
           onSelect={() => void navigate({ to: "/services/$serviceId/settings", params })}

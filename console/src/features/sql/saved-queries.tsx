@@ -3,7 +3,7 @@ import { useState } from "react";
 import { call, type OperationResult } from "../../api/client.ts";
 import { refetch, useOperation } from "../../api/queries.ts";
 import { IconButton } from "../../parts/button.tsx";
-import { ConfirmDialog } from "../../parts/dialog.tsx";
+import { DeleteDialog } from "../../parts/dialog.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { Answer } from "../../parts/states.tsx";
 import { toastError } from "../../parts/toast.tsx";
@@ -35,18 +35,9 @@ export function SavedQueries() {
             )}
             onDelete={setDoomed}
           />
-          {doomed !== undefined && (
-            <ConfirmDialog
-              title={`Delete ${doomed.name}?`}
-              action="Delete"
-              danger
-              needs="developer"
-              onConfirm={() => remove(doomed.id)}
-              onClose={() => setDoomed(undefined)}
-            >
-              The text cannot be brought back.
-            </ConfirmDialog>
-          )}
+          <DeleteDialog doomed={doomed} onDelete={({ id }) => remove(id)} onClose={() => setDoomed(undefined)}>
+            The text cannot be brought back.
+          </DeleteDialog>
         </>
       )}
     </Answer>
