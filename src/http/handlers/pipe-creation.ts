@@ -63,7 +63,8 @@ export async function checkNewPipe(
   };
   const reached = await run.group("service", () => checks.reachable(request, run, signal));
   if (reached === undefined) return undefined;
-  return { ...reached, pipe, warnings: [...reached.warnings, ...neighbourWarnings(pipe, others)] };
+  const sampled = await checks.sampleWarnings(request, signal);
+  return { ...reached, pipe, warnings: [...reached.warnings, ...neighbourWarnings(pipe, others), ...sampled] };
 }
 
 /** The connection of an external service may name the database of destinations without one. */

@@ -24,6 +24,7 @@ import { layoutOf } from "../layout.ts";
 import { columnSql, managedTableStatements } from "../managed-table.ts";
 import { columnTypesOf, type DestinationTableFacts, findTable } from "../tables.ts";
 import { listenForEngine } from "./engine-listener.ts";
+import { mappingWarnings, sampledFields } from "./sampled-fields.ts";
 import { refuseSharedReading } from "./shared-reading.ts";
 import { refusedByEngine } from "./trial.ts";
 
@@ -123,6 +124,17 @@ export class PipeChecks {
       const { form } = await layoutOf(client, request.database);
       return { found: await discover(config, { network, query: queryOf(client, signal) }, signal), form };
     });
+  }
+
+  /** What samples say about the columns of a new pipe; nothing where there is no sample. */
+  async sampleWarnings(request: CheckRequest, requestSignal: AbortSignal): Promise<Issue[]> {
+    const { config, table, kind } = request;
+    if (config === undefined || table.kind === "owned" || (await connectorOf(kind.key)).discover === undefined)
+      return [];
+    const wanted = { ...request, config, database: table.database };
+    const found = async (signal: AbortSignal) => (await this.discover(wanted, signal)).found.fields;
+    const fields = await sampledFields(found, requestSignal);
+    return fields.length === 0 ? [] : mappingWarnings(fields, table.columns);
   }
 
   /** What the source has, without its service. Throws SOURCE_* and TOO_MANY_REQUESTS like `reachable`. */

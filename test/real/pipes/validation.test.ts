@@ -84,6 +84,25 @@ test.skipIf(kafkaMissing !== undefined)("Kafka", async () => {
   expect(samples[0]?.issues?.[0]?.message).toContain("does not fit UUID");
 });
 
+test("a misspelt field, and one that no column takes, are warned of by validate and by create", async () => {
+  const misspelt = [
+    { sourceField: "id", destinationField: "id" },
+    { sourceField: "naem", destinationField: "name" },
+  ];
+  const body = pipeBody(store, "d/*.json", "warned", { body: { fieldMappings: misspelt, startPaused: true } });
+  const warnings = [
+    { path: "fieldMappings", message: 'no sample has the field "naem": the column name stays empty' },
+    { path: "fieldMappings", message: "the samples have fields that no column takes: name" },
+  ];
+  expect(await validate(body)).toMatchObject({ ok: true, warnings });
+  expect(await validate(pipeBody(store, "d/*.json", "warned"))).not.toHaveProperty("warnings");
+  // A prefix without objects has no sample, which is no reason to refuse the pipe.
+  expect(await validate(pipeBody(store, "later/*.json", "warned"))).toMatchObject({ ok: true });
+  const made = await served.api.createPipe({ params: service.params, body });
+  expect(made.warnings).toEqual(warnings);
+  await served.api.deletePipe({ params: { ...service.params, pipeId: made.id } });
+});
+
 test("what does not depend on a failed check is checked too, and create throws the first", async () => {
   const source = { url: store.url("d/*.json").replace("/bucket/", "/other/") };
   const columns = [
