@@ -94,13 +94,13 @@ function destinationOf(source: Record<string, unknown>, kind: SourceKindKey, fla
   return present({ database, table, managedTable: isManaged, tableDefinition, columns: flags.column?.map(columnOf) });
 }
 
-function columnOf(text: string): { name: string; type: string } {
+export function columnOf(text: string): { name: string; type: string } {
   const at = text.indexOf(":");
   if (at < 1) throw usageError(`--column ${text}: must be name:type`);
   return { name: text.slice(0, at), type: text.slice(at + 1) };
 }
 
-function mappingOf(text: string): { sourceField: string; destinationField: string } {
+export function mappingOf(text: string): { sourceField: string; destinationField: string } {
   const at = text.lastIndexOf("=");
   if (at < 1) throw usageError(`--map ${text}: must be field=column`);
   return { sourceField: text.slice(0, at), destinationField: text.slice(at + 1) };

@@ -7,6 +7,7 @@ import { usageError } from "../errors.ts";
 import { addWaitFlags, addYesFlag, choiceFlag, integerFlag, orUndefined, present, repeated } from "../flags.ts";
 import type { Shell } from "../shell.ts";
 import { checkWait, type WaitFlags } from "../wait.ts";
+import type { ColumnFlags } from "./pipe-new-columns.ts";
 import { addSettings } from "./pipe-settings.ts";
 import { awaitPipe } from "./pipe-wait.ts";
 import { addSeveral, pipesOf, type Several } from "./several-pipes.ts";
@@ -113,12 +114,13 @@ function objectsOf({ object, prefix }: CommandFlags): { key: string } | { prefix
   return prefix === undefined ? undefined : { prefix };
 }
 
-type UpdateFlags = Several & {
-  readonly name?: string;
-  readonly file?: string;
-  readonly addTable?: string[];
-  readonly removeTable?: string[];
-};
+type UpdateFlags = Several &
+  ColumnFlags & {
+    readonly name?: string;
+    readonly file?: string;
+    readonly addTable?: string[];
+    readonly removeTable?: string[];
+  };
 
 function addUpdate(command: Command, shell: Shell): void {
   addSeveral(command.command("update [pipe]"))
@@ -130,13 +132,24 @@ function addUpdate(command: Command, shell: Shell): void {
       repeated,
     )
     .option("--remove-table <schema.table>", "Table of a database to follow no more; may be repeated", repeated)
+    .option("--column <name:type>", "Column to add, or its new type; of one pipe, may be repeated", repeated)
+    .option("--map <field=column>", "Field of the source for a column; default: the field of its name", repeated)
+    .option("--alter-table", "Changes the table too, where it lacks the columns or has other types")
     .option(
       "-f, --file <file>",
       "YAML or JSON with the members to change; references to secrets are replaced (help apply-file)",
     )
     .action(async (reference: string | undefined, flags: UpdateFlags) => {
       const body = await updateBody(shell, flags);
-      if (body === undefined) throw usageError("nothing to change", "Use --name, --add-table or -f FILE.");
+      if (flags.column !== undefined || flags.map !== undefined) {
+        if (reference === undefined) throw usageError("--column and --map are for one pipe: name it");
+        const { updateColumns } = await import("./pipe-new-columns.ts");
+        const change = async (client: CliClient, params: PipeParams) =>
+          await updateColumns(client, params, body ?? {}, flags);
+        return await changePipes(shell, reference, flags, change);
+      }
+      if (flags.alterTable === true) throw usageError("--alter-table is for --column");
+      if (body === undefined) throw usageError("nothing to change", "Use --name, --column, --add-table or -f FILE.");
       if (reference === undefined && body.name !== undefined) throw usageError("a name is for one pipe: name the pipe");
       await changePipes(shell, reference, flags, async (client, params) => client.call("updatePipe", { params, body }));
     });
