@@ -141,7 +141,8 @@ async function updated(deps: PipeDeps, pipe: Pipe, { params, body, expected }: U
   if (checked.config !== undefined || checked.destination !== undefined || checked.validateSamples) {
     refuseUnlessRunning(await findService(deps, params), "update");
     const { organizationId } = params;
-    const request = { ...checked, organizationId, serviceId: pipe.serviceId, pipeId: pipe.id };
+    const stored = pipe.source[pipe.sourceKind] as JsonObject;
+    const request = { ...checked, organizationId, serviceId: pipe.serviceId, pipeId: pipe.id, stored };
     ({ warnings } = await deps.checks.reachable(request, new CheckRun(), signal));
   }
   const { source } = change;

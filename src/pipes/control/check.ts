@@ -42,6 +42,8 @@ export type CheckRequest = {
   readonly validateSamples: boolean;
   /** The pipe exists: whatever it has created on both sides belongs to it. Undefined: it is new. */
   readonly pipeId: string | undefined;
+  /** The pipe's source before the change. */
+  readonly stored?: JsonObject | undefined;
   /** Of the pipe, where they are part of the request. */
   readonly settings?: Readonly<Record<string, number | boolean>>;
 };
@@ -247,13 +249,13 @@ async function checkSource(
   if (request.config === undefined && !request.validateSamples) return [];
   const connector = await connectorOf(request.kind.key);
   const query = queryOf(client, signal);
-  const { validateSamples, table: destination, pipeId } = request;
+  const { validateSamples, table: destination, pipeId, stored } = request;
   const warnings: Issue[] = [];
   const warn = (warning: Issue) => void warnings.push(warning);
   const forms = new StoredForms(request.kind.durable);
   const marks = async (keys: readonly string[]) =>
     pipeId === undefined ? {} : forms.readMarks(await ledger.marks(pipeId, keys));
-  const options = { network, validateSamples, destination, query, pipeId, marks, warn, run };
+  const options = { network, validateSamples, destination, query, pipeId, stored, marks, warn, run };
   await connector.check(request.config ?? {}, options, signal);
   return warnings;
 }

@@ -15,9 +15,9 @@ import { RelationalSource } from "./source.ts";
 
 export const relationalDbConnector = defineConnector<RelationalDbConfig>({
   async check(config: RelationalDbConfig, options: CheckOptions, signal: AbortSignal): Promise<void> {
-    const { network, query, pipeId, marks, destination, warn, run } = options;
+    const { network, query, pipeId, marks, stored, destination, warn, run } = options;
     const { database } = destination;
-    const known = pipeId === undefined ? undefined : await knownPipe(config, pipeId, marks);
+    const known = pipeId === undefined ? undefined : await knownPipe(config, pipeId, { marks, stored });
     await preflight({ config, network }, { database, query, known, warn, run }, signal);
   },
 

@@ -253,6 +253,37 @@ describe.skipIf(missing !== undefined)("the life of Postgres pipes", () => {
     await until("the slot is gone", async () => (await slots()) === 0);
   });
 
+  test("a pipe is changed while a resync copies its tables anew, and another table that has rows is refused", async () => {
+    await make("again", 3000);
+    const pipeId = await cdcPipe(served, service, source, ["again"]);
+    await untilEqual(source, service, "again", plain);
+    await untilState(served, service, pipeId, "Running");
+    const params = { ...service.params, pipeId };
+    await make("second", 1);
+    const second = { sourceSchemaName: "public", sourceTable: "second", targetTable: "second" };
+    const patched = async (relationalDb: object) =>
+      await served.api.updatePipe({ params, body: { source: { relationalDb } } as never });
+    const made = () => query(service, "SELECT comment FROM system.tables WHERE name = 'again'");
+    const before = await made();
+    await command(pipeId, "resync");
+    // From before the supervisor has seen the command on; each change begins the copy anew.
+    const { targetTable: _, ...named } = second;
+    for (let round = 0; round < 3; round += 1) {
+      await patched({ tableMappingsToAdd: [second] });
+      await patched({ tableMappingsToRemove: [named] });
+    }
+    await until("the copy has taken its place", async () => (await made()) !== before);
+    await make("taken", 1);
+    await query(service, "CREATE TABLE taken (id Int32) ORDER BY id AS SELECT 1");
+    await command(pipeId, "resync");
+    const added = [{ sourceSchemaName: "public", sourceTable: "taken", targetTable: "taken" }];
+    await expect(patched({ tableMappingsToAdd: added })).rejects.toThrow("default.taken exists and is not empty");
+    await untilState(served, service, pipeId, "Running");
+    await untilEqual(source, service, "again", plain);
+    await served.api.deletePipe({ params });
+    await until("the slot is gone", async () => (await slots()) === 0);
+  });
+
   test("with deleteOnMerge deleted rows go away by themselves", async () => {
     await make("hard", 10);
     const pipeId = await cdcPipe(served, service, source, ["hard"], { settings: { deleteOnMerge: true } });

@@ -58,7 +58,7 @@ async function problems(
     tableMappings: mappings,
   };
   try {
-    const known = pipe && (await knownPipe(config, pipe.pipeId, pipe.marks));
+    const known = pipe && (await knownPipe(config, pipe.pipeId, { marks: pipe.marks, stored: undefined }));
     await preflight({ config, network: anyNetwork }, { database: "default", query, known, run: new CheckRun() }, never);
     return [];
   } catch (error) {

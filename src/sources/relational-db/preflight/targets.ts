@@ -49,7 +49,7 @@ export async function targetIssues(parts: Preflight, options: PreflightOptions):
   const issues: Issue[] = [];
   for (const [index, mapping] of tableMappings.entries()) {
     const target = found.get(mapping.targetTable);
-    if (known?.has(mapping) === true) continue;
+    if (known?.has(mapping) === true || known?.hasStored(mapping) === true) continue;
     if (target === undefined || (known?.had(mapping) === true && target.made === 1)) continue;
     if (mapping.partitionByExpr !== undefined) {
       const message = `cannot be applied to ${options.database}.${mapping.targetTable}, which exists; drop it, or leave this out`;
