@@ -5,8 +5,9 @@ import { type SourceBody, type SourceRecord, sourceBody } from "../../api/chart-
 import type { WakeMode } from "../../api/charts.ts";
 import type { ReadMeta } from "../../api/explore.ts";
 import { tokenize } from "../../clickhouse/lexer.ts";
-import { ownDatabases } from "../../clickhouse/sql.ts";
+import { literal, ownDatabases } from "../../clickhouse/sql.ts";
 import { parseType } from "../../clickhouse/types.ts";
+import { errorTableNameOf } from "../../sources/destination.ts";
 import { chartSourceRecordOf } from "../sources.ts";
 import type { Reader } from "../turns.ts";
 import type { EngineRead, ReadableSources, SourceReads } from "./reads.ts";
@@ -26,7 +27,7 @@ const tablesQuery = `
 SELECT t.database, t.name, t.sorting_key, groupArray(c.name), groupArray(c.type)
 FROM (SELECT database, name, sorting_key FROM system.tables
   WHERE database NOT IN ${ownDatabases} AND NOT is_temporary
-    AND name NOT LIKE '.%' AND (engine LIKE '%MergeTree' OR engine IN ('View', 'Merge', 'Distributed'))
+    AND name NOT LIKE '.%' AND NOT endsWith(name, ${literal(errorTableNameOf(""))}) AND (engine LIKE '%MergeTree' OR engine IN ('View', 'Merge', 'Distributed'))
   ORDER BY database, name LIMIT ${maxTables}) AS t
 INNER JOIN (SELECT database, table, name, type FROM system.columns ORDER BY database, table, position) AS c
   ON c.database = t.database AND c.table = t.name

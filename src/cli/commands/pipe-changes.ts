@@ -1,6 +1,7 @@
 /** Verbs that change pipes: start, stop, resync, update, scale, settings, delete. */
 import type { Command } from "commander";
 import { sourceDescriptions, sourceKindKeys } from "../../sources/descriptions.ts";
+import { errorTableNameOf } from "../../sources/destination.ts";
 import type { CliClient } from "../client/client.ts";
 import type { PipeSummary } from "../client/resolve.ts";
 import { usageError } from "../errors.ts";
@@ -47,7 +48,7 @@ async function deletePipes(shell: Shell, reference: string | undefined, flags: C
   if (pipes.length > 0) {
     // One pipe is confirmed by its name, several by `yes` below their names.
     const word = pipes.length === 1 ? { word: names } : {};
-    await shell.confirm(`Deleted will be ${names}; tables stay.`, { yes: flags.yes, ...word });
+    await shell.confirm(`Deleted will be ${names}. What stays: ${remains(pipes)}.`, { yes: flags.yes, ...word });
   }
   const deleted = [];
   for (const { id: pipeId, serviceId } of pipes) {
@@ -56,7 +57,16 @@ async function deletePipes(shell: Shell, reference: string | undefined, flags: C
     deleted.push(result);
   }
   const single = reference !== undefined;
-  await shell.printDone(single ? deleted[0] : deleted, names ? `deleted ${names}` : noPipe, single ? pipes[0] : pipes);
+  const done = names ? `deleted ${names}; ${remains(pipes)} stay` : noPipe;
+  await shell.printDone(single ? deleted[0] : deleted, done, single ? pipes[0] : pipes);
+}
+
+/** The tables of pipes, each with that of its refused rows. */
+function remains(pipes: readonly PipeSummary[]): string {
+  const tables = pipes.map(({ destination: { database = "default", table } }) =>
+    table === undefined ? `the tables of ${database}` : `${database}.${table} and ${errorTableNameOf(table)}`,
+  );
+  return [...new Set(tables)].join(", ");
 }
 
 type PipeVerb = "start" | "stop" | "resync";
