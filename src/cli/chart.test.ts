@@ -22,6 +22,13 @@ test("groups are one line each, on one scale, and a gap is a gap", () => {
   expect(b).toMatch(/^b ▄{30} {30} 4$/);
 });
 
+test("time without rows is drawn where the range asks for it", () => {
+  const range = { from: 30_000, to: 40 * 60_000, bucketMs: 60_000 };
+  const lines = chartLines([row(9, 8), row(10, 8)], look, range);
+  expect(lines[7]).toMatch(/^0 {15}█{3}$/);
+  expect(lines[8]).toBe("1970-01-01 00:00 to 1970-01-01 00:39 UTC");
+});
+
 test("no line is wider than the terminal, and none has an escape of a group's name", () => {
   const rows = Array.from({ length: 500 }, (_, i) => row(i, i, "x\u001b[31m".repeat(20)));
   const other = row(0, 1, "y");

@@ -9,16 +9,29 @@ export type ChartPoint = Readonly<Record<string, unknown>> & {
 const blocks = " ▁▂▃▄▅▆▇█";
 const height = 8;
 
+/** What was asked for: its time is drawn where it is empty, too. */
+export type ChartRange = { readonly from: number; readonly to: number; readonly bucketMs: number };
+
 /** The lines of a chart; without rows none. A single series is drawn `height` lines high, groups one line each. */
-export function chartLines(rows: readonly ChartPoint[], look: { width: number; color: boolean }): string[] {
+export function chartLines(rows: readonly ChartPoint[], look: Look, range?: ChartRange): string[] {
   if (rows.length === 0) return [];
   const groups = Map.groupBy(rows, ({ group }) => group.map(String).join(", "));
-  const times = [...new Set(rows.map((row) => row.ts_bucket))].toSorted((a, b) => a - b);
+  const known = [...new Set(rows.map((row) => row.ts_bucket))].toSorted((a, b) => a - b);
+  const times = range === undefined ? known : bucketsOf(known, range);
   const drawn = [...groups].map(([name, points]) => ({ name: printable(name), values: valuesOf(points, times) }));
   const [only] = drawn;
   const lines = drawn.length === 1 && only !== undefined ? tall(only.values, look) : flat(drawn, look);
   return [...lines, axis(times, look.width)];
 }
+
+/** All buckets of the range, in step with those that have rows. */
+function bucketsOf([first = 0, ...others]: readonly number[], { from, to, bucketMs }: ChartRange): number[] {
+  const last = Math.max(first, ...others, to - 1);
+  const begin = first - Math.max(0, Math.ceil((first - from) / bucketMs)) * bucketMs;
+  return Array.from({ length: Math.floor((last - begin) / bucketMs) + 1 }, (_, at) => begin + at * bucketMs);
+}
+
+type Look = { readonly width: number; readonly color: boolean };
 
 /** A value for each time; undefined where there is none. */
 function valuesOf(points: readonly ChartPoint[], times: readonly number[]): (number | undefined)[] {

@@ -42,14 +42,19 @@ export function addChart(command: Command, shell: Shell): void {
     .option("--limit <n>", "Most groups: those with the greatest values", "10")
     .action(async (flags: ChartFlags) => {
       const { id: sourceId } = await findSource(shell, flags.source);
-      const answer = await (await shell.client()).call("queryChartSeries", {
-        body: seriesBody(sourceId, flags) as never,
-      });
-      if (shell.format === "csv") return await shell.printOne(answer.data.map(flatRow), []);
-      if (!isForPeople(shell.format)) return await shell.printOne(shell.format === "ndjson" ? answer.data : answer, []);
+      const body = seriesBody(sourceId, flags);
+      const client = await shell.client();
+      if (!isForPeople(shell.format)) {
+        const answer = await client.call("queryChartSeries", { body: body as never });
+        if (shell.format === "csv") return await shell.printOne(answer.data.map(flatRow), []);
+        return await shell.printOne(shell.format === "ndjson" ? answer.data : answer, []);
+      }
+      const answer = await client.call("queryChart", { body: body as never });
       const { chartLines } = await import("../chart.ts");
       const width = shell.io.stdout.isTTY === true ? (shell.io.stdout.columns ?? 80) : 80;
-      const lines = chartLines(answer.data, { width, color: shell.hasColor(shell.io.stdout) });
+      const look = { width, color: shell.hasColor(shell.io.stdout) };
+      const range = { from: body.startTime, to: body.endTime, bucketMs: answer.meta.bucketMs };
+      const lines = chartLines(answer.data, look, range);
       if (lines.length === 0) return shell.say("There are no rows in this range.");
       await shell.draw(lines);
       if (answer.truncated === true) shell.say("Some groups are left out; --limit shows more.");
@@ -57,7 +62,7 @@ export function addChart(command: Command, shell: Shell): void {
 }
 
 /** The body of queryChartSeries. Throws a usage error that names the flag. */
-export function seriesBody(sourceId: string, flags: SeriesFlags): object {
+export function seriesBody(sourceId: string, flags: SeriesFlags) {
   const percentile = /^p(\d{1,2}(?:\.\d+)?)$/.exec(flags.agg)?.[1];
   const aggFn = percentile === undefined ? choiceFlag("--agg", flags.agg, aggregates) : "quantile";
   if (aggFn !== "count" && flags.field === undefined) throw usageError(`--agg ${flags.agg} needs --field`);
@@ -71,13 +76,10 @@ export function seriesBody(sourceId: string, flags: SeriesFlags): object {
     whereLanguage: flags.sql === true ? "sql" : undefined,
     groupBy: flags.groupBy,
   });
-  return present({
-    series: [item],
-    startTime: momentMs(flags.since, "--since", now),
-    endTime: momentMs(flags.until, "--until", now),
-    granularity: stepOf(flags.step),
-    limit: flags.groupBy === undefined ? undefined : integerFlag("--limit", flags.limit),
-  });
+  const startTime = momentMs(flags.since, "--since", now);
+  const endTime = momentMs(flags.until, "--until", now);
+  const limit = flags.groupBy === undefined ? undefined : integerFlag("--limit", flags.limit);
+  return { series: [item], startTime, endTime, ...present({ granularity: stepOf(flags.step), limit }) };
 }
 
 function stepOf(step: string | undefined): string | undefined {

@@ -15,7 +15,7 @@ export function addTop(command: Command, shell: Shell): void {
     .option("--once", "Prints one table and ends")
     .addHelpText(
       "after",
-      "\nKeys: arrows or j and k select a pipe, enter shows it, s sorts by the next column, / filters by name, q ends.\nProcessor and memory are those of the process, which may run several pipes; a key of another role than admin does not see them.",
+      "\nKeys: arrows or j and k select a pipe, enter shows it, s sorts by the next column, / filters by name, q ends.\nProcessor and memory are those of the process, which may run several pipes; a key of another role than admin does not see them.\nThe processor of a pipe is that of its worker, which hands bytes over: the engine parses and writes them, and its use is in the table of services.",
     )
     .action(async (flags: { interval: string; once?: boolean }) => {
       const intervalMs = Math.max(200, durationMs(flags.interval, "--interval"));
