@@ -348,9 +348,8 @@ export type CheckOptions = {
   readonly query: Query;
   /** Of the existing pipe: whatever it has created on both sides belongs to it. Undefined: it is new. */
   readonly pipeId: string | undefined;
-  /** Source of the existing pipe before the change. */
   readonly stored?: JsonObject | undefined;
-  /** Marks of the existing pipe. */
+  /** Marks of the existing pipe; `stored` is its source before the change. */
   readonly marks: (keys: readonly string[]) => Promise<Readonly<Record<string, Json>>>;
   /** Says what the user should know of a configuration that is accepted. */
   readonly warn: (warning: Issue) => void;

@@ -1,0 +1,96 @@
+/** Columns of pipes by the command line: warnings of a sample, and new ones with their table. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { CommandResult } from "../../../harness/cli.ts";
+import { type RunOptions, runProgram } from "../../../harness/cli-process.ts";
+import { startTestStore, type TestStore } from "../../../harness/objects/object-store.ts";
+import { type Served, serve } from "../../../harness/serve.ts";
+
+let served: Served;
+let store: TestStore;
+let folder: string;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  [served, store] = await Promise.all([serve(), startTestStore()]);
+  folder = mkdtempSync(join(tmpdir(), "millrace-cli-"));
+  const { baseUrl, keyId, keySecret, accessToken } = served.credentials;
+  env = {
+    MILLRACE_URL: baseUrl,
+    MILLRACE_KEY: `${keyId}:${keySecret}`,
+    MILLRACE_ACCESS_TOKEN: accessToken,
+    CLICKS_ACCESS_KEY_ID: store.accessKey.accessKeyId,
+    CLICKS_SECRET_KEY: store.accessKey.secretKey,
+  };
+  await store.put("in/1.json", '{"user":"ann","n":1}\n{"user":"bob","n":2}\n');
+  writeFileSync(join(folder, "secret"), store.accessKey.secretKey);
+  const service = "service create analytics --wait --timeout 60s --password-file".split(" ");
+  expect(await run([...service, join(folder, "password")])).toMatchObject({ code: 0 });
+});
+afterAll(async () => {
+  await served?.[Symbol.asyncDispose]();
+  await store?.[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function run(line: string | readonly string[], options: Partial<RunOptions> = {}): Promise<CommandResult> {
+  const args = typeof line === "string" ? line.split(" ") : line;
+  return await runProgram(args, { cwd: folder, ...options, env: { ...env, ...options.env } });
+}
+
+const create = (name: string, glob: string, ...more: string[]) => [
+  ...[
+    "pipe",
+    "create",
+    "objects",
+    name,
+    "--from",
+    `${store.endpoint}/${store.bucket}/${glob}`,
+    "--to",
+    name.replace("clicks", "clicks_table"),
+  ],
+  ...["--column", "user:String", "--column", "n:Int64", "--format", "JSONEachRow", "--auth", "IAM_USER"],
+  ...["--access-key-id", store.accessKey.accessKeyId, "--secret-key-file", join(folder, "secret"), ...more],
+];
+
+test("a misspelt field is warned of when the pipe is created", async () => {
+  const misspelt = create("misspelt", "in/*.json", "--start-paused", "--map", "usre=user", "--map", "n=n");
+  const { code, stderr } = await run(misspelt);
+  expect(code).toBe(0);
+  expect(stderr).toContain('warning: fieldMappings: no sample has the field "usre": the column user stays empty');
+  expect(stderr).toContain("fields that no column takes: user");
+  expect(await run("pipe delete misspelt --yes --wait")).toMatchObject({ code: 0 });
+});
+
+test("columns are added to a pipe, and to its table on request", async () => {
+  const columnsOf = async (pipe: string) =>
+    JSON.parse((await run(`pipe get ${pipe} -o json`)).stdout).destination.columns.map(
+      ({ name, type }: { name: string; type: string }) => `${name} ${type}`,
+    );
+  expect(await run(create("clicks", "in/*.json", "--wait", "--timeout", "60s"))).toMatchObject({ code: 0 });
+  // A table of the pipe itself gets its columns by the pipe.
+  expect(await run("pipe update clicks --column score:Float64")).toMatchObject({ code: 0 });
+  expect(await columnsOf("clicks")).toEqual(["user String", "n Int64", "score Float64"]);
+  await run(["sql", "analytics", "CREATE TABLE own (user String, n Int64) ORDER BY user"]);
+  const made = await run(create("own", "in/*.json", "--existing-table", "--start-paused"));
+  expect(made).toMatchObject({ code: 0 });
+  const added = ["pipe", "update", "own", "--column", "points:Int64", "--map", "score=points"];
+  const refused = await run(added);
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toContain("ALTER TABLE `default`.`own` ADD COLUMN");
+  expect(refused.stderr).toContain("--alter-table");
+  expect(await columnsOf("own")).toHaveLength(2);
+  expect(await run([...added, "--alter-table"])).toMatchObject({ code: 0 });
+  const { fieldMappings } = JSON.parse((await run("pipe get own -o json")).stdout);
+  expect(fieldMappings.at(-1)).toEqual({ sourceField: "score", destinationField: "points" });
+  const described = await run(["sql", "analytics", "DESCRIBE own", "--format", "TSV"]);
+  expect(described.stdout).toMatch(/points\tInt64/);
+  // What the definition itself refuses changes no table.
+  const wrong = await run("pipe update own --column worse:Strin --alter-table");
+  expect(wrong.code).toBe(1);
+  expect((await run(["sql", "analytics", "DESCRIBE own", "--format", "TSV"])).stdout).not.toContain("worse");
+  expect(await run("pipe update --all --column a:String")).toMatchObject({ code: 2 });
+  expect(await run("pipe delete own --yes --wait")).toMatchObject({ code: 0 });
+});
