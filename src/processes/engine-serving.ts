@@ -3,6 +3,7 @@
  * clients' requests, and monitors the server. Loaded while the server starts in its thread.
  */
 import type { Socket } from "node:net";
+import { join } from "node:path";
 import { setDefaultHighWaterMark } from "node:stream";
 import { AccessChanges } from "../endpoint/handoff/access-changes.ts";
 import { listenForGateway } from "../endpoint/handoff/gateway-listener.ts";
@@ -21,6 +22,8 @@ import { outOfUseIn } from "../engine/chdb/unloadable.ts";
 import type { EngineUser } from "../engine/chdb/users.ts";
 import { DiskQuota, type DiskUse } from "../engine/disk-quota.ts";
 import { QueryService } from "../engine/http/query-service.ts";
+import { AsyncInserts } from "../engine/inserts/async-inserts.ts";
+import { engineInserter } from "../engine/inserts/engine-insert.ts";
 import { askerAs } from "../engine/native/ask-as.ts";
 import { SealedPool } from "../engine/native/sealed-pool.ts";
 import { NativeService } from "../engine/native/service.ts";
@@ -32,6 +35,9 @@ import type { LineLogger } from "../lib/deferred-logger.ts";
 // A larger high-water mark than the default 64 KiB: otherwise every chunk waits until the previous one is sent. Set for
 // all streams, because the mark of a handed-over connection cannot be set individually.
 setDefaultHighWaterMark(false, 1_048_576);
+
+/** Of asynchronous inserts that were answered, in the data directory. */
+const insertsFolder = "async_inserts";
 
 export type ServingOptions = {
   readonly dataDir: string;
@@ -71,8 +77,12 @@ export async function serveClients(thread: ServerThread, options: ServingOptions
   for (const table of unloaded) logger.warn(table, "the engine cannot load this table, which is out of use");
   const disk = new DiskQuota(options.disk);
   const access = new AccessChanges((message) => process.send?.(message, undefined, {}, () => {}));
+  const upstream = new Upstream(loopbackConnector(port, host));
+  const inserts = await AsyncInserts.open({
+    ...{ insert: engineInserter(upstream, key), folder: join(dataDir, insertsFolder), logger },
+  });
   const queries = new QueryService({
-    upstream: new Upstream(loopbackConnector(port, host)),
+    ...{ upstream, inserts },
     splicer: new Splicer(),
     key,
     users,
@@ -97,10 +107,12 @@ export async function serveClients(thread: ServerThread, options: ServingOptions
     else if (message.type === "accessChanged") access.onAnswer(message);
     else receiver.onMessage(message, socket);
   });
+  const tell = (message: FromHost) => process.send?.(message, undefined, {}, () => {});
   process.send?.({ type: "ready", version, outOfUse: [...unloaded, ...forbidden].slice(0, 100) });
   void watchDisk(client, dataDir, (usedBytes) => {
     disk.usedBytes = usedBytes;
-    process.send?.({ type: "disk", usedBytes } satisfies FromHost, undefined, {}, () => {});
+    tell({ type: "disk", usedBytes });
+    tell({ type: "inserts", numbers: inserts.numbers });
   });
-  return { flush: () => client.command("SYSTEM FLUSH ASYNC INSERT QUEUE"), broken: untilUnresponsive(client) };
+  return { flush: () => inserts.flush(), broken: untilUnresponsive(client) };
 }

@@ -5,7 +5,7 @@
 import type { CountedEvent } from "../../lib/event-counter.ts";
 import { type AccessEvent, type AccessEvents, shortened } from "../auth/events.ts";
 import { maxSessionCharacters, type NativeSession } from "../native/session.ts";
-import type { Activity } from "./messages.ts";
+import { type Activity, type InsertNumbers, noInserts } from "./messages.ts";
 
 /** More than one second of a host's counter, with the one that stands for many. */
 const maxEvents = 1_000;
@@ -63,4 +63,11 @@ export function sessionOf(told: unknown): NativeSession {
 
 function isText(value: unknown, most: number): value is string {
   return typeof value === "string" && value.length <= most;
+}
+
+/** A host's numbers of asynchronous inserts, by the names of this program alone. */
+export function insertsOf(numbers: InsertNumbers): InsertNumbers {
+  const read = Object.keys(noInserts).map((name) => [name, Number(numbers[name as keyof InsertNumbers])] as const);
+  if (read.some(([, value]) => !(value >= 0))) throw new Error("the asynchronous inserts are not numbers");
+  return Object.fromEntries(read) as InsertNumbers;
 }

@@ -55,6 +55,19 @@ export type FromHost =
   /** Queries running on these connections, and when the last one began or ended (milliseconds since 1970). */
   | ({ readonly type: "activity" } & Activity)
   /** Bytes that the service's tables use on disk, every few seconds. */
-  | { readonly type: "disk"; readonly usedBytes: number };
+  | { readonly type: "disk"; readonly usedBytes: number }
+  /** Of asynchronous inserts, every few seconds. */
+  | { readonly type: "inserts"; readonly numbers: InsertNumbers };
+
+/** Asynchronous inserts that wait now, and totals since the engine's start. */
+export type InsertNumbers = {
+  readonly waiting: number;
+  readonly waitingBytes: number;
+  readonly inserts: number;
+  readonly flushes: number;
+  readonly failed: number;
+};
+
+export const noInserts: InsertNumbers = { waiting: 0, waitingBytes: 0, inserts: 0, flushes: 0, failed: 0 };
 
 export type Activity = { readonly running: number; readonly lastAt: number };

@@ -17,4 +17,6 @@ export interface QueryServer {
     principal: DatabasePrincipal,
     options: ServeOptions,
   ): Promise<void>;
+  /** Ends what waits without need, so that its clients are answered before the service stops. Never rejects. */
+  settle?(): Promise<void>;
 }

@@ -184,6 +184,7 @@ export class HandoffReceiver {
 
   async #drain({ id, graceMs, unusedForMs }: Extract<ToHost, { type: "drain" }>): Promise<void> {
     const inUse = () => unusedForMs !== undefined && (this.#count > 0 || Date.now() - this.#lastAt < unusedForMs);
+    if (unusedForMs === undefined) void this.#queries.settle?.();
     if (!inUse()) await this.#native.settle();
     if (!inUse()) {
       this.#connections.drain();

@@ -13,8 +13,16 @@ import type { EndpointAccess } from "../auth/logins.ts";
 import { aheadOf, forgetAhead, namedClientOf } from "../connections/client-address.ts";
 import type { NativeSession } from "../native/session.ts";
 import { BusyMarksReader } from "./busy-marks.ts";
-import { activityOf, eventsOf, sessionOf } from "./from-host.ts";
-import { type AccessError, type Activity, type FromHost, maxConnections, type ToHost } from "./messages.ts";
+import { activityOf, eventsOf, insertsOf, sessionOf } from "./from-host.ts";
+import {
+  type AccessError,
+  type Activity,
+  type FromHost,
+  type InsertNumbers,
+  maxConnections,
+  noInserts,
+  type ToHost,
+} from "./messages.ts";
 import { StatementMarksReader } from "./statement-marks.ts";
 
 const answerTimeoutMs = 5_000;
@@ -37,6 +45,7 @@ export class HandoffSender {
   #callIds = 0;
   #ended = false;
   #activity: Activity = { running: 0, lastAt: 0 };
+  #inserts: InsertNumbers = noInserts;
   /** Receives logins and refusals of the host, once a second. */
   onEvents: (events: AccessEvents) => void = () => {};
   /** Applies statements about users, roles and grants. Rejects with the exception for the client. */
@@ -77,6 +86,11 @@ export class HandoffSender {
   /** As last reported: at most a quarter of a second old while queries start and end. */
   get activity(): Activity {
     return this.#activity;
+  }
+
+  /** Asynchronous inserts, as last reported. */
+  get inserts(): InsertNumbers {
+    return this.#inserts;
   }
 
   /**
@@ -147,6 +161,7 @@ export class HandoffSender {
 
   #onMessage(message: FromHost): void {
     if (message.type === "activity") this.#activity = activityOf(message);
+    else if (message.type === "inserts") this.#inserts = insertsOf(message.numbers);
     else if (message.type === "events") this.onEvents(eventsOf(message.events));
     else if (message.type === "access") void this.#changeAccess(message.id, message.change);
     else if (message.type === "admitted") this.#calls.get(message.id)?.(true);

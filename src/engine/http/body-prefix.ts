@@ -126,10 +126,21 @@ function nextChunk(message: IncomingMessage): Promise<Buffer | undefined> {
   });
 }
 
+/** True when the body has no encoding that only the engine knows. */
+export function canDecode({ headers }: IncomingMessage): boolean {
+  const encoding = encodingOf(headers["content-encoding"]);
+  return encoding === undefined || Object.hasOwn(decoders, encoding);
+}
+
+function encodingOf(header: string | undefined): string | undefined {
+  const encoding = (header ?? "").trim().toLowerCase();
+  return encoding === "" || encoding === "identity" ? undefined : encoding;
+}
+
 function decoderOf(message: IncomingMessage, decompress: boolean): Transform | undefined {
   if (decompress) return new CompressedBlocks();
-  const encoding = (message.headers["content-encoding"] ?? "").trim().toLowerCase();
-  if (encoding === "" || encoding === "identity") return undefined;
+  const encoding = encodingOf(message.headers["content-encoding"]);
+  if (encoding === undefined) return undefined;
   const create = Object.hasOwn(decoders, encoding) ? decoders[encoding] : undefined;
   if (create !== undefined) return create();
   const known = Object.keys(decoders).join(", ");

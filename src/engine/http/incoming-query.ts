@@ -5,9 +5,10 @@
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { clickHouseException } from "../../clickhouse/exception.ts";
+import { mayBeAsync } from "../inserts/options.ts";
 import { maxStatementBytes } from "../sql/limits.ts";
 import { maxSearchedBytes } from "../sql/text/values-data.ts";
-import { BodyPrefix } from "./body-prefix.ts";
+import { BodyPrefix, canDecode } from "./body-prefix.ts";
 import { readForm, writeForm } from "./multipart.ts";
 import type { Parameter } from "./parameters.ts";
 
@@ -48,7 +49,8 @@ export async function readIncomingQuery(
   const head = inUrl.length === 0 ? inUrl : Buffer.concat([inUrl, Buffer.from("\n")]);
   if (!mayHaveBody(message)) return bare(message, inUrl, others, parameters);
   const asItCame = { parameters, headers: bodyHeadersOf(message) };
-  if (head.length > 0 && hasData(head) && !(isSmall(message, others) || mayBeValues(head))) {
+  const isRead = isSmall(message, others) || mayBeValues(head) || (mayBeAsync(head, others) && canDecode(message));
+  if (head.length > 0 && hasData(head) && !isRead) {
     const onward = { ...asItCame, first: [], rest: message };
     return { text: head, whole: false, bodyAt, parameters: others, forwarded: onward };
   }
@@ -57,7 +59,7 @@ export async function readIncomingQuery(
     await prefix.read(isSmall(message, others) ? maxStatementBytes : wanted);
     const text = Buffer.concat([head, prefix.bytes()]);
     if (prefix.ended || !hasData(text)) continue;
-    if (mayBeValues(text)) await prefix.read(maxSearchedBytes);
+    if (mayBeValues(text) || mayBeAsync(text, others)) await prefix.read(maxSearchedBytes);
     if (prefix.ended) break;
     const onward = { ...asItCame, first: prefix.raw, rest: message };
     return { text, whole: false, bodyAt, parameters: others, forwarded: onward };

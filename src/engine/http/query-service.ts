@@ -15,12 +15,18 @@ import type { Upstream } from "../../endpoint/proxy/upstream.ts";
 import type { Splicer } from "../../endpoint/splice/splicer.ts";
 import { type EngineUser, engineUserOf } from "../chdb/users.ts";
 import type { DiskQuota } from "../disk-quota.ts";
+import type { AsyncInserts } from "../inserts/async-inserts.ts";
+import { newInsert, sessionOf } from "../inserts/collectable.ts";
+import type { StatementKind } from "../sql/rules/facts.ts";
+import type { InsertHead } from "../sql/text/insert-data.ts";
 import { arrivingValues } from "./arriving-values.ts";
 import { type IncomingQuery, isPlainBody, readIncomingQuery } from "./incoming-query.ts";
 import { bytesOf, type Parameter, readParameters, textOf, writeParameters } from "./parameters.ts";
 
 /** The engine's http_max_uri_size. */
 const maxPathBytes = 1_048_576;
+/** Sessions that are remembered by name; beyond, every session is taken for one with settings of its own. */
+const maxOwnSessions = 10_000;
 export const waitForDrop = "database_atomic_wait_for_drop_and_detach_synchronously";
 
 /**
@@ -41,6 +47,9 @@ export type QueryVerdict = {
   readonly takesDisk: boolean;
   /** What a statement about users, roles or grants changes; such a statement is not run by the engine. */
   readonly access: AccessChange | undefined;
+  readonly kind: StatementKind;
+  /** Of an INSERT whose data begins at a known place. */
+  readonly head: InsertHead | undefined;
 };
 
 export type Judge = {
@@ -72,6 +81,8 @@ export type QueryServiceOptions = {
   readonly judge: Judge;
   /** Checked before a statement that needs more disk. */
   readonly disk: Pick<DiskQuota, "isFull" | "requireRoom">;
+  /** Undefined: each insert runs as it comes. */
+  readonly inserts: AsyncInserts | undefined;
   /**
    * Applies a statement about users, roles or grants. Resolves when later statements of clients have the new rights;
    * rejects with the exception for the client.
@@ -83,6 +94,8 @@ export type QueryServiceOptions = {
 
 export class QueryService implements QueryServer {
   readonly #options: QueryServiceOptions;
+  /** Sessions that may have settings, tables or a database of their own. */
+  readonly #ownSessions = new Set<string>();
 
   constructor(options: QueryServiceOptions) {
     this.#options = options;
@@ -113,7 +126,8 @@ export class QueryService implements QueryServer {
   ): Promise<void> {
     const incoming = await readIncomingQuery(message, parameters, (text) => this.#options.judge.hasData(text));
     onStatement?.(incoming.text);
-    const { valuesMayCompute, valuesFrom, takesDisk, access } = await this.#judge(message, incoming, principal);
+    const verdict = await this.#judge(message, incoming, principal);
+    const { valuesMayCompute, valuesFrom, takesDisk, access } = verdict;
     if (access !== undefined) {
       requireAdministrator(principal);
       await this.#options.changeAccess(access);
@@ -122,9 +136,51 @@ export class QueryService implements QueryServer {
       return;
     }
     if (takesDisk) this.#options.disk.requireRoom();
+    const collected =
+      (await this.#flush(principal, incoming, verdict)) ??
+      (await this.#collect(message, principal, incoming, verdict, signal));
+    if (collected !== undefined) return answerInsert(response, queryIdOf(parameters), collected);
     const arrives = valuesFrom !== undefined && isPlainBody(message, incoming.parameters);
     const forwarded = arrives ? arrivingValues(message, incoming, valuesFrom) : incoming.forwarded;
     await this.#pass(message, response, principal, forwarded, valuesMayCompute || arrives, signal);
+  }
+
+  async settle(): Promise<void> {
+    await this.#options.inserts?.flush();
+  }
+
+  /** `SYSTEM FLUSH ASYNC INSERT QUEUE`: the engine's own queue does not exist. Others have no right to it. */
+  async #flush(
+    { restricted }: DatabasePrincipal,
+    { text }: IncomingQuery,
+    { kind }: QueryVerdict,
+  ): Promise<EmptyAnswer | undefined> {
+    if (kind !== "system" || restricted || !/^\s*SYSTEM\s+FLUSH\s+ASYNC\b/i.test(text.toString("latin1")))
+      return undefined;
+    await this.settle();
+    return noAnswer;
+  }
+
+  /** Resolves when an asynchronous insert can be answered; with undefined for any other statement. */
+  async #collect(
+    { headers, method }: IncomingMessage,
+    principal: DatabasePrincipal,
+    incoming: IncomingQuery,
+    { head, kind }: QueryVerdict,
+    signal: AbortSignal,
+  ): Promise<EmptyAnswer | undefined> {
+    const { inserts, users } = this.#options;
+    const session = sessionOf(incoming.parameters);
+    const own = session === undefined ? undefined : `${principal.user}/${session}`;
+    const isOwn = own !== undefined && (this.#ownSessions.has(own) || this.#ownSessions.size >= maxOwnSessions);
+    if (own !== undefined && !isOwn && kind !== "read" && kind !== "insert") this.#ownSessions.add(own);
+    if (head === undefined || method !== "POST" || inserts?.hasRoom !== true) return undefined;
+    if (isOwn) return undefined;
+    const insert = newInsert(incoming, head, { user: engineUserOf(users, principal), headers });
+    if (insert === undefined) return undefined;
+    const answered = await inserts.add(insert, signal);
+    const { rows, data } = insert.piece;
+    return { headers: answered, ...(insert.options.wait ? { rows, bytes: data.length } : { rows: 0, bytes: 0 }) };
   }
 
   async #judge(message: IncomingMessage, incoming: IncomingQuery, principal: DatabasePrincipal): Promise<QueryVerdict> {
@@ -217,6 +273,29 @@ function pathWith(parameters: readonly Parameter[]): string {
   const text = `The URL has more than ${maxPathBytes} bytes with its parameters escaped. Send the statement in the body.`;
   throw clickHouseException("QUERY_IS_TOO_LARGE", text);
 }
+
+type EmptyAnswer = {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly rows: number;
+  readonly bytes: number;
+};
+
+function answerInsert(response: ServerResponse, queryId: string, { headers, rows, bytes }: EmptyAnswer): void {
+  const written = { written_rows: String(rows), written_bytes: String(bytes) };
+  response.writeHead(200, {
+    ...headers,
+    "Content-Length": "0",
+    "X-ClickHouse-Query-Id": queryId.replace(/[^\x20-\x7e]/g, "?"),
+    "X-ClickHouse-Summary": JSON.stringify({ read_rows: "0", read_bytes: "0", ...written }),
+  });
+  response.end();
+}
+
+const noAnswer: EmptyAnswer = {
+  headers: { "Content-Type": "text/tab-separated-values; charset=UTF-8" },
+  rows: 0,
+  bytes: 0,
+};
 
 /** Every query gets an id, so that it can be cancelled when its client disconnects. */
 function withQueryId(parameters: readonly Parameter[]): Parameter[] {

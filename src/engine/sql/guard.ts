@@ -55,8 +55,8 @@ export type StatementVerdict = {
   readonly kind: StatementKind;
   /** True when the statement needs more disk. */
   readonly takesDisk: boolean;
-  /** Offset of the first byte of an INSERT's data; undefined when there is none or the offset is unknown. */
-  readonly dataStart: number | undefined;
+  /** Where an INSERT's data begins; undefined when there is none or the place is unknown. */
+  readonly head: InsertHead | undefined;
   /** True when VALUES data may be parsed with expressions in it (`input_format_values_interpret_expressions`). */
   readonly expressions: boolean;
   /** True when that depends on the data of VALUES that has not arrived (`text/values-data.ts`). */
@@ -104,7 +104,7 @@ export class Guard {
     return {
       kind: facts.kind,
       takesDisk: facts.takesDisk,
-      dataStart: head?.dataStart,
+      head,
       expressions: question.complete && isValues(head) && mayRunExpressions(question.text, head),
       mayBeExpressions: !question.complete && isValues(head),
       access: facts.access?.(question.params),

@@ -26,7 +26,7 @@ export function statementJudge(guard: Guard): Judge {
     hasData,
     judge: async ({ text, whole, params, settings, readonly, restricted, get }) => {
       const judged = settings.filter(([name, value]) => !notSettings.has(name) && !isExternalTable(name, value));
-      const { expressions, mayBeExpressions, dataStart, takesDisk, access } = await guard.judge({
+      const { expressions, mayBeExpressions, head, kind, takesDisk, access } = await guard.judge({
         text,
         complete: whole,
         params,
@@ -35,8 +35,8 @@ export function statementJudge(guard: Guard): Judge {
         restricted,
         get,
       });
-      const valuesFrom = mayBeExpressions ? dataStart : undefined;
-      return { valuesMayCompute: expressions, valuesFrom, takesDisk, access };
+      const valuesFrom = mayBeExpressions ? head?.dataStart : undefined;
+      return { valuesMayCompute: expressions, valuesFrom, takesDisk, access, kind, head };
     },
   };
 }

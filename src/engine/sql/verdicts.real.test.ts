@@ -169,16 +169,18 @@ describe("data of an INSERT", () => {
   test("begins behind the format", async () => {
     expect(await judge("INSERT INTO t FORMAT CSV\n1,'")).toMatchObject({
       kind: "insert",
-      dataStart: 25,
+      head: { dataStart: 25 },
       expressions: false,
     });
-    expect(await judge("INSERT INTO t FORMAT CSV \t\r\n\n")).toMatchObject({ dataStart: 28 });
-    expect(await judge("INSERT INTO t FORMAT CSV\n1,2", { complete: false })).toMatchObject({ dataStart: 25 });
-    expect(await judge("insert into format format CSV\nformat x")).toMatchObject({ dataStart: 30 });
+    expect(await judge("INSERT INTO t FORMAT CSV \t\r\n\n")).toMatchObject({ head: { dataStart: 28 } });
+    expect(await judge("INSERT INTO t FORMAT CSV\n1,2", { complete: false })).toMatchObject({
+      head: { dataStart: 25 },
+    });
+    expect(await judge("insert into format format CSV\nformat x")).toMatchObject({ head: { dataStart: 30 } });
   });
   test("is as long as it likes", async () => {
     const long = `INSERT INTO t FORMAT CSV\n${"1\n".repeat(200_000)}`;
-    expect(await judge(long)).toMatchObject({ dataStart: 25 });
+    expect(await judge(long)).toMatchObject({ head: { dataStart: 25 } });
   });
   test("of VALUES may compute with functions of the list", async () => {
     const head = "insert into t(a) /* ' */ values";
@@ -194,7 +196,10 @@ describe("data of an INSERT", () => {
       [" (own(1))", false],
       [` (${"1,".repeat(600_000)}1)`, false],
     ] as const) {
-      expect(await judge(head + data), data.slice(0, 50)).toMatchObject({ dataStart: head.length, expressions });
+      expect(await judge(head + data), data.slice(0, 50)).toMatchObject({
+        head: { dataStart: head.length },
+        expressions,
+      });
     }
     expect(await judge(`${head} (1`, { complete: false })).toMatchObject({ expressions: false });
   });
@@ -204,6 +209,6 @@ describe("data of an INSERT", () => {
     await expect(judge(text)).rejects.toThrow("Function file is not available");
   });
   test("does not exist where the query reads tables", async () => {
-    expect((await judge("INSERT INTO t SELECT 1 FORMAT CSV")).dataStart).toBeUndefined();
+    expect((await judge("INSERT INTO t SELECT 1 FORMAT CSV")).head).toBeUndefined();
   });
 });

@@ -213,13 +213,6 @@ describe("inserts", () => {
     expect((await stage.query("INSERT INTO e VALUES (3, 'q', 'w')")).status).not.toBe(200);
     expect(await stage.ok("SELECT * FROM e")).toBe("1\tx");
   });
-
-  test("async_insert inserts before it answers, because the engine has no queue", async () => {
-    const params = { query: "INSERT INTO s FORMAT TSV", async_insert: "1", wait_for_async_insert: "0" };
-    await stage.ok("at once\n", { ...params, async_insert_busy_timeout_ms: "60000" });
-    expect(await only()).toBe("['at once']");
-    expect(await stage.ok("SELECT count() FROM system.asynchronous_inserts")).toBe("0");
-  });
 });
 
 describe("users and sessions", () => {

@@ -1,0 +1,123 @@
+/**
+ * Data of an INSERT as a piece of a larger text, which the engine reads as the same rows that it reads of the piece
+ * alone. So a piece must end where a row ends, whatever it contains: a quote that stays open would take the rows of
+ * another client for a part of its value. What is not certain is no piece, and inserted alone.
+ *
+ * Texts are latin1 strings: one character is one byte, and no byte of a UTF-8 sequence is an ASCII character.
+ */
+
+export type Piece = {
+  readonly data: Buffer;
+  readonly rows: number;
+};
+
+type Form = {
+  /** The number of rows; undefined when the text is no piece. */
+  readonly rows: (text: string) => number | undefined;
+  readonly separator: string;
+};
+
+/** Marks, space and values without quotes. */
+const plainJson = "[^\"{}\\[\\]']+";
+const string = '"[^"\\\\]*(?:\\\\[\\s\\S][^"\\\\]*)*"';
+/** The longest part without a bracket. */
+const jsonPart = new RegExp(`(?:${string}|${plainJson})+`, "y");
+const jsonGap = /[ \t\r\n]*/y;
+const csvField = /[ \t]*(?:"[^"]*(?:""[^"]*)*"[ \t]*|(?!['" \t])[^,\r\n]*)(,|\r?\n|$)/y;
+/** Literals and names outside of quotes; no comment, heredoc, quoted name or parameter. */
+const valuesPart = /(?:'[^'\\]*(?:(?:\\[\s\S]|'')[^'\\]*)*'|[A-Za-z0-9_.+*:<>=!% \t\r\n,]+|-(?!-)|\/(?![/*]))+/y;
+const valuesGap = /[ \t\r\n]*,?[ \t\r\n]*/y;
+
+const objects: Form = { rows: (text) => bracketed(text, { open: "{", part: jsonPart, gap: jsonGap }), separator: "\n" };
+const arrays: Form = { rows: (text) => bracketed(text, { open: "[", part: jsonPart, gap: jsonGap }), separator: "\n" };
+const lines: Form = { rows: linesOf, separator: "" };
+const forms: Readonly<Record<string, Form>> = {
+  jsoneachrow: objects,
+  jsonlines: objects,
+  ndjson: objects,
+  jsonstringseachrow: objects,
+  jsoncompacteachrow: arrays,
+  jsoncompactstringseachrow: arrays,
+  tsv: lines,
+  tabseparated: lines,
+  csv: { rows: csvRows, separator: "" },
+  values: { rows: (text) => bracketed(text, { open: "(", part: valuesPart, gap: valuesGap }), separator: "," },
+};
+
+/** The data as a piece; undefined when it must be inserted alone. */
+export function pieceOf(format: string, data: Buffer): Piece | undefined {
+  const form = formOf(format);
+  if (form === undefined) return undefined;
+  const text = data.toString("latin1");
+  const whole = format.toLowerCase() === "values" ? text.replace(/;\s*$/, "") : text;
+  const rows = form.rows(whole);
+  if (rows === undefined || rows === 0) return undefined;
+  const ended = form.separator !== "" || whole.endsWith("\n") ? whole : `${whole}\n`;
+  return { data: ended === text ? data : Buffer.from(ended, "latin1"), rows };
+}
+
+/** The text of all pieces. */
+export function joined(format: string, pieces: readonly Piece[]): Buffer {
+  const separator = Buffer.from(formOf(format)?.separator ?? "");
+  return Buffer.concat(pieces.flatMap(({ data }, at) => (at === 0 ? [data] : [separator, data])));
+}
+
+function formOf(format: string): Form | undefined {
+  const name = format.toLowerCase();
+  return Object.hasOwn(forms, name) ? forms[name] : undefined;
+}
+
+type Brackets = { readonly open: string; readonly part: RegExp; readonly gap: RegExp };
+const closing: Readonly<Record<string, string>> = { "{": "}", "[": "]", "(": ")" };
+
+/** Rows that are brackets, with gaps between them. The time is linear. */
+function bracketed(text: string, { open, part, gap }: Brackets): number | undefined {
+  const expected: string[] = [];
+  let rows = 0;
+  for (let at = after(gap, text, 0) ?? 0; at < text.length; ) {
+    const character = text[at] as string;
+    if (expected.length === 0 && character !== open) return undefined;
+    const close = closing[character];
+    if (close !== undefined) expected.push(close);
+    else if (character === expected.at(-1)) {
+      expected.pop();
+      if (expected.length === 0) rows += 1;
+    } else {
+      const end = after(part, text, at);
+      if (end === undefined) return undefined;
+      at = end;
+      continue;
+    }
+    at += 1;
+    if (expected.length === 0) at = after(gap, text, at) ?? at;
+  }
+  // A comma that nothing follows would separate this piece from the next twice.
+  return expected.length > 0 || /,\s*$/.test(text) || /^\s*,/.test(text) ? undefined : rows;
+}
+
+/** A backslash before the end of a line, or of the text, may be an escape that takes the line break for data. */
+function linesOf(text: string): number | undefined {
+  if (/\\(?:\r?\n|$)/.test(text)) return undefined;
+  let rows = 0;
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) rows += 1;
+  return text === "" || text.endsWith("\n") ? rows : rows + 1;
+}
+
+/** A field that does not begin with a quote ends with the line. */
+function csvRows(text: string): number | undefined {
+  let rows = 0;
+  for (let at = 0; at < text.length; at = csvField.lastIndex) {
+    csvField.lastIndex = at;
+    const found = csvField.exec(text);
+    if (found === null) return undefined;
+    if (found[1] === ",") {
+      if (csvField.lastIndex === text.length) return undefined;
+    } else rows += 1;
+  }
+  return rows;
+}
+
+function after(pattern: RegExp, text: string, at: number): number | undefined {
+  pattern.lastIndex = at;
+  return pattern.test(text) ? pattern.lastIndex : undefined;
+}
