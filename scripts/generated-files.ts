@@ -8,7 +8,7 @@ import { certificateMetrics } from "../src/http/certificates.ts";
 import { errorCodes } from "../src/lib/errors.ts";
 import { leftoverMetric, pipeMetrics } from "../src/pipes/control/metrics.ts";
 import { workerMetrics } from "../src/pipes/control/worker-metrics.ts";
-import { ageMetric, engineMetrics, tableMetrics } from "../src/services/engine-metrics.ts";
+import { ageMetric, engineMetrics, insertMetrics, tableMetrics } from "../src/services/engine-metrics.ts";
 import { apiSurface } from "./api-surface.ts";
 import { grafanaDashboard } from "./grafana.ts";
 import { operationTable } from "./operation-table.ts";
@@ -62,7 +62,7 @@ function metrics(): string {
     row("Service_Running", service, "1 while the service runs, otherwise 0; a query wakes an idle service."),
     row("Service_DiskUsed_Bytes", service, "Disk use of the service's tables, as last measured."),
     row("Service_DiskLimit_Bytes", service, "Disk quota of the service; absent without a quota."),
-    ...[ageMetric, ...engineMetrics].map(({ name, help }) => row(name, service, help)),
+    ...[ageMetric, ...engineMetrics, ...Object.values(insertMetrics)].map(({ name, help }) => row(name, service, help)),
     ...Object.values(tableMetrics).map(({ name, help }) => row(name, `${service}, database, table`, help)),
     row("Pipes_Info", `${pipe}, pipe_state`, "One per pipe."),
     ...pipeMetrics.map(({ name, help, label }) => row(name, label === undefined ? pipe : `${pipe}, ${label}`, help)),

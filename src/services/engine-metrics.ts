@@ -4,6 +4,7 @@
  */
 
 import { ClickHouseClient } from "../clickhouse/client.ts";
+import { type InsertNumbers, noInserts } from "../endpoint/handoff/messages.ts";
 import type { MetricSample } from "../lib/metric-sample.ts";
 import { type EngineValues, historyValuesOf } from "./recorder.ts";
 import type { RunningEngine } from "./runtime.ts";
@@ -67,6 +68,15 @@ export const engineMetrics: readonly Metric[] = [
   { name: "Service_MergedRows_Total", help: "Rows read by merges.", sql: event("MergedRows") },
 ];
 
+/** Asynchronous inserts, which the engine does not know. */
+export const insertMetrics: Readonly<Record<keyof InsertNumbers, { readonly name: string; readonly help: string }>> = {
+  waiting: { name: "Service_AsyncInserts_Waiting", help: "Asynchronous inserts that wait for others or are inserted." },
+  waitingBytes: { name: "Service_AsyncInserts_Waiting_Bytes", help: "Bytes of their data." },
+  inserts: { name: "Service_AsyncInserts_Total", help: "Asynchronous inserts that were joined with others." },
+  flushes: { name: "Service_AsyncInserts_Flushes_Total", help: "Inserts into tables that were made of them." },
+  failed: { name: "Service_AsyncInserts_Failed_Total", help: "Asynchronous inserts that ended with an error." },
+};
+
 export const tableMetrics = {
   bytes: {
     name: "Service_Table_Bytes",
@@ -87,6 +97,7 @@ type TableRow = Table & { readonly allBytes: string; readonly allRows: string };
 type Reading = {
   readonly at: number;
   readonly values: readonly number[];
+  readonly inserts: InsertNumbers;
   readonly tables: readonly Table[];
   /** Of all tables. */
   readonly rows: number;
@@ -125,7 +136,7 @@ export class EngineMetrics {
       client.close();
       this.#clients.delete(engine);
     }
-    await Promise.all([...engines].map(([id, engine]) => this.#read(id, this.#clientOf(engine))));
+    await Promise.all([...engines].map(([id, engine]) => this.#read(id, engine)));
   }
 
   #clientOf(engine: RunningEngine): ClickHouseClient {
@@ -150,6 +161,9 @@ export class EngineMetrics {
     return [
       { ...ageMetric, labels, value: reading.at / 1_000 },
       ...engineMetrics.map(({ name, help }, i) => ({ name, help, labels, value: reading.values[i] ?? 0 })),
+      ...Object.entries(insertMetrics).map(([key, metric]) => {
+        return { ...metric, labels, value: reading.inserts[key as keyof InsertNumbers] };
+      }),
       ...tables,
     ];
   }
@@ -189,7 +203,8 @@ export class EngineMetrics {
     for (const id of this.#readings.keys()) if (!serviceIds.has(id)) this.#readings.delete(id);
   }
 
-  async #read(serviceId: string, client: ClickHouseClient): Promise<void> {
+  async #read(serviceId: string, engine: RunningEngine): Promise<void> {
+    const client = this.#clientOf(engine);
     const options = { settings: { log_queries: 0 }, signal: AbortSignal.timeout(timeoutMs) };
     try {
       const [row] = await client.rows<Record<string, number>>(valuesQuery, options);
@@ -198,6 +213,7 @@ export class EngineMetrics {
       this.#readings.set(serviceId, {
         at: this.#now(),
         values,
+        inserts: engine.handoff?.inserts ?? noInserts,
         tables: rows.map(({ allBytes: _, allRows: __, ...table }) => table),
         rows: Number(rows[0]?.allRows ?? 0),
         bytes: Number(rows[0]?.allBytes ?? 0),
