@@ -78,8 +78,10 @@ export async function serveClients(thread: ServerThread, options: ServingOptions
   const disk = new DiskQuota(options.disk);
   const access = new AccessChanges((message) => process.send?.(message, undefined, {}, () => {}));
   const upstream = new Upstream(loopbackConnector(port, host));
-  const inserts = await AsyncInserts.open({
-    ...{ insert: engineInserter(upstream, key), folder: join(dataDir, insertsFolder), logger },
+  const insert = engineInserter(upstream, key);
+  const inserts = await AsyncInserts.open({ insert, folder: join(dataDir, insertsFolder), logger }).catch((err) => {
+    logger.error({ err }, "the log of asynchronous inserts cannot be read: inserts run as they come");
+    return undefined;
   });
   const queries = new QueryService({
     ...{ upstream, inserts },
@@ -112,7 +114,7 @@ export async function serveClients(thread: ServerThread, options: ServingOptions
   void watchDisk(client, dataDir, (usedBytes) => {
     disk.usedBytes = usedBytes;
     tell({ type: "disk", usedBytes });
-    tell({ type: "inserts", numbers: inserts.numbers });
+    if (inserts !== undefined) tell({ type: "inserts", numbers: inserts.numbers });
   });
-  return { flush: () => inserts.flush(), broken: untilUnresponsive(client) };
+  return { flush: async () => await inserts?.flush(), broken: untilUnresponsive(client) };
 }

@@ -11,7 +11,9 @@ beforeAll(async () => {
 afterAll(async () => await engine[Symbol.asyncDispose]());
 
 test("an engine's numbers are read, and kept when it does not answer any more", async () => {
-  const engines = new Map([["s", { address: engine.addressOf(internalUser) } as RunningEngine]]);
+  const handoff = { inserts: { waiting: 1, waitingBytes: 20, inserts: 300, flushes: 4, failed: 5 } };
+  const running = { address: engine.addressOf(internalUser), handoff } as RunningEngine;
+  const engines = new Map([["s", running]]);
   const metrics = new EngineMetrics(
     () => engines,
     () => 5_000,
@@ -32,6 +34,8 @@ test("an engine's numbers are read, and kept when it does not answer any more", 
   expect(value("Service_QueryTime_Seconds_Total")).toBeGreaterThan(0);
   expect(value("Service_Table_Rows", "t")).toBe(1_000);
   expect(value("Service_Table_Parts", "t")).toBe(1);
+  expect(value("Service_AsyncInserts_Total")).toBe(300);
+  expect(value("Service_AsyncInserts_Waiting_Bytes")).toBe(20);
   expect(value("Service_Metrics_Timestamp")).toBe(5);
 
   await engine.stop();

@@ -50,6 +50,7 @@ describe("above the quota of disk", () => {
       "INSERT INTO small VALUES (3)",
       "INSERT INTO small SELECT 3",
       "INSERT INTO small FORMAT CSV\n3",
+      "INSERT INTO small SETTINGS async_insert = 1, wait_for_async_insert = 0 FORMAT CSV\n3",
       "CREATE TABLE copy ENGINE = MergeTree ORDER BY a AS SELECT * FROM small",
       "CREATE TABLE copy CLONE AS small",
       "CREATE MATERIALIZED VIEW v ENGINE = MergeTree ORDER BY a POPULATE AS SELECT a FROM small",

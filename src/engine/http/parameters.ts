@@ -4,6 +4,9 @@
  */
 import { clickHouseException } from "../../clickhouse/exception.ts";
 
+/** The engine's http_max_uri_size. */
+const maxPathBytes = 1_048_576;
+
 export type Parameter = readonly [name: string, value: string];
 
 /** Parameters that the query service does not forward: the login. */
@@ -24,6 +27,14 @@ export function readParameters(search: string): Parameter[] {
 /** Writes parameters for a URL, with everything but letters, digits and `-._~` escaped. */
 export function writeParameters(parameters: readonly Parameter[]): string {
   return parameters.map(([name, value]) => `${encode(name)}=${encode(value)}`).join("&");
+}
+
+/** The engine library may end when it refuses the head of a request whose client has gone: it gets none to refuse. */
+export function pathWith(parameters: readonly Parameter[]): string {
+  const path = `/?${writeParameters(parameters)}`;
+  if (path.length <= maxPathBytes) return path;
+  const text = `The URL has more than ${maxPathBytes} bytes with its parameters escaped. Send the statement in the body.`;
+  throw clickHouseException("QUERY_IS_TOO_LARGE", text);
 }
 
 /** Decodes a byte string as UTF-8. */

@@ -21,10 +21,8 @@ import type { StatementKind } from "../sql/rules/facts.ts";
 import type { InsertHead } from "../sql/text/insert-data.ts";
 import { arrivingValues } from "./arriving-values.ts";
 import { type IncomingQuery, isPlainBody, readIncomingQuery } from "./incoming-query.ts";
-import { bytesOf, type Parameter, readParameters, textOf, writeParameters } from "./parameters.ts";
+import { bytesOf, type Parameter, pathWith, readParameters, textOf } from "./parameters.ts";
 
-/** The engine's http_max_uri_size. */
-const maxPathBytes = 1_048_576;
 /** Sessions that are remembered by name; beyond, every session is taken for one with settings of its own. */
 const maxOwnSessions = 10_000;
 export const waitForDrop = "database_atomic_wait_for_drop_and_detach_synchronously";
@@ -264,14 +262,6 @@ export class QueryService implements QueryServer {
 export function requireAdministrator({ user, readonly }: DatabasePrincipal): void {
   if (user === "default" && readonly === 0) return;
   throw clickHouseException("ACCESS_DENIED", "Only the user default manages users, roles and grants by statements.");
-}
-
-/** The engine library may end when it refuses the head of a request whose client has gone: it gets none to refuse. */
-function pathWith(parameters: readonly Parameter[]): string {
-  const path = `/?${writeParameters(parameters)}`;
-  if (path.length <= maxPathBytes) return path;
-  const text = `The URL has more than ${maxPathBytes} bytes with its parameters escaped. Send the statement in the body.`;
-  throw clickHouseException("QUERY_IS_TOO_LARGE", text);
 }
 
 type EmptyAnswer = {

@@ -60,6 +60,7 @@ export class AsyncInserts {
   static async open(options: AsyncInsertsOptions): Promise<AsyncInserts> {
     const inserts = new AsyncInserts(options, await KeptInserts.open(options.folder));
     for (const [offset, left] of inserts.#kept.left) inserts.#pushKept(left, offset);
+    void inserts.flush();
     return inserts;
   }
 

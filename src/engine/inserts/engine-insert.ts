@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { ClickHouseException, clickHouseException, parseException } from "../../clickhouse/exception.ts";
 import type { Upstream } from "../../endpoint/proxy/upstream.ts";
-import { type Parameter, writeParameters } from "../http/parameters.ts";
+import { type Parameter, pathWith } from "../http/parameters.ts";
 
 /** A statement without its data. Plain data: it is kept on disk. */
 export type InsertStatement = {
@@ -50,13 +50,13 @@ export function wholeInsert(rows: number, token: string = randomUUID()): Paramet
 export const emptyInsert: readonly Parameter[] = [["throw_if_no_data_to_insert", "0"]];
 
 export function engineInserter(upstream: Upstream, key: string): EngineInsert {
-  return (statement, data, settings) => {
+  return async (statement, data, settings) => {
     const set = new Set(settings.map(([name]) => name));
     const kept = statement.parameters.filter(([name]) => !set.has(name));
     const parameters: Parameter[] = [...kept, ...settings, ["query_id", randomUUID()], ["wait_end_of_query", "1"]];
     const headers = { ...statement.headers, "x-clickhouse-user": statement.user, "x-clickhouse-key": key };
     const body = { first: [Buffer.from(`${statement.head}\n`, "latin1"), data], rest: undefined };
-    return answerOf(upstream, { method: "POST", path: `/?${writeParameters(parameters)}`, headers, body });
+    return await answerOf(upstream, { method: "POST", path: pathWith(parameters), headers, body });
   };
 }
 

@@ -35,6 +35,12 @@ params = {"list": ["it's", "tab\there"], "n": 7}
 result = client.query("SELECT {list:Array(String)}, {n:UInt8}", parameters=params)
 assert result.result_rows == [(["it's", "tab\there"], 7)], result.result_rows
 
+waits = {"async_insert": 1, "wait_for_async_insert": 1}
+joined = [client.raw_insert("py", ["a", "s", "t"], b"1,joined,2024-01-01 00:00:00", fmt="CSV", settings=waits)]
+joined.append(client.insert("py", [[2, "joined", 0]], column_names=["a", "s", "t"], settings=waits))
+assert [summary.written_rows for summary in joined] == [1, 1], joined
+assert client.command("SELECT count() FROM py WHERE s = 'joined'") == 2
+
 raw = "\n".join(f"{i},raw,2024-01-01 00:00:00" for i in range(1000)).encode()
 client.raw_insert("py", ["a", "s", "t"], raw, fmt="CSV")
 assert client.command("SELECT count() FROM py WHERE s = 'raw'") == 1000

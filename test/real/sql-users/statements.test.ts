@@ -104,7 +104,7 @@ describe("a user with every privilege on one database", () => {
 
   test("can use it", async () => {
     await ok("CREATE TABLE hers.made (a String) ENGINE = MergeTree ORDER BY a", mallory);
-    await ok("INSERT INTO hers.made VALUES ('a')", mallory);
+    await ok("INSERT INTO hers.made SETTINGS async_insert = 1 VALUES ('a')", mallory);
     await ok("ALTER TABLE hers.made ADD COLUMN b UInt8", mallory);
     await ok("CREATE VIEW hers.v AS SELECT a FROM hers.made", mallory);
     expect(await rows("SELECT a FROM hers.v", mallory)).toEqual([["a"]]);
@@ -123,6 +123,8 @@ describe("a user with every privilege on one database", () => {
     "SELECT * FROM hers.own WHERE a IN others.kept",
     "INSERT INTO hers.own SELECT a FROM others.kept",
     "INSERT INTO others.kept VALUES ('x')",
+    "INSERT INTO others.kept SETTINGS async_insert = 1 VALUES ('x')",
+    "INSERT INTO others.kept SETTINGS async_insert = 1, wait_for_async_insert = 0 VALUES ('x')",
     "CREATE TABLE hers.c AS others.kept",
     "CREATE TABLE hers.c CLONE AS others.kept",
     "CREATE TABLE hers.c ENGINE = MergeTree ORDER BY a AS SELECT a FROM others.kept",
