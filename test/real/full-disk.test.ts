@@ -57,6 +57,7 @@ test.skipIf(!isRoot)("a full disk is named by pipes and refused changes, and not
   const filler = join(disk.folder, "filler");
   fill(filler);
   await store.put("in/2.json", '{"n":2}\n');
+  expect(await query(service, "SELECT sum(n) FROM numbers")).toBe("1");
   const unwaited = "INSERT INTO numbers (n) SETTINGS async_insert = 1, wait_for_async_insert = 0 VALUES (5)";
   await expect(query(service, unwaited)).rejects.toThrow("The rows cannot be kept on disk");
   const full = "The disk of the data directory is full.";

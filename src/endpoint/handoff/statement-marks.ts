@@ -22,7 +22,12 @@ export class StatementMarks {
   set(connection: number, statement: Buffer): void {
     const slot = Buffer.alloc(slotBytes);
     slot.write(shown(statement.toString("utf8", 0, 4 * slotBytes)).slice(0, slotBytes - 1));
-    writeSync(this.#fd, slot, 0, slotBytes, connection * slotBytes);
+    try {
+      writeSync(this.#fd, slot, 0, slotBytes, connection * slotBytes);
+    } catch (error) {
+      // On a full disk, the statement runs without its mark: SELECT, DROP and TRUNCATE need no room.
+      if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
+    }
   }
 }
 
