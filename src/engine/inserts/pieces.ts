@@ -19,13 +19,17 @@ type Form = {
 
 /** Marks, space and values without quotes. */
 const plainJson = "[^\"{}\\[\\]']+";
-const string = '"[^"\\\\]*(?:\\\\[\\s\\S][^"\\\\]*)*"';
+/** With a setting for bad escapes, the engine takes the quote behind half a character for the end of the text. */
+const escaped =
+  '\\\\(?:["\\\\/bfnrt]|u(?![dD][89a-fA-F])[0-9a-fA-F]{4}|u[dD][89abAB][0-9a-fA-F]{2}\\\\u[dD][c-fC-F][0-9a-fA-F]{2})';
+const string = `"[^"\\\\]*(?:${escaped}[^"\\\\]*)*"`;
 /** The longest part without a bracket. */
 const jsonPart = new RegExp(`(?:${string}|${plainJson})+`, "y");
 const jsonGap = /[ \t\r\n]*/y;
 const csvField = /[ \t]*(?:"[^"]*(?:""[^"]*)*"[ \t]*|(?!['" \t])[^,\r\n]*)(,|\r?\n|$)/y;
-/** Literals and names outside of quotes; no comment, heredoc, quoted name or parameter. */
-const valuesPart = /(?:'[^'\\]*(?:(?:\\[\s\S]|'')[^'\\]*)*'|[A-Za-z0-9_.+*:<>=!% \t\r\n,]+|-(?!-)|\/(?![/*]))+/y;
+/** Texts with escapes of one character, literals and names outside of quotes; no comment, heredoc, quoted name or parameter. */
+const valuesPart =
+  /(?:'[^'\\]*(?:(?:\\[\\'"`/bfnrt0%_]|'')[^'\\]*)*'|[A-Za-z0-9_.+*:<>=!% \t\r\n,]+|-(?!-)|\/(?![/*]))+/y;
 const valuesGap = /[ \t\r\n]*,?[ \t\r\n]*/y;
 
 const objects: Form = { rows: (text) => bracketed(text, { open: "{", part: jsonPart, gap: jsonGap }), separator: "\n" };
@@ -95,9 +99,9 @@ function bracketed(text: string, { open, part, gap }: Brackets): number | undefi
   return expected.length > 0 || /,\s*$/.test(text) || /^\s*,/.test(text) ? undefined : rows;
 }
 
-/** A backslash before the end of a line, or of the text, may be an escape that takes the line break for data. */
+/** A backslash at the end of a line may take the line break for a part of its escape, as an `x` without digits may. */
 function linesOf(text: string): number | undefined {
-  if (/\\(?:\r?\n|$)/.test(text)) return undefined;
+  if (/\\(?:\r?\n|$|x(?![0-9a-fA-F]{2}))/.test(text)) return undefined;
   let rows = 0;
   for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) rows += 1;
   return text === "" || text.endsWith("\n") ? rows : rows + 1;

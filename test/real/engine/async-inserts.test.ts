@@ -230,13 +230,19 @@ describe("what is not collected runs as it comes", () => {
   });
 });
 
-test("the official client for Node collects", async () => {
+test("the official client for Node collects, with the settings of Langfuse and compression", async () => {
   const client = createClient({
     ...{ url: stage.url, username: "default", password: "secret", max_open_connections: 50 },
-    clickhouse_settings: { async_insert: 1, wait_for_async_insert: 1, async_insert_busy_timeout_ms: 300 },
+    compression: { request: true, response: true },
+    clickhouse_settings: {
+      ...{ async_insert: 1, wait_for_async_insert: 1, async_insert_busy_timeout_ms: 300 },
+      ...{ input_format_json_throw_on_bad_escape_sequence: 0, date_time_input_format: "best_effort" },
+    },
   });
   const answers = await Promise.all(
-    Array.from({ length: 100 }, (_, id) => client.insert({ table: "t", values: [{ id }], format: "JSONEachRow" })),
+    Array.from({ length: 100 }, (_, id) =>
+      client.insert({ table: "t", values: [{ id, name: `ä\n"\\` }], format: "JSONEachRow" }),
+    ),
   );
   expect(answers.every(({ summary: seen }) => seen?.written_rows === "1")).toBe(true);
   await client.close();
