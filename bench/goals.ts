@@ -22,6 +22,11 @@ export const benchGoals: Readonly<Record<string, readonly Goal[]>> = {
     most("cpuUs", 20, "processor time of an authenticated list that has not changed"),
     most("errors", 0, "every request is answered with 200"),
   ],
+  "async-inserts": [
+    least("cpuRatio", 6, "processor time of a row against an insert of its own, durable before the answer"),
+    least("cpuRatioVisible", 6, "the same with clients that wait until the row is visible"),
+    most("partsPerSecond", 8, "inserts wait for up to 200 ms, and for less at first"),
+  ],
   backup: [
     least("ratio", 0.5, "all that is stored is read back once: twice the work of cp"),
     least("restoreRatio", 0.5, "what is restored is compared with the backup"),
