@@ -107,39 +107,53 @@ export class AsyncInserts {
     const onAbort = () => reject(signal.reason as Error);
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
-    else
-      this.#push(insert, (error, headers) => (error === undefined ? resolve(headers as ReplyHeaders) : reject(error)));
+    else {
+      const count = this.#counted(insert.piece);
+      this.#groupOf(insert).push({
+        ...insert.piece,
+        resolve: (headers) => {
+          count();
+          resolve(headers);
+        },
+        reject: (error) => {
+          count(error);
+          reject(error);
+        },
+      });
+    }
     return promise.finally(() => {
       clearTimeout(timer);
       signal.removeEventListener("abort", onAbort);
     });
   }
 
-  /** Rows that were acknowledged are tried until they are in, or cannot be. */
-  #pushKept(insert: NewInsert, offset: number, pauseMs = retryMs.first): void {
-    this.#push(insert, (error) => {
-      if (error instanceof ClickHouseException && passing.has(error.code)) {
-        setTimeout(() => this.#pushKept(insert, offset, Math.min(pauseMs * 2, retryMs.most)), pauseMs);
-        return;
-      }
+  /** Rows that were acknowledged are tried until they are in, or cannot be. Until then they count as waiting. */
+  #pushKept(insert: NewInsert, offset: number): void {
+    const count = this.#counted(insert.piece);
+    const settle = (error?: unknown) => {
+      count(error);
       if (error !== undefined) {
-        const { head, user } = insert.statement;
-        this.#options.logger.warn({ err: error, statement: head.slice(0, 200), user }, "an asynchronous insert failed");
+        // Its message has values of the rows. The user finds it in the log of queries.
+        const reason = error instanceof ClickHouseException ? error.codeName : String(error);
+        this.#options.logger.warn({ reason, user: insert.statement.user }, "an asynchronous insert failed");
       }
       this.#settled.push(offset);
       this.#settling ??= this.#settle();
-    });
+    };
+    const attempt = (pauseMs: number) => {
+      const reject = (error: unknown) => {
+        if (!(error instanceof ClickHouseException && passing.has(error.code))) settle(error);
+        else setTimeout(() => attempt(Math.min(pauseMs * 2, retryMs.most)), pauseMs);
+      };
+      this.#groupOf(insert).push({ ...insert.piece, resolve: () => settle(), reject });
+    };
+    attempt(retryMs.first);
   }
 
-  #push(insert: NewInsert, done: (error: unknown, headers?: ReplyHeaders) => void): void {
-    const { piece } = insert;
-    const settle = (error: unknown, headers?: ReplyHeaders) => {
-      this.#count({ waiting: -1, waitingBytes: -piece.data.length, failed: error === undefined ? 0 : 1 });
-      done(error, headers);
-    };
-    this.#count({ waiting: 1, waitingBytes: piece.data.length, inserts: 1 });
-    const resolve = (headers: ReplyHeaders) => settle(undefined, headers);
-    this.#groupOf(insert).push({ ...piece, resolve, reject: settle });
+  /** Counts an insert that waits; the result is called when it does not any more. */
+  #counted({ data }: Piece): (error?: unknown) => void {
+    this.#count({ waiting: 1, waitingBytes: data.length, inserts: 1 });
+    return (error) => this.#count({ waiting: -1, waitingBytes: -data.length, failed: error === undefined ? 0 : 1 });
   }
 
   #groupOf({ statement, options }: NewInsert): InsertGroup {

@@ -32,7 +32,7 @@ const ownHeaders =
   /^(?:connection|keep-alive|transfer-encoding|date|content-length|x-clickhouse-(?:query-id|summary|progress|exception.*))$/i;
 
 /**
- * One block, which the engine reads whole before it writes a row: an error in the data leaves nothing in the table.
+ * One block, which the engine has read whole before it writes a row: an error in the data leaves nothing in the table.
  * The token is never used again, so that equal rows of two flushes are not taken for one, unless it is repeated.
  */
 export function wholeInsert(rows: number, token: string = randomUUID()): Parameter[] {
@@ -40,7 +40,7 @@ export function wholeInsert(rows: number, token: string = randomUUID()): Paramet
     ["input_format_parallel_parsing", "0"],
     ["max_insert_block_size", String(rows + 1)],
     ["max_insert_block_size_bytes", "0"],
-    ["min_insert_block_size_rows", "0"],
+    ["min_insert_block_size_rows", String(rows + 1)],
     ["min_insert_block_size_bytes", "0"],
     ["insert_deduplication_token", token],
   ];

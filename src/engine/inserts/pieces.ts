@@ -27,7 +27,7 @@ const string = `"[^"\\\\]*(?:${escaped}[^"\\\\]*)*"`;
 const jsonPart = new RegExp(`(?:${string}|${plainJson})+`, "y");
 const jsonGap = /[ \t\r\n]*/y;
 const csvField = /[ \t]*(?:"[^"]*(?:""[^"]*)*"[ \t]*|(?!['" \t])[^,\r\n]*)(,|\r?\n|$)/y;
-/** Texts with escapes of one character, literals and names outside of quotes; no comment, heredoc, quoted name or parameter. */
+/** Texts with escapes of one character, literals and names; no comment, heredoc, quoted name or parameter. */
 const valuesPart =
   /(?:'[^'\\]*(?:(?:\\[\\'"`/bfnrt0%_]|'')[^'\\]*)*'|[A-Za-z0-9_.+*:<>=!% \t\r\n,]+|-(?!-)|\/(?![/*]))+/y;
 const valuesGap = /[ \t\r\n]*,?[ \t\r\n]*/y;

@@ -250,6 +250,26 @@ test("the official client for Node collects, with the settings of Langfuse and c
   expect(await parts()).toBeLessThanOrEqual(30);
 });
 
+test("rows that were acknowledged are tried again until the engine takes them", async () => {
+  await stage.ok("SYSTEM STOP MERGES t");
+  for (const id of [1, 2]) await insert(row(id), {});
+  expect((await insert(row(3), { ...returns, ...held })).status).toBe(200);
+  await stage.ok("ALTER TABLE t MODIFY SETTING parts_to_throw_insert = 1");
+  await flush();
+  expect(await count()).toBe("2\t2");
+  expect((await insert(row(4), {})).text).toContain("TOO_MANY_PARTS");
+  await stage.ok("ALTER TABLE t MODIFY SETTING parts_to_throw_insert = 100");
+  await expect
+    .poll(
+      async () => {
+        await flush();
+        return await count();
+      },
+      { timeout: 10_000 },
+    )
+    .toBe("3\t3");
+});
+
 describe("kill -9", () => {
   test("loses nothing that was answered, whoever waits", async () => {
     const ids = Array.from({ length: 200 }, (_, id) => id);
