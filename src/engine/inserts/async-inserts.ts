@@ -156,9 +156,9 @@ export class AsyncInserts {
     return (error) => this.#count({ waiting: -1, waitingBytes: -data.length, failed: error === undefined ? 0 : 1 });
   }
 
-  #groupOf({ statement, options }: NewInsert): InsertGroup {
+  #groupOf({ statement, options, piece }: NewInsert): InsertGroup {
     // The headers and parameters of a statement are in the order of the client, so that equal ones have an equal text.
-    const key = JSON.stringify([statement.user, statement.head, statement.parameters, statement.headers]);
+    const key = JSON.stringify([statement.user, statement.head, statement.parameters, statement.headers, piece.shape]);
     let group = this.#groups.get(key);
     if (group === undefined) {
       const onFlush = () => this.#count({ flushes: 1 });

@@ -54,7 +54,7 @@ export class KeptInserts {
       await mkdir(this.#folder, { recursive: true, mode: 0o700 });
       this.#isThere = true;
     }
-    const facts = Buffer.from(`${JSON.stringify({ statement, options, rows: piece.rows })}\n`);
+    const facts = Buffer.from(`${JSON.stringify({ statement, options, rows: piece.rows, shape: piece.shape })}\n`);
     return await this.#log.append({ facts: { n: 1, t: Date.now() }, body: [facts, piece.data] });
   }
 
@@ -109,8 +109,7 @@ async function find(folder: string): Promise<Found> {
 
 function readInsert(body: Buffer): KeptInsert {
   const at = body.indexOf("\n");
-  const { statement, options, rows } = JSON.parse(body.toString("utf8", 0, at)) as Omit<KeptInsert, "piece"> & {
-    rows: number;
-  };
-  return { statement, options, piece: { data: Buffer.from(body.subarray(at + 1)), rows } };
+  const { statement, options, ...facts } = JSON.parse(body.toString("utf8", 0, at)) as Omit<KeptInsert, "piece"> &
+    Omit<Piece, "data">;
+  return { statement, options, piece: { data: Buffer.from(body.subarray(at + 1)), ...facts } };
 }

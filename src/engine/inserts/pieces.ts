@@ -6,9 +6,13 @@
  * Texts are latin1 strings: one character is one byte, and no byte of a UTF-8 sequence is an ASCII character.
  */
 
+import { nativeRows } from "./native-rows.ts";
+
 export type Piece = {
   readonly data: Buffer;
   readonly rows: number;
+  /** Only pieces of the same shape make one text: names and types of columns, where the data has them. */
+  readonly shape?: string;
 };
 
 type Form = {
@@ -50,6 +54,10 @@ const forms: Readonly<Record<string, Form>> = {
 
 /** The data as a piece; undefined when it must be inserted alone. */
 export function pieceOf(format: string, data: Buffer): Piece | undefined {
+  if (/^native$/i.test(format)) {
+    const found = nativeRows(data);
+    return found === undefined || found.rows === 0 ? undefined : { data, ...found };
+  }
   const form = formOf(format);
   if (form === undefined) return undefined;
   const text = data.toString("latin1");

@@ -41,6 +41,19 @@ joined.append(client.insert("py", [[2, "joined", 0]], column_names=["a", "s", "t
 assert [summary.written_rows for summary in joined] == [1, 1], joined
 assert client.command("SELECT count() FROM py WHERE s = 'joined'") == 2
 
+client.command("CREATE OR REPLACE TABLE joined (a UInt64) ENGINE = MergeTree ORDER BY a")
+held = {**waits, "async_insert_use_adaptive_busy_timeout": 0, "async_insert_busy_timeout_ms": 2000}
+senders = [
+    threading.Thread(target=lambda i=i: connect().insert("joined", [[i]], column_names=["a"], settings=held))
+    for i in range(20)
+]
+for sender in senders:
+    sender.start()
+for sender in senders:
+    sender.join()
+made = client.query("SELECT (SELECT count() FROM joined), max(max_block_number) FROM system.parts WHERE table = 'joined'")
+assert made.result_rows[0][0] == 20 and made.result_rows[0][1] < 20, made.result_rows
+
 raw = "\n".join(f"{i},raw,2024-01-01 00:00:00" for i in range(1000)).encode()
 client.raw_insert("py", ["a", "s", "t"], raw, fmt="CSV")
 assert client.command("SELECT count() FROM py WHERE s = 'raw'") == 1000

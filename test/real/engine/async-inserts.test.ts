@@ -74,7 +74,11 @@ describe("a thousand inserts of one row from fifty clients", () => {
 
 describe("each client's answer is its own", () => {
   /** Collected together: each is sent before the first flush, which is asked for. */
-  const together = async (bodies: readonly string[], format = "JSONEachRow", params: Record<string, string> = {}) => {
+  const together = async (
+    bodies: readonly (string | Buffer)[],
+    format = "JSONEachRow",
+    params: Record<string, string> = {},
+  ) => {
     const query = format === "Values" ? "INSERT INTO t VALUES" : `INSERT INTO t FORMAT ${format}`;
     const answers = bodies.map((body) => insert(body, { ...waits, ...held, ...params, query }));
     await expect.poll(waiting).toBe(bodies.length);
@@ -114,6 +118,21 @@ describe("each client's answer is its own", () => {
     expect(second).toMatch(/^[A-Z_]+$/);
     expect(await ids()).toBe("[1,2,3]");
     expect(await parts()).toBeLessThanOrEqual(2);
+  });
+
+  test("blocks of Native are joined when their columns are the same", async () => {
+    const blocks = await Promise.all(
+      ["1::UInt64 AS id, 'a'", "2::UInt64 AS id, 'b'", "'x' AS id, 'c'", "3 AS id, 'd'"].map(async (columns) => {
+        const sql = `SELECT ${columns} AS name FORMAT Native`;
+        const headers = { "X-ClickHouse-Key": "secret" };
+        return Buffer.from(await (await fetch(stage.url, { method: "POST", body: sql, headers })).arrayBuffer());
+      }),
+    );
+    const seen = await together(blocks, "Native");
+    expect(seen.toSpliced(2, 1)).toEqual(["", "", ""]);
+    expect(seen[2]).toMatch(/^[A-Z_]+$/);
+    expect(await ids()).toBe("[1,2,3]");
+    expect(await parts()).toBe(2);
   });
 
   test("a constraint concerns the insert that violates it", async () => {
