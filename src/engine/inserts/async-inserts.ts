@@ -8,9 +8,9 @@ import { type InsertNumbers, noInserts } from "../../endpoint/handoff/messages.t
 import type { LineLogger } from "../../lib/deferred-logger.ts";
 import type { EngineInsert, InsertStatement, ReplyHeaders } from "./engine-insert.ts";
 import { InsertGroup } from "./group.ts";
+import type { Piece } from "./joinable-data.ts";
 import { KeptInserts } from "./kept-inserts.ts";
 import type { InsertOptions } from "./options.ts";
-import type { Piece } from "./pieces.ts";
 
 export type NewInsert = {
   readonly statement: InsertStatement;

@@ -5,8 +5,8 @@ import type { IncomingQuery } from "../http/incoming-query.ts";
 import { type Parameter, textOf } from "../http/parameters.ts";
 import type { InsertHead } from "../sql/text/insert-data.ts";
 import type { NewInsert } from "./async-inserts.ts";
+import { pieceOf } from "./joinable-data.ts";
 import { insertOptions, mayBeAsync } from "./options.ts";
-import { pieceOf } from "./pieces.ts";
 
 /** A longer statement is a rare one. */
 const maxHeadBytes = 16_384;

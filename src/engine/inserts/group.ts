@@ -10,9 +10,9 @@ import {
   rowOf,
   wholeInsert,
 } from "./engine-insert.ts";
+import { joined, type Piece } from "./joinable-data.ts";
 import type { InsertOptions } from "./options.ts";
 import { BusyTimeout } from "./pace.ts";
-import { joined, type Piece } from "./pieces.ts";
 
 export type Collected = Piece & {
   readonly resolve: (headers: ReplyHeaders) => void;

@@ -7,8 +7,8 @@ import { mkdir, readdir } from "node:fs/promises";
 import { Log, type Segment } from "../../sources/push/inbox/log.ts";
 import { framesOf, segmentsIn } from "../../sources/push/inbox/segments.ts";
 import type { InsertStatement } from "./engine-insert.ts";
+import type { Piece } from "./joinable-data.ts";
 import type { InsertOptions } from "./options.ts";
-import type { Piece } from "./pieces.ts";
 
 export type KeptInsert = {
   readonly statement: InsertStatement;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { BareEngine } from "../../../harness/engine/bare-engine.ts";
 import { ClickHouseError } from "../../clickhouse/client.ts";
 import { literal } from "../../clickhouse/sql.ts";
-import { joined, type Piece, pieceOf } from "./pieces.ts";
+import { joined, type Piece, pieceOf } from "./joinable-data.ts";
 
 let engine: BareEngine;
 beforeAll(async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { pieceOf } from "./pieces.ts";
+import { pieceOf } from "./joinable-data.ts";
 
 const rows = (format: string, text: string) => pieceOf(format, Buffer.from(text))?.rows;
 
