@@ -6,10 +6,7 @@ import { type Parameter, textOf } from "../http/parameters.ts";
 import type { InsertHead } from "../sql/text/insert-data.ts";
 import type { NewInsert } from "./async-inserts.ts";
 import { pieceOf } from "./joinable-data.ts";
-import { insertOptions, mayBeAsync } from "./options.ts";
-
-/** A longer statement is a rare one. */
-const maxHeadBytes = 16_384;
+import { insertOptions, maxHeadBytes, mayBeAsync } from "./options.ts";
 
 /** Parameters of one request, which say nothing of its rows. */
 const personal: ReadonlySet<string> = new Set(
@@ -28,7 +25,8 @@ export function newInsert(
   insert: InsertHead,
   { user, headers }: { readonly user: string; readonly headers: IncomingHttpHeaders },
 ): NewInsert | undefined {
-  if (!whole || insert.selects || insert.headEnd > maxHeadBytes || !mayBeAsync(text, parameters)) return undefined;
+  if (!whole || insert.selects || insert.headEnd > maxHeadBytes) return undefined;
+  if (!mayBeAsync(text.subarray(0, insert.headEnd), parameters)) return undefined;
   const head = text.toString("latin1", 0, insert.headEnd);
   if (/^\s*insert\s+into\s+(?:table\s+)?function\b/i.test(head)) return undefined;
   const options = insertOptions(

@@ -40,10 +40,13 @@ const aliases: Readonly<Record<string, string>> = { async_insert_busy_timeout_ms
 const harmlessFormats =
   /^input_format_(?:skip_unknown_fields|null_as_default|defaults_for_omitted_fields|import_nested_json|force_null_for_omitted_fields|json_\w+|values_\w+)$/;
 
+/** A longer statement is a rare one, and not joined. */
+export const maxHeadBytes = 16_384;
+
 /** True when the text or the parameters name asynchronous inserts: cheap, and asked of every INSERT. */
 export function mayBeAsync(text: Buffer, parameters: readonly Setting[]): boolean {
   if (parameters.some(([name]) => name === "async_insert")) return true;
-  return text.subarray(0, 65_536).includes("async_insert");
+  return text.subarray(0, maxHeadBytes).includes("async_insert");
 }
 
 /**
