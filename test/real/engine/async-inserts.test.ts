@@ -303,6 +303,23 @@ describe("kill -9", () => {
     }
   });
 
+  test("amid inserts of twenty clients loses none of the answered rows", async () => {
+    const answered: number[] = [];
+    await fromClients(20, 520, async (id) => {
+      // What comes after the kill has no answer, or an error.
+      const { status } = await insert(row(id), returns).catch(() => ({ status: 0 }));
+      if (status === 200 && answered.push(id) === 500) process.kill(stage.host.pid, "SIGKILL");
+    });
+    await stage.host.exited;
+    await stage.restart();
+    const lost = async () => {
+      const known = new Set(JSON.parse(await stage.ok("SELECT groupUniqArray(id) FROM t")) as (number | string)[]);
+      return answered.filter((id) => !known.has(id) && !known.has(String(id)));
+    };
+    await expect.poll(lost).toEqual([]);
+    expect(answered.length).toBeGreaterThanOrEqual(500);
+  });
+
   test("and a stop inserts what was answered before", async () => {
     expect((await insert(row(1), { ...returns, ...held })).status).toBe(200);
     await stage.host.stop(3_000);
