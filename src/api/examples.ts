@@ -287,6 +287,14 @@ export const requestExamples: Readonly<Record<string, readonly Example[]>> = {
         channel: { type: "webhook", webhookId: "00000000-0000-4000-8000-000000000000" },
       },
     },
+    {
+      title: "Pipes that need attention",
+      body: {
+        ...{ source: "state", metric: "pipe_attention", name: "Pipes", threshold: 1, thresholdType: "above" },
+        interval: "1m",
+        channel: { type: "webhook", webhookId: "00000000-0000-4000-8000-000000000000" },
+      },
+    },
   ],
   replaceAlert: [alert],
   createConnection: [{ title: "Refused", body: { name: "local", host: "http://localhost:8123" } }],

@@ -70,6 +70,7 @@ const filter = { type: "QUERY_EXPRESSION", name: "f", expression: "a", sourceId:
 const { channel, ...alertWithoutChannel } = (requestExamples.createAlert?.[0]?.body ?? {}) as {
   channel: object;
 };
+const stateAlert = (requestExamples.createAlert?.[2]?.body ?? {}) as JsonObject;
 const listedAlert = { ...alertWithoutChannel, channels: [channel] };
 const wider: Readonly<Record<string, object>> = {
   "tiles.0.series.0.sourceId": { name: "d", tiles: [{ ...tile, series: [series] }] },
@@ -83,6 +84,11 @@ const wider: Readonly<Record<string, object>> = {
   dashboardId: tileAlert,
   backupId: { name: "copy" },
   pipeId: { name: "key", roles: ["push"] },
+  ...Object.fromEntries(
+    ["createAlert", "replaceAlert"].flatMap((id) =>
+      ["serviceId", "pipeId"].map((name) => [`${id} ${name}`, stateAlert]),
+    ),
+  ),
 };
 /** The reference stands in place of what the example has. */
 const bodies: Readonly<Record<string, object>> = { planServiceMove: {}, moveService: {} };
@@ -99,7 +105,7 @@ afterAll(() => api[Symbol.asyncDispose]());
 
 /** The body with `value` at the path; every other reference is one of the caller's own objects. */
 function bodyWith({ id, path, name }: Place, value: string): unknown {
-  const base = wider[path] ?? bodies[id] ?? requestExamples[id]?.[0]?.body ?? {};
+  const base = wider[`${id} ${path}`] ?? wider[path] ?? bodies[id] ?? requestExamples[id]?.[0]?.body ?? {};
   const body = JSON.parse(JSON.stringify(base), (member, given) =>
     typeof given === "string" && objects[member] !== undefined ? own.ids[objects[member]] : given,
   );
