@@ -259,25 +259,25 @@ describe.skipIf(missing !== undefined)("the life of Postgres pipes", () => {
     await untilEqual(source, service, "again", plain);
     await untilState(served, service, pipeId, "Running");
     const params = { ...service.params, pipeId };
-    await make("second", 1);
-    const second = { sourceSchemaName: "public", sourceTable: "second", targetTable: "second" };
+    await make("beside", 1);
+    const beside = { sourceSchemaName: "public", sourceTable: "beside", targetTable: "beside" };
     const patched = async (relationalDb: object) =>
       await served.api.updatePipe({ params, body: { source: { relationalDb } } as never });
     const made = () => query(service, "SELECT comment FROM system.tables WHERE name = 'again'");
     const before = await made();
     await command(pipeId, "resync");
     // From before the supervisor has seen the command on; each change begins the copy anew.
-    const { targetTable: _, ...named } = second;
+    const { targetTable: _, ...named } = beside;
     for (let round = 0; round < 3; round += 1) {
-      await patched({ tableMappingsToAdd: [second] });
+      await patched({ tableMappingsToAdd: [beside] });
       await patched({ tableMappingsToRemove: [named] });
     }
     await until("the copy has taken its place", async () => (await made()) !== before);
-    await make("taken", 1);
-    await query(service, "CREATE TABLE taken (id Int32) ORDER BY id AS SELECT 1");
+    await make("held", 1);
+    await query(service, "CREATE TABLE held (id Int32) ORDER BY id AS SELECT 1");
     await command(pipeId, "resync");
-    const added = [{ sourceSchemaName: "public", sourceTable: "taken", targetTable: "taken" }];
-    await expect(patched({ tableMappingsToAdd: added })).rejects.toThrow("default.taken exists and is not empty");
+    const added = [{ sourceSchemaName: "public", sourceTable: "held", targetTable: "held" }];
+    await expect(patched({ tableMappingsToAdd: added })).rejects.toThrow("default.held exists and is not empty");
     await untilState(served, service, pipeId, "Running");
     await untilEqual(source, service, "again", plain);
     await served.api.deletePipe({ params });
