@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { BareEngine } from "../../../harness/engine/bare-engine.ts";
 import { ClickHouseClient } from "../../clickhouse/client.ts";
+import { clickHouseException } from "../../clickhouse/exception.ts";
 import { hasUserFunctions } from "../chdb/configuration.ts";
 import { spawnEngineHost } from "../spawn.ts";
 import { Guard } from "./guard.ts";
@@ -51,6 +52,16 @@ test("what is allowed stays, in use and in place", async () => {
   }
   expect((await judge()).forbidden).toEqual([]);
   expect(await tables()).toEqual(expect.arrayContaining(["dict", "file", "m", "pv", "t"]));
+});
+
+test("an engine that has no memory for the guard takes no definition out of use", async () => {
+  const guardQuery = async () => {
+    throw clickHouseException("MEMORY_LIMIT_EXCEEDED", "not now");
+  };
+  const before = await tables();
+  const judged = judgeStored(engine.client, new Guard({ guardQuery }), { hasFunctions: true });
+  await expect(judged).rejects.toThrow("not now");
+  expect(await tables()).toEqual(before);
 });
 
 test("two tables that read each other do not spoil the list of all tables, nor the start", async () => {

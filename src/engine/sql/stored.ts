@@ -3,6 +3,7 @@
  * engine's start and before clients are admitted. Forbidden ones are disabled; their data stays.
  */
 import { type ClickHouseClient, ClickHouseError } from "../../clickhouse/client.ts";
+import { codesOf } from "../../clickhouse/error-codes.ts";
 import { ClickHouseException } from "../../clickhouse/exception.ts";
 import { identifier, ownDatabases } from "../../clickhouse/sql.ts";
 import type { Guard } from "./guard.ts";
@@ -15,6 +16,15 @@ export type Forbidden = {
   /** One sentence that names the forbidden part of the definition. */
   readonly reason: string;
 };
+
+/** Errors that say nothing of a definition: the start fails, and is tried again, instead of taking a table away. */
+const passing = codesOf(
+  "MEMORY_LIMIT_EXCEEDED",
+  "TOO_MANY_SIMULTANEOUS_QUERIES",
+  "TIMEOUT_EXCEEDED",
+  "QUERY_WAS_CANCELLED",
+  "CANNOT_SCHEDULE_TASK",
+);
 
 type Stored = { readonly name: string; readonly database: string; readonly text: string };
 
@@ -88,7 +98,7 @@ async function readTables(
   try {
     return await client.rows<Stored>(tablesQuery);
   } catch (error) {
-    if (!(error instanceof ClickHouseError)) throw error;
+    if (!(error instanceof ClickHouseError) || passing.has(error.code)) throw error;
   }
   const tables: Stored[] = [];
   for (const table of await client.rows<Stored>(namesQuery)) {
@@ -97,7 +107,7 @@ async function readTables(
       const params = { database: table.database, name: table.name };
       tables.push(...(await client.rows<Stored>(`${tablesQuery} ${where}`, { params })));
     } catch (error) {
-      if (!(error instanceof ClickHouseError)) throw error;
+      if (!(error instanceof ClickHouseError) || passing.has(error.code)) throw error;
       await disable(table, `The engine cannot describe it: ${error.message.split("Stack address")[0]}`);
     }
   }
@@ -113,7 +123,7 @@ async function problem(judge: () => Promise<void>): Promise<string | undefined> 
     await judge();
     return undefined;
   } catch (error) {
-    if (error instanceof ClickHouseException) return error.message;
+    if (error instanceof ClickHouseException && !passing.has(error.code)) return error.message;
     throw error;
   }
 }
