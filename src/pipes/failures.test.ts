@@ -15,14 +15,6 @@ test("an object that ends too early is damaged", () => {
   expect(failureOf(new ClickHouseError(32, 500, message))).toMatchObject({ kind: "data", known: true });
 });
 
-test("a statement of ours whose data the engine has read twice is repeated, and no row is given up", () => {
-  const message =
-    "Code: 1. DB::Exception: Table function `input` can only be read once per query because it is a stream";
-  expect(failureOf(new ClickHouseError(1, 500, message))).toMatchObject({ kind: "engine", known: true });
-  const quoted = `Code: 1. DB::Exception: Wrong value: '${message}'`;
-  expect(failureOf(new ClickHouseError(1, 500, quoted))).toMatchObject({ kind: "data" });
-});
-
 const inFile =
   "(in file/uri bucket/a): While executing ArrowIPCBlockInputFormat: While executing ReadFromObjectStorage.";
 

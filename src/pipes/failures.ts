@@ -126,10 +126,6 @@ function ofEngine(error: ClickHouseError): Failure {
   // A file whose compression this build of the engine cannot read must not stop the others.
   if (/Unsupported compression method/.test(error.message)) return known("data");
   if (isDataError(error)) return known("data");
-  // The engine has read the data of our own statement twice, against its settings: no row is the cause.
-  if (/^(Code: \d+\. DB::Exception: )?Table function `input` can only be read once/.test(error.message)) {
-    return known("engine");
-  }
   // A reader of objects uses these codes for what it finds in a file.
   if (destinationCodes.has(code) && inReader.test(error.message)) return known("data");
   if (isBeyondMemory(error)) return known("data");

@@ -45,7 +45,7 @@ export type Insert = {
   readonly params?: Readonly<Record<string, string>>;
   /**
    * Identifies the insert within its batch when the batch may be rebuilt without some inserts; otherwise its index
-   * does.
+   * does. With a key, `settings` must be the same whenever the batch is rebuilt.
    */
   readonly key?: string;
   /** Rows of the source that it carries. Absent where only the engine knows, which then counts the rows it writes. */

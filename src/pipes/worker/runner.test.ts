@@ -101,6 +101,37 @@ test("a batch whose confirmation failed is replayed as it was, before the source
   expect(checkpoints.get("lane")).toBe(3);
 });
 
+test("an insert is repeated with its own settings where those before it are missing, and with saved ones otherwise", async () => {
+  const source = new NumbersSource();
+  const [first, second] = [
+    { sql: "first", key: "a", settings: { a: 1 } },
+    { sql: "second", key: "b", settings: { b: 2 } },
+  ];
+  const rebuilt = { lane: "lane", id: "0", replay: {}, checkpoint: 3 };
+  const keyless = { lane: "other", id: "1", replay: { from: 3 }, checkpoint: 3 };
+  source.read = async function* () {};
+  source.replay = async ({ from }) =>
+    from === 3 ? { ...keyless, inserts: [{ sql: "third", settings: { c: 9 } }] } : { ...rebuilt, inserts: [second] };
+  const ran: [sql: string, settings: object][] = [];
+  const { parts, intents } = partsOf(source, {
+    destination: {
+      insert: async ({ sql }, { insert_deduplication_token: _, ...settings }) => {
+        ran.push([sql, settings]);
+        return summary;
+      },
+      reject: async () => {},
+      crashes: async () => 0,
+    },
+  });
+  const saved = { run: "before", replica: 0, since: "before", token: "t" };
+  const settings = [first, second].map((insert) => insert.settings);
+  intents.set("0", { lane: "lane", batchId: "0", intent: { ...saved, settings, replay: {} } });
+  const kept = { ...saved, settings: [{ c: 3 }], replay: { from: 3 } };
+  intents.set("1", { lane: "other", batchId: "1", intent: kept });
+  await new Runner(parts, new AbortController().signal).run();
+  expect(Object.fromEntries(ran)).toEqual({ second: { a: 1, b: 2 }, third: { c: 3 } });
+});
+
 test("a batch during which the engine ended is examined, and repeated as it was when it is not to blame", async () => {
   const source = new NumbersSource();
   const [tokens, refusals]: [string[], string[]] = [[], []];

@@ -147,8 +147,8 @@ export class Runner<D extends Durable = Durable> {
     for (const [index, insert] of batch.inserts.entries()) {
       const settings = {
         ...frozen.settings[index],
-        // After a table was copied anew, a repeated batch may have fewer inserts, whose places differ.
-        ...insert.settings,
+        // Its place may be that of another insert, which is missing now.
+        ...(insert.key === undefined ? {} : insert.settings),
         insert_deduplication_token: `${frozen.token}:${insert.key ?? index}`,
       };
       const outcome = await this.#insertOne(batch.lane, insert, settings);
