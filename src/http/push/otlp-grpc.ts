@@ -19,7 +19,7 @@ import type { Signal } from "../../sources/push/otlp/messages.ts";
 import { followCertificate, tlsOptions } from "../tls.ts";
 import { decompressed } from "./bodies.ts";
 import type { OtlpHttpOptions } from "./otlp-http.ts";
-import { exportTelemetry, type Refusal, refusalOf, statusBody } from "./telemetry.ts";
+import { exportTelemetry, outcomeOf, type Refusal, statusBody } from "./telemetry.ts";
 
 export type OtlpGrpcOptions = OtlpHttpOptions & {
   readonly tls: CertificateFiles | undefined;
@@ -33,7 +33,6 @@ const calls: Readonly<Record<string, Signal>> = {
   [service("logs", "LogsService")]: "logs",
 };
 const frameBytes = 5;
-const retrySeconds = 5;
 const unimplemented = 12;
 /** A call must be complete within this time; a connection without calls is closed after the other. */
 const callMs = 60_000;
@@ -87,17 +86,10 @@ export class OtlpGrpcServer {
       refuse(stream, { status: 404, code: unimplemented, message: `There is no ${headers[":path"]}.` });
       return;
     }
-    let wait = retrySeconds;
-    try {
-      const message = await this.#received(stream, signal, headers, (seconds) => {
-        wait = seconds;
-      });
-      answer(stream, message);
-    } catch (error) {
-      const refusal = refusalOf(error);
-      if (refusal.status === 503) this.#options.logger.warn({ err: error }, "telemetry was not accepted");
-      refuse(stream, refusal, refusal.status === 429 || refusal.status === 503 ? wait : undefined);
-    }
+    const { logger } = this.#options;
+    const outcome = await outcomeOf((retryIn) => this.#received(stream, signal, headers, retryIn), logger);
+    if ("message" in outcome) answer(stream, outcome.message);
+    else refuse(stream, outcome.refusal, outcome.retrySeconds);
   }
 
   async #received(

@@ -6,7 +6,7 @@ import { setHeaders } from "../headers.ts";
 import { mediaTypeOf } from "./accept.ts";
 import { requestBytes } from "./bodies.ts";
 import type { Params, PushGate } from "./gate.ts";
-import { type Encoding, exportTelemetry, type HeldBodies, refusalOf, statusBody } from "./telemetry.ts";
+import { type Encoding, exportTelemetry, type HeldBodies, outcomeOf, statusBody } from "./telemetry.ts";
 
 export type OtlpHttpOptions = {
   readonly gate: PushGate;
@@ -16,26 +16,19 @@ export type OtlpHttpOptions = {
 };
 
 const types: Readonly<Record<Encoding, string>> = { json: "application/json", protobuf: "application/x-protobuf" };
-/** For senders that are not told another time. */
-const retrySeconds = 5;
 
 export async function receiveTelemetry(options: OtlpHttpOptions, request: FastifyRequest, reply: FastifyReply) {
   const mediaType = mediaTypeOf(request.headers);
   const encoding = mediaType === types.protobuf ? "protobuf" : "json";
   reply.header("content-type", types[encoding]);
-  let wait = retrySeconds;
-  try {
+  const outcome = await outcomeOf(async (retryIn) => {
     if (mediaType !== types[encoding]) throw wrongType();
-    const body = await received(options, request, reply, encoding, (seconds) => {
-      wait = seconds;
-    });
-    return await reply.status(200).send(body);
-  } catch (error) {
-    const refusal = refusalOf(error);
-    if (refusal.status === 503) request.log.warn({ err: error }, "telemetry was not accepted");
-    if (refusal.status === 429 || refusal.status === 503) reply.header("retry-after", String(wait));
-    return await reply.status(refusal.status).send(statusBody(refusal, encoding));
-  }
+    return await received(options, request, reply, encoding, retryIn);
+  }, request.log);
+  if ("message" in outcome) return await reply.status(200).send(outcome.message);
+  const { refusal, retrySeconds } = outcome;
+  if (retrySeconds !== undefined) reply.header("retry-after", String(retrySeconds));
+  return await reply.status(refusal.status).send(statusBody(refusal, encoding));
 }
 
 async function received(

@@ -1,6 +1,7 @@
 /** What OTLP over HTTP and over gRPC have in common: a request is checked, made durable, and answered. */
 import type { IncomingHttpHeaders } from "node:http";
 import { AppError, asAppError } from "../../lib/errors.ts";
+import type { Logger } from "../../lib/logger.ts";
 import { inspect } from "../../sources/push/otlp/inspect.ts";
 import { fromJson } from "../../sources/push/otlp/json.ts";
 import { type Signal, signals } from "../../sources/push/otlp/messages.ts";
@@ -62,13 +63,36 @@ const unavailable = 14;
 const grpcCodes: Readonly<Record<number, number>> = { 400: 3, 401: 16, 403: 7, 404: 5, 413: 8, 415: 3, 422: 3 };
 
 /** What senders repeat has a status that says so: full disks and unexpected errors as well as busy servers. */
-export function refusalOf(error: unknown): Refusal {
+function refusalOf(error: unknown): Refusal {
   const known = asAppError(error);
   const message = known?.message ?? "An unexpected error occurred.";
   const status = known?.status ?? 503;
   if (status === 429) return { status, code: unavailable, message };
   const code = grpcCodes[status];
   return code === undefined ? { status: 503, code: unavailable, message } : { status, code, message };
+}
+
+/** For senders that are not told another time. */
+const retrySeconds = 5;
+
+export type Outcome = { readonly message: Buffer } | { readonly refusal: Refusal; readonly retrySeconds?: number };
+
+/** The answer that the work makes, or why there is none, and when to come back for senders that may. Never rejects. */
+export async function outcomeOf(
+  work: (retryIn: (seconds: number) => void) => Promise<Buffer>,
+  logger: Pick<Logger, "warn">,
+): Promise<Outcome> {
+  let wait = retrySeconds;
+  try {
+    const message = await work((seconds) => {
+      wait = seconds;
+    });
+    return { message };
+  } catch (error) {
+    const refusal = refusalOf(error);
+    if (refusal.status === 503) logger.warn({ err: error }, "telemetry was not accepted");
+    return refusal.status === 429 || refusal.status === 503 ? { refusal, retrySeconds: wait } : { refusal };
+  }
 }
 
 /** A `google.rpc.Status`; with `retrySeconds` it says when to come back. */
