@@ -1,59 +1,17 @@
 /** Columns of pipes by the command line: warnings of a sample, and new ones with their table. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { CommandResult } from "../../../harness/cli.ts";
-import { type RunOptions, runProgram } from "../../../harness/cli-process.ts";
-import { startTestStore, type TestStore } from "../../../harness/objects/object-store.ts";
-import { type Served, serve } from "../../../harness/serve.ts";
+import { CliStage } from "../../../harness/cli-stage.ts";
 
-let served: Served;
-let store: TestStore;
-let folder: string;
-let env: Record<string, string>;
-
+let stage: CliStage;
+let { folder, run, create } = {} as CliStage;
 beforeAll(async () => {
-  [served, store] = await Promise.all([serve(), startTestStore()]);
-  folder = mkdtempSync(join(tmpdir(), "millrace-cli-"));
-  const { baseUrl, keyId, keySecret, accessToken } = served.credentials;
-  env = {
-    MILLRACE_URL: baseUrl,
-    MILLRACE_KEY: `${keyId}:${keySecret}`,
-    MILLRACE_ACCESS_TOKEN: accessToken,
-    CLICKS_ACCESS_KEY_ID: store.accessKey.accessKeyId,
-    CLICKS_SECRET_KEY: store.accessKey.secretKey,
-  };
-  await store.put("in/1.json", '{"user":"ann","n":1}\n{"user":"bob","n":2}\n');
-  writeFileSync(join(folder, "secret"), store.accessKey.secretKey);
+  stage = await CliStage.open();
+  ({ folder, run, create } = stage);
   const service = "service create analytics --wait --timeout 60s --password-file".split(" ");
   expect(await run([...service, join(folder, "password")])).toMatchObject({ code: 0 });
 });
-afterAll(async () => {
-  await served?.[Symbol.asyncDispose]();
-  await store?.[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-async function run(line: string | readonly string[], options: Partial<RunOptions> = {}): Promise<CommandResult> {
-  const args = typeof line === "string" ? line.split(" ") : line;
-  return await runProgram(args, { cwd: folder, ...options, env: { ...env, ...options.env } });
-}
-
-const create = (name: string, glob: string, ...more: string[]) => [
-  ...[
-    "pipe",
-    "create",
-    "objects",
-    name,
-    "--from",
-    `${store.endpoint}/${store.bucket}/${glob}`,
-    "--to",
-    name.replace("clicks", "clicks_table"),
-  ],
-  ...["--column", "user:String", "--column", "n:Int64", "--format", "JSONEachRow", "--auth", "IAM_USER"],
-  ...["--access-key-id", store.accessKey.accessKeyId, "--secret-key-file", join(folder, "secret"), ...more],
-];
+afterAll(async () => await stage?.[Symbol.asyncDispose]());
 
 test("a misspelt field is warned of when the pipe is created", async () => {
   const misspelt = create("misspelt", "in/*.json", "--start-paused", "--map", "usre=user", "--map", "n=n");
