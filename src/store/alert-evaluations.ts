@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto";
 import type { AlertError, AlertEvaluation, AlertReading } from "../api/alerts.ts";
 import type { Alert, AlertState } from "./alerts.ts";
+import { readPlainJson, recordReader } from "./columns.ts";
 import type { Database, Queries } from "./database.ts";
 
 /** The result of one window. */
@@ -45,23 +46,13 @@ export type AlertNotification = {
   readonly attempts: number;
 };
 
-type EvaluationRow = {
-  readonly window_start: string;
-  readonly window_end: string;
-  readonly evaluated_at: string;
-  readonly state: AlertState;
-  readonly message: string | null;
-  readonly readings: string;
-};
+const toEvaluation = recordReader<AlertEvaluation>()(["windowStart windowEnd evaluatedAt state message readings"], {
+  readings: readPlainJson,
+});
 
-type NotificationRow = {
-  readonly id: string;
-  readonly alert_id: string;
-  readonly organization_id: string;
-  readonly webhook_id: string;
-  readonly event: string;
-  readonly attempts: number;
-};
+const toNotification = recordReader<AlertNotification>()(["id alertId organizationId webhookId event attempts"], {
+  event: readPlainJson,
+});
 
 const keptEvaluations = 500;
 const keptErrors = 10;
@@ -134,23 +125,16 @@ export class AlertEvaluations {
 
   /** Newest first. */
   async list(alertId: string, limit: number): Promise<AlertEvaluation[]> {
-    const rows = await this.#db.all<EvaluationRow>(
+    const rows = await this.#db.all(
       "SELECT * FROM alert_evaluations WHERE alert_id = ? ORDER BY window_end DESC LIMIT ?",
       ...[alertId, limit],
     );
-    return rows.map((row) => ({
-      windowStart: row.window_start,
-      windowEnd: row.window_end,
-      evaluatedAt: row.evaluated_at,
-      state: row.state,
-      message: row.message,
-      readings: JSON.parse(row.readings) as AlertReading[],
-    }));
+    return rows.map(toEvaluation);
   }
 
   /** The oldest notification of each alert, if it is due. */
   async due(now: string): Promise<AlertNotification[]> {
-    const rows = await this.#db.all<NotificationRow>(
+    const rows = await this.#db.all(
       `SELECT n.id, n.alert_id, a.organization_id, a.webhook_id, n.event, n.attempts
        FROM alert_notifications n JOIN alerts a ON a.id = n.alert_id
        WHERE n.next_attempt_at <= ? AND NOT EXISTS (
@@ -158,14 +142,7 @@ export class AlertEvaluations {
        ORDER BY n.created_at, n.id LIMIT 1000`,
       now,
     );
-    return rows.map((row) => ({
-      id: row.id,
-      alertId: row.alert_id,
-      organizationId: row.organization_id,
-      webhookId: row.webhook_id,
-      event: JSON.parse(row.event) as AlertEvent,
-      attempts: row.attempts,
-    }));
+    return rows.map(toNotification);
   }
 
   /** The webhook has confirmed it. */

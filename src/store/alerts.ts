@@ -1,6 +1,7 @@
 /** Alerts of organizations: what is wanted of them, and what was observed. */
 import { randomUUID } from "node:crypto";
 import type { AlertDefinition, AlertError, alertStates } from "../api/alerts.ts";
+import { columnsOf, insertRow, readPlainJson, recordReader } from "./columns.ts";
 import type { Database, Queries } from "./database.ts";
 import { type Limit, requireRoom } from "./limits.ts";
 import { deleteVersioned, updateVersioned, type VersionedRecord } from "./versioned-rows.ts";
@@ -33,23 +34,13 @@ export type Alert = {
   readonly updatedAt: string;
 };
 
-type AlertRow = {
-  readonly id: string;
-  readonly organization_id: string;
-  readonly definition: string;
-  readonly state: AlertState;
-  readonly state_message: string | null;
-  readonly state_changed_at: string;
-  readonly notified_state: "ALERT" | "OK";
-  readonly firing_windows: number;
-  readonly evaluated_until: string | null;
-  readonly evaluated_version: number | null;
-  readonly errors: string;
-  readonly totals: string | null;
-  readonly version: number;
-  readonly created_at: string;
-  readonly updated_at: string;
-};
+const toAlert = recordReader<Alert>()(
+  [
+    "id organizationId definition state stateMessage stateChangedAt notifiedState firingWindows evaluatedUntil",
+    "evaluatedVersion errors totals version createdAt updatedAt",
+  ],
+  { definition: readPlainJson, errors: readPlainJson, totals: readPlainJson },
+);
 
 export class AlertStore {
   readonly #db: Database;
@@ -66,12 +57,15 @@ export class AlertStore {
       const present = await tx.get<{ n: number }>(counting, organizationId);
       requireRoom(limit, "alerts of the organization", Number(present?.n ?? 0));
       await requireDocument(tx, organizationId, definition);
-      await tx.run(
-        `INSERT INTO alerts (id, organization_id, document_id, webhook_id, definition, is_enabled, state, state_message,
-           state_changed_at, notified_state, errors, version, created_at, updated_at)
-         VALUES (?, ?, ?, ?, ?, ?, 'INSUFFICIENT_DATA', 'It was not evaluated yet.', ?, 'OK', '[]', 1, ?, ?)`,
-        ...[id, organizationId, ...Object.values(wantedColumns(organizationId, definition)), now, now, now],
-      );
+      await insertRow(tx, "alerts", {
+        ...{ id, organizationId, ...wantedMembers(organizationId, definition) },
+        state: "INSUFFICIENT_DATA",
+        stateMessage: "It was not evaluated yet.",
+        notifiedState: "OK",
+        errors: [],
+        version: 1,
+        ...{ stateChangedAt: now, createdAt: now, updatedAt: now },
+      });
     });
     return (await this.find(organizationId, id)) as Alert;
   }
@@ -82,12 +76,12 @@ export class AlertStore {
     { limit, offset }: { readonly limit: number; readonly offset: number },
   ): Promise<Alert[]> {
     const page = "SELECT * FROM alerts WHERE organization_id = ? ORDER BY created_at, id LIMIT ? OFFSET ?";
-    return (await this.#db.all<AlertRow>(page, organizationId, limit, offset)).map(toAlert);
+    return (await this.#db.all(page, organizationId, limit, offset)).map(toAlert);
   }
 
   /** Those of every organization that are to be evaluated. */
   async listEnabled(): Promise<Alert[]> {
-    return (await this.#db.all<AlertRow>("SELECT * FROM alerts WHERE is_enabled = 1 ORDER BY id")).map(toAlert);
+    return (await this.#db.all("SELECT * FROM alerts WHERE is_enabled = 1 ORDER BY id")).map(toAlert);
   }
 
   async count(organizationId: string): Promise<number> {
@@ -97,7 +91,7 @@ export class AlertStore {
 
   async find(organizationId: string, id: string): Promise<Alert | undefined> {
     const one = "SELECT * FROM alerts WHERE organization_id = ? AND id = ?";
-    const row = await this.#db.get<AlertRow>(one, organizationId, id);
+    const row = await this.#db.get(one, organizationId, id);
     return row && toAlert(row);
   }
 
@@ -108,7 +102,7 @@ export class AlertStore {
     definition: AlertDefinition,
     expected?: ExpectedVersions,
   ): Promise<Alert | undefined> {
-    const columns = { ...wantedColumns(organizationId, definition), updated_at: new Date().toISOString() };
+    const columns = columnsOf({ ...wantedMembers(organizationId, definition), updatedAt: new Date().toISOString() });
     await this.#db.transaction(async (tx) => {
       await requireDocument(tx, organizationId, definition);
       await updateVersioned(tx, alertRow(organizationId, id), columns, expected);
@@ -133,10 +127,14 @@ function alertRow(organizationId: string, id: string): VersionedRecord {
 async function requireDocument(tx: Queries, organizationId: string, { source }: AlertDefinition): Promise<void> {
   if (source !== "state") return;
   const now = new Date().toISOString();
-  await tx.run(
-    `INSERT INTO saved_objects (id, organization_id, kind, name, content, version, created_by, updated_by, created_at,
-       updated_at) VALUES (?, ?, 'states', 'States', '{}', 1, '', '', ?, ?) ON CONFLICT (id) DO NOTHING`,
-    ...[statesOf(organizationId), organizationId, now, now],
+  await insertRow(
+    tx,
+    "saved_objects",
+    {
+      ...{ id: statesOf(organizationId), organizationId, kind: "states", name: "States", content: {}, version: 1 },
+      ...{ createdBy: "", updatedBy: "", createdAt: now, updatedAt: now },
+    },
+    "ON CONFLICT (id) DO NOTHING",
   );
 }
 
@@ -144,34 +142,13 @@ function statesOf(organizationId: string): string {
   return `states of ${organizationId}`;
 }
 
-/** In the order in which `create` inserts them. */
-function wantedColumns(organizationId: string, definition: AlertDefinition) {
+function wantedMembers(organizationId: string, definition: AlertDefinition) {
   const { source, savedSearchId = "", dashboardId = "", channel, enabled } = definition;
   const documents = { saved_search: savedSearchId, tile: dashboardId, state: statesOf(organizationId) };
   return {
-    document_id: documents[source],
-    webhook_id: channel.webhookId,
-    definition: JSON.stringify(definition),
-    is_enabled: enabled ? 1 : 0,
-  };
-}
-
-function toAlert(row: AlertRow): Alert {
-  return {
-    id: row.id,
-    organizationId: row.organization_id,
-    definition: JSON.parse(row.definition) as AlertDefinition,
-    state: row.state,
-    stateMessage: row.state_message,
-    stateChangedAt: row.state_changed_at,
-    notifiedState: row.notified_state,
-    firingWindows: row.firing_windows,
-    evaluatedUntil: row.evaluated_until,
-    evaluatedVersion: row.evaluated_version,
-    errors: JSON.parse(row.errors) as AlertError[],
-    totals: row.totals === null ? null : (JSON.parse(row.totals) as Record<string, number>),
-    version: row.version,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
+    documentId: documents[source],
+    webhookId: channel.webhookId,
+    definition,
+    isEnabled: enabled,
   };
 }

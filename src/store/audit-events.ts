@@ -1,6 +1,7 @@
 /** The audit trail: a bounded number of logins and refusals of each organization. */
 import { type CountedEvent, EventCounter } from "../lib/event-counter.ts";
 import type { Logger } from "../lib/logger.ts";
+import { recordReader } from "./columns.ts";
 import type { Database, Queries } from "./database.ts";
 import { sha256Hex } from "./secrets.ts";
 
@@ -26,19 +27,6 @@ export function auditEventOf(
   return { type, serviceId, actorType: "database_user", actor: user, address, detail };
 }
 
-type AuditEventRow = {
-  readonly seq: number;
-  readonly service_id: string | null;
-  readonly type: AuditEventType;
-  readonly actor_type: AuditEvent["actorType"];
-  readonly actor: string;
-  readonly address: string;
-  readonly detail: string;
-  readonly count: number;
-  readonly first_at: string;
-  readonly last_at: string;
-};
-
 /** Equal events of one hour, as stored. */
 export type AuditRecord = {
   readonly id: string;
@@ -52,6 +40,11 @@ export type AuditRecord = {
   readonly firstAt: string;
   readonly lastAt: string;
 };
+
+const toRecord = recordReader<Omit<AuditRecord, "id">>()(
+  ["serviceId type actorType actor address detail count firstAt lastAt"],
+  {},
+);
 
 /** Rows per organization and type: a flood of one type does not displace the others. */
 export const mostRows = 2_500;
@@ -87,9 +80,9 @@ export class AuditEventStore {
     const order = "ORDER BY last_at DESC, seq DESC LIMIT ?";
     const rows =
       type === undefined
-        ? await this.#db.all<AuditEventRow>(`${all} ${order}`, organizationId, limit)
-        : await this.#db.all<AuditEventRow>(`${all} AND type = ? ${order}`, organizationId, type, limit);
-    return rows.map(toRecord);
+        ? await this.#db.all(`${all} ${order}`, organizationId, limit)
+        : await this.#db.all(`${all} AND type = ? ${order}`, organizationId, type, limit);
+    return rows.map((row) => ({ id: String(row.seq), ...toRecord(row) }));
   }
 }
 
@@ -167,19 +160,4 @@ async function trim(tx: Queries, organizationId: string, type: string): Promise<
        (SELECT seq FROM audit_events WHERE ${of} ORDER BY seq DESC LIMIT 1 OFFSET ?)`,
     ...[organizationId, type, organizationId, type, mostRows],
   );
-}
-
-function toRecord(row: AuditEventRow): AuditRecord {
-  return {
-    id: String(row.seq),
-    serviceId: row.service_id,
-    type: row.type,
-    actorType: row.actor_type,
-    actor: row.actor,
-    address: row.address,
-    detail: row.detail,
-    count: row.count,
-    firstAt: row.first_at,
-    lastAt: row.last_at,
-  };
 }

@@ -5,7 +5,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { addActivity, type NewActivity } from "./activities.ts";
-import { columnsOf } from "./columns.ts";
+import { columnsOf, insertRow, readFlag, readPlainJson, recordReader } from "./columns.ts";
 import type { Database, Queries } from "./database.ts";
 
 /** `queued`: requested; `deleting`: being removed by retention, and not listed. */
@@ -13,30 +13,6 @@ export type BackupStatus = "queued" | "in_progress" | "done" | "error" | "deleti
 export type BackupType = "full" | "incremental";
 export type Verification = "pending" | "passed" | "failed";
 export type CheckDepth = "manifest" | "deep";
-
-type BackupRow = {
-  readonly id: string;
-  readonly organization_id: string;
-  readonly service_id: string;
-  readonly service_name: string;
-  readonly name: string;
-  readonly trigger: "schedule" | "request";
-  readonly status: BackupStatus;
-  readonly type: BackupType;
-  readonly base_id: string | null;
-  readonly location: string;
-  readonly encrypted: number;
-  readonly started_at: string;
-  readonly finished_at: string | null;
-  readonly size_bytes: number;
-  readonly total_bytes: number;
-  readonly error: string | null;
-  readonly verification: Verification;
-  readonly verified_at: string | null;
-  readonly deep_verified_at: string | null;
-  readonly problems: string;
-  readonly check_wanted: CheckDepth | null;
-};
 
 /** The location of a backup, without keys, which are in the configuration. */
 export type BackupLocation =
@@ -118,14 +94,9 @@ export class BackupStore {
 
   /** Inserts a row; one with a known id replaces nothing and is ignored. Returns the id. */
   async insert(backup: NewBackup): Promise<string> {
-    const row = columnsOf({ ...backup, id: backup.id ?? randomUUID() });
-    const columns = Object.keys(row);
-    await this.#db.run(
-      `INSERT INTO backups (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})
-       ON CONFLICT (id) DO NOTHING`,
-      ...Object.values(row),
-    );
-    return row.id as string;
+    const id = backup.id ?? randomUUID();
+    await insertRow(this.#db, "backups", { ...backup, id }, "ON CONFLICT (id) DO NOTHING");
+    return id;
   }
 
   /** Inserts a queued row, unless the service has one that is queued or in progress: then returns undefined. */
@@ -142,12 +113,12 @@ export class BackupStore {
   }
 
   async find(id: string): Promise<Backup | undefined> {
-    const row = await this.#db.get<BackupRow>("SELECT * FROM backups WHERE id = ? AND status <> 'deleting'", id);
+    const row = await this.#db.get("SELECT * FROM backups WHERE id = ? AND status <> 'deleting'", id);
     return row && toBackup(row);
   }
 
   async findIn(organizationId: string, id: string): Promise<Backup | undefined> {
-    const row = await this.#db.get<BackupRow>(
+    const row = await this.#db.get(
       "SELECT * FROM backups WHERE id = ? AND organization_id = ? AND status <> 'deleting'",
       id,
       organizationId,
@@ -157,7 +128,7 @@ export class BackupStore {
 
   /** Newest first, without those being removed. */
   async listIn(serviceId: string): Promise<Backup[]> {
-    const rows = await this.#db.all<BackupRow>(
+    const rows = await this.#db.all(
       "SELECT * FROM backups WHERE service_id = ? AND status <> 'deleting' ORDER BY started_at DESC, id",
       serviceId,
     );
@@ -165,7 +136,7 @@ export class BackupStore {
   }
 
   async listInOrganization(organizationId: string): Promise<Backup[]> {
-    const rows = await this.#db.all<BackupRow>(
+    const rows = await this.#db.all(
       "SELECT * FROM backups WHERE organization_id = ? AND status <> 'deleting' ORDER BY started_at DESC, id",
       organizationId,
     );
@@ -174,7 +145,7 @@ export class BackupStore {
 
   /** All rows, including those being removed; oldest first. */
   async listAll(): Promise<Backup[]> {
-    return (await this.#db.all<BackupRow>("SELECT * FROM backups ORDER BY started_at, id")).map(toBackup);
+    return (await this.#db.all("SELECT * FROM backups ORDER BY started_at, id")).map(toBackup);
   }
 
   async begin(id: string, facts: Pick<Backup, "type" | "baseId" | "location" | "encrypted" | "startedAt">) {
@@ -274,34 +245,16 @@ export class BackupStore {
 type BackupActivity = Pick<NewActivity, "type" | "reason">;
 
 async function noteBackup(tx: Queries, id: string, activity: BackupActivity): Promise<void> {
-  const row = await tx.get<BackupRow>("SELECT * FROM backups WHERE id = ?", id);
+  const row = await tx.get("SELECT * FROM backups WHERE id = ?", id);
   if (row === undefined) return;
-  const { organization_id: organizationId, service_id: serviceId, name } = row;
+  const { organizationId, serviceId, name } = toBackup(row);
   await addActivity(tx, { organizationId, serviceId, object: { type: "backup", id, name }, ...activity });
 }
 
-function toBackup(row: BackupRow): Backup {
-  return {
-    id: row.id,
-    organizationId: row.organization_id,
-    serviceId: row.service_id,
-    serviceName: row.service_name,
-    name: row.name,
-    trigger: row.trigger,
-    status: row.status,
-    type: row.type,
-    baseId: row.base_id,
-    location: JSON.parse(row.location) as BackupLocation,
-    encrypted: row.encrypted === 1,
-    startedAt: row.started_at,
-    finishedAt: row.finished_at,
-    sizeBytes: row.size_bytes,
-    totalBytes: row.total_bytes,
-    error: row.error,
-    verification: row.verification,
-    verifiedAt: row.verified_at,
-    deepVerifiedAt: row.deep_verified_at,
-    problems: JSON.parse(row.problems) as string[],
-    checkWanted: row.check_wanted,
-  };
-}
+const toBackup = recordReader<Backup>()(
+  [
+    "id organizationId serviceId serviceName name trigger status type baseId location encrypted startedAt finishedAt",
+    "sizeBytes totalBytes error verification verifiedAt deepVerifiedAt problems checkWanted",
+  ],
+  { location: readPlainJson, encrypted: readFlag, problems: readPlainJson },
+);

@@ -1,22 +1,10 @@
 /** Sources of charts. */
 import { randomUUID } from "node:crypto";
-import { columnsOf } from "./columns.ts";
+import { columnsOf, insertRow, readPlainJson, recordReader } from "./columns.ts";
 import type { Database } from "./database.ts";
 import { type Limit, requireRoom } from "./limits.ts";
 import { deleteVersioned, updateVersioned, type VersionedRecord } from "./versioned-rows.ts";
 import type { ExpectedVersions } from "./versions.ts";
-
-type ChartSourceRow = {
-  readonly id: string;
-  readonly organization_id: string;
-  readonly service_id: string;
-  readonly name: string;
-  readonly kind: string;
-  readonly definition: string;
-  readonly version: number;
-  readonly created_at: string;
-  readonly updated_at: string;
-};
 
 export type ChartSource = {
   readonly id: string;
@@ -48,28 +36,23 @@ export class ChartSourceStore {
       ...{ id: randomUUID(), organizationId, ...content, version: 1 },
       ...{ createdAt: now, updatedAt: now },
     };
-    const { id, serviceId, name, kind, definition } = source;
     await this.#db.transaction(async (tx) => {
       const counting = "SELECT count(*) AS n FROM chart_sources WHERE organization_id = ?";
       const present = await tx.get<{ n: number }>(counting, organizationId);
       requireRoom(limit, "chart sources of the organization", Number(present?.n ?? 0));
-      await tx.run(
-        `INSERT INTO chart_sources (id, organization_id, service_id, name, kind, definition, created_at, updated_at)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-        ...[id, organizationId, serviceId, name, kind, JSON.stringify(definition), now, now],
-      );
+      await insertRow(tx, "chart_sources", source);
     });
     return source;
   }
 
   async list(organizationId: string): Promise<ChartSource[]> {
     const all = "SELECT * FROM chart_sources WHERE organization_id = ? ORDER BY created_at, id";
-    return (await this.#db.all<ChartSourceRow>(all, organizationId)).map(toSource);
+    return (await this.#db.all(all, organizationId)).map(toSource);
   }
 
   async find(organizationId: string, id: string): Promise<ChartSource | undefined> {
     const one = "SELECT * FROM chart_sources WHERE organization_id = ? AND id = ?";
-    const row = await this.#db.get<ChartSourceRow>(one, organizationId, id);
+    const row = await this.#db.get(one, organizationId, id);
     return row && toSource(row);
   }
 
@@ -96,16 +79,7 @@ function sourceRow(organizationId: string, id: string): VersionedRecord {
   return { table: "chart_sources", what: "source", key: { organization_id: organizationId, id } };
 }
 
-function toSource(row: ChartSourceRow): ChartSource {
-  return {
-    id: row.id,
-    organizationId: row.organization_id,
-    serviceId: row.service_id,
-    name: row.name,
-    kind: row.kind,
-    definition: JSON.parse(row.definition) as Record<string, unknown>,
-    version: row.version,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  };
-}
+const toSource = recordReader<ChartSource>()(
+  ["id organizationId serviceId name kind definition version createdAt updatedAt"],
+  { definition: readPlainJson },
+);

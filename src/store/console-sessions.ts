@@ -3,6 +3,7 @@
  * deleted, and whoever uses a session checks the key's state.
  */
 import { randomUUID } from "node:crypto";
+import { insertRow, recordReader } from "./columns.ts";
 import type { Database, Queries } from "./database.ts";
 import { newSecret, sha256Hex } from "./secrets.ts";
 
@@ -16,15 +17,6 @@ export type ConsoleSession = {
   /** The session ends then, or earlier when it is not used. */
   readonly expiresAt: string;
   readonly userAgent: string;
-};
-
-type SessionRow = {
-  readonly id: string;
-  readonly key_id: string;
-  readonly created_at: string;
-  readonly last_seen_at: string;
-  readonly expires_at: string;
-  readonly user_agent: string;
 };
 
 /** A session that was not used for this long has ended. */
@@ -94,11 +86,7 @@ export class ConsoleSessionStore {
     };
     await this.#db.transaction(async (tx) => {
       await this.#makeRoom(tx, keyId);
-      await tx.run(
-        `INSERT INTO console_sessions (id, value_hash, key_id, created_at, last_seen_at, expires_at, user_agent)
-         VALUES (?, ?, ?, ?, ?, ?, ?)`,
-        ...[session.id, sha256Hex(value), keyId, now, now, session.expiresAt, session.userAgent],
-      );
+      await insertRow(tx, "console_sessions", { ...session, valueHash: sha256Hex(value) });
     });
     return { session, value };
   }
@@ -106,13 +94,13 @@ export class ConsoleSessionStore {
   /** Looked up by digest: the comparison reveals nothing about the value. Undefined when the session has ended. */
   async findByValue(value: string): Promise<ConsoleSession | undefined> {
     const one = `SELECT * FROM console_sessions WHERE value_hash = ? AND ${live}`;
-    const row = await this.#db.get<SessionRow>(one, sha256Hex(value), ...this.#liveBounds());
+    const row = await this.#db.get(one, sha256Hex(value), ...this.#liveBounds());
     return row && toSession(row);
   }
 
   /** Sessions of one key or of all keys of an organization, most recently used first. */
   async list(organizationId: string, keyId?: string): Promise<ConsoleSession[]> {
-    const rows = await this.#db.all<SessionRow>(
+    const rows = await this.#db.all(
       `SELECT s.* FROM console_sessions s JOIN api_keys k ON k.id = s.key_id
        WHERE k.organization_id = ? AND (CAST(? AS TEXT) IS NULL OR s.key_id = ?) AND ${live}
        ORDER BY s.last_seen_at DESC, s.created_at DESC, s.id`,
@@ -150,13 +138,4 @@ export class ConsoleSessionStore {
   }
 }
 
-function toSession(row: SessionRow): ConsoleSession {
-  return {
-    id: row.id,
-    keyId: row.key_id,
-    createdAt: row.created_at,
-    lastSeenAt: row.last_seen_at,
-    expiresAt: row.expires_at,
-    userAgent: row.user_agent,
-  };
-}
+const toSession = recordReader<ConsoleSession>()(["id keyId createdAt lastSeenAt expiresAt userAgent"], {});

@@ -6,39 +6,14 @@ import { randomBytes, randomUUID } from "node:crypto";
 import type { AccessListEntry } from "../api/ip-access.ts";
 import type { KeyRole, PushLimits } from "../api/keys.ts";
 import { columnShapes, readJson } from "./column-shapes.ts";
-import { columnsOf } from "./columns.ts";
-import type { Database, Queries } from "./database.ts";
+import { columnsOf, insertRow, recordReader } from "./columns.ts";
+import type { Database, Queries, StoredColumns } from "./database.ts";
 import { type Limit, requireRoom } from "./limits.ts";
 import { newSecret, sha256Hex } from "./secrets.ts";
 import { deleteVersioned, updateVersioned, type VersionedRecord } from "./versioned-rows.ts";
 import type { ExpectedVersions } from "./versions.ts";
 
 export type CredentialState = "enabled" | "disabled";
-
-type KeyRow = {
-  readonly id: string;
-  readonly organization_id: string;
-  readonly name: string;
-  readonly key_id: string;
-  readonly secret_hash: string;
-  readonly key_suffix: string;
-  readonly role: KeyRole;
-  readonly ip_access_list: string | null;
-  readonly pipe_id: string | null;
-  readonly push_rows_per_second: number | null;
-  readonly push_bytes_per_second: number | null;
-  readonly state: CredentialState;
-  readonly expire_at: string | null;
-  readonly used_at: string | null;
-  readonly version: number;
-  readonly created_at: string;
-};
-
-type TokenRow = Omit<KeyRow, "key_id" | "secret_hash" | "key_suffix" | "role" | "ip_access_list" | PushColumn> & {
-  readonly token_suffix: string;
-};
-
-type PushColumn = "pipe_id" | "push_rows_per_second" | "push_bytes_per_second";
 
 /** The common members of keys and tokens. */
 export type Credential = {
@@ -114,38 +89,30 @@ export class CredentialStore {
     };
     await this.#db.transaction(async (tx) => {
       if (limit !== undefined) await requireCredentialRoom(tx, "api_keys", key.organizationId, limit);
-      await tx.run(
-        `INSERT INTO api_keys (id, organization_id, name, key_id, secret_hash, key_suffix, role, state, expire_at, created_at,
-           ip_access_list, pipe_id, push_rows_per_second, push_bytes_per_second)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-        ...[key.id, key.organizationId, key.name, key.keyId, key.secretHash, key.keySuffix],
-        ...[key.role, key.state, key.expireAt, key.createdAt],
-        ipAccessList === undefined ? null : JSON.stringify(ipAccessList),
-        ...[pipeId ?? null, pushLimits?.rowsPerSecond ?? null, pushLimits?.bytesPerSecond ?? null],
-      );
+      await insertRow(tx, "api_keys", { ...key, pushLimits: undefined, ...limitMembers(pushLimits) });
     });
     return { key, secret };
   }
 
   async findKeyByKeyId(keyId: string): Promise<ApiKey | undefined> {
-    const row = await this.#db.get<KeyRow>("SELECT * FROM api_keys WHERE key_id = ?", keyId);
+    const row = await this.#db.get("SELECT * FROM api_keys WHERE key_id = ?", keyId);
     return row && toKey(row);
   }
 
   async findKeyById(id: string): Promise<ApiKey | undefined> {
-    const row = await this.#db.get<KeyRow>("SELECT * FROM api_keys WHERE id = ?", id);
+    const row = await this.#db.get("SELECT * FROM api_keys WHERE id = ?", id);
     return row && toKey(row);
   }
 
   async findKey(organizationId: string, id: string): Promise<ApiKey | undefined> {
     const one = "SELECT * FROM api_keys WHERE organization_id = ? AND id = ?";
-    const row = await this.#db.get<KeyRow>(one, organizationId, id);
+    const row = await this.#db.get(one, organizationId, id);
     return row && toKey(row);
   }
 
   async listKeys(organizationId: string): Promise<ApiKey[]> {
     const all = "SELECT * FROM api_keys WHERE organization_id = ? ORDER BY created_at, id";
-    return (await this.#db.all<KeyRow>(all, organizationId)).map(toKey);
+    return (await this.#db.all(all, organizationId)).map(toKey);
   }
 
   /** Throws PRECONDITION_FAILED. */
@@ -178,12 +145,7 @@ export class CredentialStore {
     };
     await this.#db.transaction(async (tx) => {
       if (limit !== undefined) await requireCredentialRoom(tx, "access_tokens", token.organizationId, limit);
-      await tx.run(
-        `INSERT INTO access_tokens (id, organization_id, name, token_hash, token_suffix, state, expire_at, created_at)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-        ...[token.id, token.organizationId, token.name, sha256Hex(secret), token.tokenSuffix],
-        ...[token.state, token.expireAt, token.createdAt],
-      );
+      await insertRow(tx, "access_tokens", { ...token, tokenHash: sha256Hex(secret) });
     });
     return { token, secret };
   }
@@ -191,19 +153,19 @@ export class CredentialStore {
   /** Looked up by digest: the comparison reveals nothing about the token itself. */
   async findTokenBySecret(secret: string): Promise<AccessToken | undefined> {
     const one = "SELECT * FROM access_tokens WHERE token_hash = ?";
-    const row = await this.#db.get<TokenRow>(one, sha256Hex(secret));
+    const row = await this.#db.get(one, sha256Hex(secret));
     return row && toToken(row);
   }
 
   async findToken(organizationId: string, id: string): Promise<AccessToken | undefined> {
     const one = "SELECT * FROM access_tokens WHERE organization_id = ? AND id = ?";
-    const row = await this.#db.get<TokenRow>(one, organizationId, id);
+    const row = await this.#db.get(one, organizationId, id);
     return row && toToken(row);
   }
 
   async listTokens(organizationId: string): Promise<AccessToken[]> {
     const all = "SELECT * FROM access_tokens WHERE organization_id = ? ORDER BY created_at, id";
-    return (await this.#db.all<TokenRow>(all, organizationId)).map(toToken);
+    return (await this.#db.all(all, organizationId)).map(toToken);
   }
 
   /** Throws PRECONDITION_FAILED. */
@@ -228,11 +190,7 @@ export class CredentialStore {
 
   async #change(table: CredentialTable, id: string, change: CredentialChange, expected: ExpectedVersions) {
     const { name, role, state, expireAt, ipAccessList, pushLimits } = change;
-    const limits = pushLimits && {
-      pushRowsPerSecond: pushLimits.rowsPerSecond ?? null,
-      pushBytesPerSecond: pushLimits.bytesPerSecond ?? null,
-    };
-    const columns = columnsOf({ name, role, state, expireAt, ipAccessList, ...limits });
+    const columns = columnsOf({ name, role, state, expireAt, ipAccessList, ...limitMembers(pushLimits) });
     await updateVersioned(this.#db, credentialRow(table, id), columns, expected);
   }
 
@@ -261,34 +219,30 @@ async function requireCredentialRoom(
   requireRoom(limit, what, Number(present?.n ?? 0));
 }
 
-function toCredential(row: Omit<TokenRow, "token_suffix">): Credential {
-  return {
-    id: row.id,
-    organizationId: row.organization_id,
-    name: row.name,
-    state: row.state,
-    expireAt: row.expire_at,
-    usedAt: row.used_at,
-    version: row.version,
-    createdAt: row.created_at,
-  };
+const toToken = recordReader<AccessToken>()(
+  ["id organizationId name state expireAt usedAt version createdAt tokenSuffix"],
+  {},
+);
+
+const toKeyWithoutLimits = recordReader<Omit<ApiKey, "pushLimits">>()(
+  [
+    "id organizationId name state expireAt usedAt version createdAt keyId secretHash keySuffix role ipAccessList pipeId",
+  ],
+  {
+    ipAccessList: (json: string | null) =>
+      json === null ? undefined : readJson(columnShapes.accessList, json, "access list of the key"),
+    pipeId: (id: string | null) => id ?? undefined,
+  },
+);
+
+function limitMembers(limits: PushLimits | undefined) {
+  const { rowsPerSecond = null, bytesPerSecond = null } = limits ?? {};
+  return limits && { pushRowsPerSecond: rowsPerSecond, pushBytesPerSecond: bytesPerSecond };
 }
 
-function toKey(row: KeyRow): ApiKey {
-  const { key_id: keyId, secret_hash: secretHash, key_suffix: keySuffix, role } = row;
-  const ipAccessList =
-    row.ip_access_list === null
-      ? undefined
-      : readJson(columnShapes.accessList, row.ip_access_list, "access list of the key");
-  const pipeId = row.pipe_id ?? undefined;
-  return { ...toCredential(row), keyId, secretHash, keySuffix, role, ipAccessList, pipeId, pushLimits: limitsOf(row) };
-}
-
-function limitsOf({ push_rows_per_second: rows, push_bytes_per_second: bytes }: KeyRow): PushLimits | undefined {
-  if (rows === null && bytes === null) return undefined;
-  return { ...(rows === null ? {} : { rowsPerSecond: rows }), ...(bytes === null ? {} : { bytesPerSecond: bytes }) };
-}
-
-function toToken(row: TokenRow): AccessToken {
-  return { ...toCredential(row), tokenSuffix: row.token_suffix };
+function toKey(row: StoredColumns): ApiKey {
+  const { push_rows_per_second: rowsPerSecond, push_bytes_per_second: bytesPerSecond } = row;
+  const given = Object.entries({ rowsPerSecond, bytesPerSecond }).filter(([, limit]) => limit !== null);
+  const pushLimits = given.length === 0 ? undefined : (Object.fromEntries(given) as PushLimits);
+  return { ...toKeyWithoutLimits(row), pushLimits };
 }

@@ -10,9 +10,12 @@ import { type MigrationOptions, migrate } from "./migrate.ts";
 
 export type SqlValue = string | number | bigint | null;
 
+/** A row by the names of its columns. */
+export type StoredColumns = Readonly<Record<string, SqlValue>>;
+
 export interface Queries {
-  all<Row>(sql: string, ...params: SqlValue[]): Promise<readonly Row[]>;
-  get<Row>(sql: string, ...params: SqlValue[]): Promise<Row | undefined>;
+  all<Row = StoredColumns>(sql: string, ...params: SqlValue[]): Promise<readonly Row[]>;
+  get<Row = StoredColumns>(sql: string, ...params: SqlValue[]): Promise<Row | undefined>;
   /** Returns the number of changed rows. */
   run(sql: string, ...params: SqlValue[]): Promise<number>;
 }
@@ -230,11 +233,11 @@ class Connection {
     this.#db.exec(sql);
   }
 
-  all<Row>(sql: string, params: SqlValue[]): Row[] {
+  all<Row = StoredColumns>(sql: string, params: SqlValue[]): Row[] {
     return this.#prepare(sql).all(...(params as SQLInputValue[])) as Row[];
   }
 
-  get<Row>(sql: string, params: SqlValue[]): Row | undefined {
+  get<Row = StoredColumns>(sql: string, params: SqlValue[]): Row | undefined {
     return this.#prepare(sql).get(...(params as SQLInputValue[])) as Row | undefined;
   }
 

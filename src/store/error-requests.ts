@@ -6,7 +6,8 @@ import { randomUUID } from "node:crypto";
 import { AppError, found } from "../lib/errors.ts";
 import { versioned } from "../sources/durable.ts";
 import { columnShapes, readJson } from "./column-shapes.ts";
-import type { Database } from "./database.ts";
+import { recordReader } from "./columns.ts";
+import type { Database, StoredColumns } from "./database.ts";
 
 /** Rows that were refused before the request, and that all given members select. */
 export type ErrorSelection = {
@@ -37,21 +38,6 @@ export type ErrorRequest = {
 
 /** What a replay has done; absent members do not apply to a discard. */
 export type ErrorOutcome = { readonly replayedRows?: number; readonly refusedRows?: number };
-
-type Row = {
-  readonly id: string;
-  readonly pipe_id: string;
-  readonly kind: ErrorRequest["kind"];
-  readonly selection: string;
-  readonly requested_by: string;
-  readonly created_at: string;
-  readonly state: ErrorRequest["state"];
-  readonly selected_rows: number | null;
-  readonly replayed_rows: number | null;
-  readonly refused_rows: number | null;
-  readonly reason: string | null;
-  readonly finished_at: string | null;
-};
 
 const kept = 100;
 /** Requests of one pipe that may wait. */
@@ -87,25 +73,25 @@ export class ErrorRequestStore {
            ORDER BY seq DESC LIMIT ${kept})`,
         ...[pipeId, pipeId],
       );
-      return toRequest((await tx.get<Row>("SELECT * FROM pipe_error_requests WHERE id = ?", id)) as Row);
+      return toRequest((await tx.get("SELECT * FROM pipe_error_requests WHERE id = ?", id)) as StoredColumns);
     });
   }
 
   /** Newest first. */
   async list(pipeId: string): Promise<ErrorRequest[]> {
     const sql = "SELECT * FROM pipe_error_requests WHERE pipe_id = ? ORDER BY seq DESC";
-    return (await this.#db.all<Row>(sql, pipeId)).map(toRequest);
+    return (await this.#db.all(sql, pipeId)).map(toRequest);
   }
 
   /** In the order in which they were made. */
   async pending(pipeId: string): Promise<ErrorRequest[]> {
     const sql = "SELECT * FROM pipe_error_requests WHERE pipe_id = ? AND state = 'pending' ORDER BY seq";
-    return (await this.#db.all<Row>(sql, pipeId)).map(toRequest);
+    return (await this.#db.all(sql, pipeId)).map(toRequest);
   }
 
   /** Throws NOT_FOUND. */
   async find(id: string): Promise<ErrorRequest> {
-    const row = await this.#db.get<Row>("SELECT * FROM pipe_error_requests WHERE id = ?", id);
+    const row = await this.#db.get("SELECT * FROM pipe_error_requests WHERE id = ?", id);
     return toRequest(found(row, "Request", id));
   }
 
@@ -123,8 +109,8 @@ export class ErrorRequestStore {
       "UPDATE pipe_error_requests SET selected_rows = ? WHERE id = ? AND selected_rows IS NULL",
       ...[rows, id],
     );
-    const row = await this.#db.get<Row>("SELECT * FROM pipe_error_requests WHERE id = ?", id);
-    return row?.selected_rows ?? rows;
+    const one = "SELECT selected_rows AS rows FROM pipe_error_requests WHERE id = ?";
+    return (await this.#db.get<{ rows: number | null }>(one, id))?.rows ?? rows;
   }
 
   async finish(id: string, { replayedRows, refusedRows }: ErrorOutcome): Promise<void> {
@@ -159,19 +145,7 @@ export class ErrorRequestStore {
   }
 }
 
-function toRequest(row: Row): ErrorRequest {
-  return {
-    id: row.id,
-    pipeId: row.pipe_id,
-    kind: row.kind,
-    selection: readJson(columnShapes.errorSelection, row.selection, "selection of refused rows"),
-    requestedBy: row.requested_by,
-    createdAt: row.created_at,
-    state: row.state,
-    selectedRows: row.selected_rows,
-    replayedRows: row.replayed_rows,
-    refusedRows: row.refused_rows,
-    reason: row.reason,
-    finishedAt: row.finished_at,
-  };
-}
+const toRequest = recordReader<ErrorRequest>()(
+  ["id pipeId kind selection requestedBy createdAt state selectedRows replayedRows refusedRows reason finishedAt"],
+  { selection: (json: string) => readJson(columnShapes.errorSelection, json, "selection of refused rows") },
+);

@@ -3,25 +3,10 @@
  * removed, so that no kill in between loses it. A row whose pipe is deleted is a leftover: to be removed at the source.
  */
 import { randomUUID } from "node:crypto";
+import { recordReader } from "./columns.ts";
 import type { Database } from "./database.ts";
 import type { Pipe } from "./pipes.ts";
 import type { Sealer } from "./secrets.ts";
-
-type LeftoverRow = {
-  readonly id: string;
-  readonly organization_id: string;
-  readonly service_id: string;
-  readonly pipe_id: string;
-  readonly pipe_name: string;
-  readonly source_kind: string;
-  readonly kind: string;
-  readonly name: string;
-  readonly config: string | null;
-  readonly created_at: string;
-  readonly attempts: number;
-  readonly last_error: string | null;
-  readonly next_try_at: string | null;
-};
 
 export type Leftover = {
   readonly id: string;
@@ -127,7 +112,10 @@ export class LeftoverStore {
 
   /** The configuration of the source; undefined when it cannot be opened with this key. */
   async config(id: string): Promise<Config | undefined> {
-    const row = await this.#db.get<LeftoverRow>("SELECT * FROM leftovers WHERE id = ?", id);
+    const row = await this.#db.get<{ config: string | null; pipe_id: string }>(
+      "SELECT config, pipe_id FROM leftovers WHERE id = ?",
+      id,
+    );
     return row?.config ? this.#sealer.tryOpen<Config>(row.config, contextOf(row.pipe_id)) : undefined;
   }
 
@@ -148,7 +136,7 @@ export class LeftoverStore {
   async giveUp(organizationId: string, id: string): Promise<Leftover | undefined> {
     const where = `id = ? AND organization_id = ? AND ${isLeft}`;
     return await this.#db.transaction(async (tx) => {
-      const row = await tx.get<LeftoverRow>(`SELECT * FROM leftovers WHERE ${where}`, id, organizationId);
+      const row = await tx.get(`SELECT * FROM leftovers WHERE ${where}`, id, organizationId);
       if (row === undefined) return undefined;
       await tx.run("DELETE FROM leftovers WHERE id = ?", id);
       return toLeftover(row);
@@ -156,7 +144,7 @@ export class LeftoverStore {
   }
 
   async #list(sql: string, ...params: string[]): Promise<Leftover[]> {
-    return (await this.#db.all<LeftoverRow>(sql, ...params)).map(toLeftover);
+    return (await this.#db.all(sql, ...params)).map(toLeftover);
   }
 }
 
@@ -165,18 +153,7 @@ function contextOf(pipeId: string): string {
   return `leftovers of ${pipeId}`;
 }
 
-function toLeftover(row: LeftoverRow): Leftover {
-  return {
-    id: row.id,
-    organizationId: row.organization_id,
-    serviceId: row.service_id,
-    pipeId: row.pipe_id,
-    pipeName: row.pipe_name,
-    sourceKind: row.source_kind,
-    kind: row.kind,
-    name: row.name,
-    createdAt: row.created_at,
-    attempts: row.attempts,
-    lastError: row.last_error,
-  };
-}
+const toLeftover = recordReader<Leftover>()(
+  ["id organizationId serviceId pipeId pipeName sourceKind kind name createdAt attempts lastError"],
+  {},
+);

@@ -1,8 +1,7 @@
 /** Organizations. */
 import { randomUUID } from "node:crypto";
-import type { Database } from "./database.ts";
-
-type OrganizationRow = { readonly id: string; readonly name: string; readonly created_at: string };
+import { insertRow, recordReader } from "./columns.ts";
+import type { Database, Queries } from "./database.ts";
 
 export type Organization = { readonly id: string; readonly name: string; readonly createdAt: string };
 
@@ -14,29 +13,25 @@ export class OrganizationStore {
   }
 
   async create(name: string): Promise<Organization> {
-    const { id, createdAt } = { id: randomUUID(), createdAt: new Date().toISOString() };
-    await this.#db.run("INSERT INTO organizations (id, name, created_at) VALUES (?, ?, ?)", id, name, createdAt);
-    return { id, name, createdAt };
+    return await add(this.#db, name);
   }
 
   /** The oldest organization, which is created if there is none: by one of several processes that start together. */
   async first(name: string): Promise<Organization> {
     return await this.#db.transaction(async (tx) => {
-      const row = await tx.get<OrganizationRow>("SELECT * FROM organizations ORDER BY created_at LIMIT 1");
+      const row = await tx.get("SELECT * FROM organizations ORDER BY created_at LIMIT 1");
       if (row !== undefined) return toOrganization(row);
-      const { id, createdAt } = { id: randomUUID(), createdAt: new Date().toISOString() };
-      await tx.run("INSERT INTO organizations (id, name, created_at) VALUES (?, ?, ?)", id, name, createdAt);
-      return { id, name, createdAt };
+      return await add(tx, name);
     });
   }
 
   async find(id: string): Promise<Organization | undefined> {
-    const row = await this.#db.get<OrganizationRow>("SELECT * FROM organizations WHERE id = ?", id);
+    const row = await this.#db.get("SELECT * FROM organizations WHERE id = ?", id);
     return row && toOrganization(row);
   }
 
   async list(): Promise<Organization[]> {
-    return (await this.#db.all<OrganizationRow>("SELECT * FROM organizations ORDER BY created_at")).map(toOrganization);
+    return (await this.#db.all("SELECT * FROM organizations ORDER BY created_at")).map(toOrganization);
   }
 
   async rename(id: string, name: string): Promise<void> {
@@ -44,6 +39,10 @@ export class OrganizationStore {
   }
 }
 
-function toOrganization(row: OrganizationRow): Organization {
-  return { id: row.id, name: row.name, createdAt: row.created_at };
+async function add(db: Queries, name: string): Promise<Organization> {
+  const organization = { id: randomUUID(), name, createdAt: new Date().toISOString() };
+  await insertRow(db, "organizations", organization);
+  return organization;
 }
+
+const toOrganization = recordReader<Organization>()(["id name createdAt"], {});

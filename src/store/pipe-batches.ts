@@ -1,4 +1,5 @@
 /** What pipes wrote lately: the newest batches of each pipe. */
+import { recordReader } from "./columns.ts";
 import type { Database, Queries } from "./database.ts";
 import { runForRows } from "./row-values.ts";
 
@@ -19,17 +20,10 @@ export type BatchRecord = {
   readonly finishedAt: string;
 };
 
-type Row = {
-  readonly seq: number;
-  readonly batch_id: string;
-  readonly lane: string;
-  readonly rows: number;
-  readonly bytes: number;
-  readonly refused_rows: number;
-  readonly replayed_rows: number;
-  readonly started_at: string;
-  readonly finished_at: string;
-};
+const toBatch = recordReader<BatchRecord>()(
+  ["seq batchId lane rows bytes refusedRows replayedRows startedAt finishedAt"],
+  {},
+);
 
 type Confirmed = {
   readonly pipeId: string;
@@ -96,20 +90,10 @@ export class BatchStore {
 
   /** Newest first, those before the batch with the number `before`. */
   async list(pipeId: string, limit: number, before = Number.MAX_SAFE_INTEGER): Promise<BatchRecord[]> {
-    const rows = await this.#db.all<Row>(
+    const rows = await this.#db.all(
       "SELECT * FROM pipe_batches WHERE pipe_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?",
       ...[pipeId, before, limit],
     );
-    return rows.map((row) => ({
-      seq: row.seq,
-      batchId: row.batch_id,
-      lane: row.lane,
-      rows: row.rows,
-      bytes: row.bytes,
-      refusedRows: row.refused_rows,
-      replayedRows: row.replayed_rows,
-      startedAt: row.started_at,
-      finishedAt: row.finished_at,
-    }));
+    return rows.map(toBatch);
   }
 }

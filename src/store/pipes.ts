@@ -7,7 +7,8 @@ import type { PipeState } from "../api/pipes.ts";
 import type { Json } from "../lib/json.ts";
 import type { ObjectResync, ObjectSelection } from "../sources/partial-resync.ts";
 import { columnShapes, readJson } from "./column-shapes.ts";
-import type { Database, Queries } from "./database.ts";
+import { columnsOf, insertRow, readPlainJson, recordReader } from "./columns.ts";
+import type { Database, Queries, StoredColumns } from "./database.ts";
 import { keptList } from "./kept-list.ts";
 import { allLeases, type Leases } from "./leases.ts";
 import { type Limit, requireRoomForPipe } from "./limits.ts";
@@ -21,31 +22,12 @@ const keeping = 2;
 
 export type DesiredPipeState = "running" | "stopped" | "deleted";
 
-type PipeRow = {
-  readonly id: string;
+type PipeRow = StoredColumns & {
   readonly service_id: string;
-  readonly name: string;
-  readonly source_kind: string;
-  readonly source: string;
   readonly source_secrets: string | null;
-  readonly destination: string;
-  readonly roles: string | null;
-  readonly field_mappings: string;
-  readonly scaling: string;
-  readonly settings: string;
-  readonly desired_state: DesiredPipeState;
   readonly generation: number;
   readonly renames: number;
-  readonly observed_generation: number;
-  readonly state: PipeState;
-  readonly state_changed_at: string | null;
-  readonly last_error: string | null;
-  readonly epoch: number;
   readonly resync_requested: number;
-  readonly resync_tables: string | null;
-  readonly resync_objects: string | null;
-  readonly created_at: string;
-  readonly updated_at: string;
 };
 
 export type PipeDestination = {
@@ -154,18 +136,16 @@ export class PipeStore {
   }
 
   async #insert(tx: Queries, id: string, pipe: NewPipe): Promise<void> {
+    const { secrets, startPaused = false, ...members } = pipe;
     const now = new Date().toISOString();
-    await tx.run(
-      `INSERT INTO pipes (id, service_id, name, source_kind, source, source_secrets, destination, roles, field_mappings,
-         scaling, settings, desired_state, state, state_changed_at, created_at, updated_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      ...[id, pipe.serviceId, pipe.name, pipe.sourceKind, JSON.stringify(pipe.source)],
-      ...[this.#seal(pipe.secrets, id), JSON.stringify(pipe.destination)],
-      ...[pipe.roles === undefined ? null : JSON.stringify(pipe.roles), JSON.stringify(pipe.fieldMappings)],
-      ...[JSON.stringify(pipe.scaling), JSON.stringify(pipe.settings)],
-      ...(pipe.startPaused === true ? ["stopped", "Stopped"] : ["running", "Provisioning"]),
-      ...[now, now, now],
-    );
+    await insertRow(tx, "pipes", {
+      ...members,
+      id,
+      sourceSecrets: this.#seal(secrets, id),
+      desiredState: startPaused ? "stopped" : "running",
+      state: startPaused ? "Stopped" : "Provisioning",
+      ...{ stateChangedAt: now, createdAt: now, updatedAt: now },
+    });
   }
 
   async find(id: string): Promise<Pipe | undefined> {
@@ -238,24 +218,14 @@ export class PipeStore {
   }
 
   async #change(db: Queries, id: string, change: PipeChange, expected: ExpectedVersions): Promise<void> {
-    const json = (value: unknown) => (value === undefined ? undefined : JSON.stringify(value));
-    const columns = {
-      name: change.name,
-      source: json(change.source),
-      source_secrets: change.secrets === undefined ? undefined : this.#seal(change.secrets, id),
-      destination: json(change.destination),
-      field_mappings: json(change.fieldMappings),
-      scaling: json(change.scaling),
-      settings: json(change.settings),
-      desired_state: change.desiredState,
-      resync_requested: change.resyncRequested === undefined ? undefined : change.keepsRows === true ? keeping : 1,
-      resync_tables: json(change.resyncTables),
-      resync_objects: json(change.resyncObjects),
-    };
-    const given = Object.entries(columns).filter(([, value]) => value !== undefined) as [
-      string,
-      string | number | null,
-    ][];
+    const { secrets, resyncRequested, keepsRows, ...members } = change;
+    const given = Object.entries(
+      columnsOf({
+        ...members,
+        sourceSecrets: secrets && this.#seal(secrets, id),
+        resyncRequested: resyncRequested === true && keepsRows === true ? keeping : resyncRequested,
+      }),
+    );
     const isRename = given.every(([column]) => column === "name");
     const raised = isRename ? "renames = renames + 1" : "generation = generation + 1";
     const sets = [...given.map(([column]) => `${column} = ?`), raised, "updated_at = ?"];
@@ -368,30 +338,26 @@ export function stateNow(state: Pipe["state"], lastError: string | null, problem
   return working.includes(state) ? { state: "Degraded" as const, lastError: problem } : { state, lastError };
 }
 
+const storedMembers = recordReader<Omit<Pipe, "version" | "keepsRows">>()(
+  [
+    "id serviceId name sourceKind source destination fieldMappings scaling settings desiredState generation",
+    "observedGeneration state stateChangedAt lastError epoch resyncRequested resyncTables resyncObjects createdAt updatedAt",
+  ],
+  {
+    source: readPlainJson,
+    destination: readPlainJson,
+    fieldMappings: readPlainJson,
+    scaling: readPlainJson,
+    settings: readPlainJson,
+    resyncRequested: (kind: number) => kind !== 0,
+    resyncTables: (json: string | null) =>
+      readJson(columnShapes.resyncTables, json ?? "[]", "tables to be copied again"),
+    resyncObjects: (json: string | null) =>
+      readJson(columnShapes.resyncObjects, json ?? "[]", "objects to be loaded again"),
+  },
+);
+
 function toPipe(row: PipeRow): Pipe {
-  return {
-    id: row.id,
-    serviceId: row.service_id,
-    name: row.name,
-    sourceKind: row.source_kind,
-    source: JSON.parse(row.source),
-    destination: JSON.parse(row.destination),
-    fieldMappings: JSON.parse(row.field_mappings),
-    scaling: JSON.parse(row.scaling),
-    settings: JSON.parse(row.settings),
-    desiredState: row.desired_state,
-    generation: row.generation,
-    version: row.generation + row.renames,
-    observedGeneration: row.observed_generation,
-    state: row.state,
-    stateChangedAt: row.state_changed_at,
-    lastError: row.last_error,
-    epoch: row.epoch,
-    resyncRequested: row.resync_requested !== 0,
-    keepsRows: row.resync_requested === keeping,
-    resyncTables: readJson(columnShapes.resyncTables, row.resync_tables ?? "[]", "tables to be copied again"),
-    resyncObjects: readJson(columnShapes.resyncObjects, row.resync_objects ?? "[]", "objects to be loaded again"),
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  };
+  const version = row.generation + row.renames;
+  return { ...storedMembers(row), version, keepsRows: row.resync_requested === keeping };
 }

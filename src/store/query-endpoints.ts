@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { QueryEndpointRole } from "../api/query-endpoints.ts";
 import { columnShapes, readJson } from "./column-shapes.ts";
+import { recordReader } from "./columns.ts";
 import type { Database } from "./database.ts";
 
 export type QueryEndpoint = {
@@ -13,12 +14,10 @@ export type QueryEndpoint = {
   readonly allowedOrigins: string;
 };
 
-type Row = {
-  readonly id: string;
-  readonly roles: string;
-  readonly open_api_keys: string;
-  readonly allowed_origins: string;
-};
+const toEndpoint = recordReader<QueryEndpoint>()(["id roles openApiKeys allowedOrigins"], {
+  roles: (json: string) => readJson(columnShapes.queryEndpointRoles, json, "roles of the query endpoint"),
+  openApiKeys: (json: string) => readJson(columnShapes.queryEndpointKeys, json, "keys of the query endpoint"),
+});
 
 export class QueryEndpointStore {
   readonly #db: Database;
@@ -29,17 +28,8 @@ export class QueryEndpointStore {
 
   /** Rejects with STORED_STATE_UNREADABLE when a list is not one of this server. */
   async find(serviceId: string): Promise<QueryEndpoint | undefined> {
-    const row = await this.#db.get<Row>(
-      "SELECT id, roles, open_api_keys, allowed_origins FROM query_endpoints WHERE service_id = ?",
-      serviceId,
-    );
-    if (row === undefined) return undefined;
-    return {
-      id: row.id,
-      roles: readJson(columnShapes.queryEndpointRoles, row.roles, "roles of the query endpoint"),
-      openApiKeys: readJson(columnShapes.queryEndpointKeys, row.open_api_keys, "keys of the query endpoint"),
-      allowedOrigins: row.allowed_origins,
-    };
+    const row = await this.#db.get("SELECT * FROM query_endpoints WHERE service_id = ?", serviceId);
+    return row && toEndpoint(row);
   }
 
   /** Replaces what there is; the id stays. */

@@ -1,32 +1,12 @@
 /** Restores, requested by the HTTP handlers and carried out by the backups room, which alone writes their progress. */
 import { randomUUID } from "node:crypto";
 import { addActivity } from "./activities.ts";
-import { columnsOf } from "./columns.ts";
+import { insertRow, readFlag, readPlainJson, recordReader } from "./columns.ts";
 import type { Database, Queries } from "./database.ts";
 
 export type RestoreStatus = "queued" | "in_progress" | "done" | "error";
 /** What happens to the pipes captured with the backup: not recreated, or recreated in this desired state. */
 export type PipesChoice = "none" | "stopped" | "running";
-
-type RestoreRow = {
-  readonly id: string;
-  readonly backup_id: string;
-  readonly service_id: string;
-  readonly scope: RestoreScope;
-  readonly source_database: string | null;
-  readonly source_table: string | null;
-  readonly target_database: string | null;
-  readonly target_table: string | null;
-  readonly forced: number;
-  readonly pipes: PipesChoice;
-  readonly status: RestoreStatus;
-  readonly done_bytes: number;
-  readonly total_bytes: number;
-  readonly error: string | null;
-  readonly notes: string;
-  readonly created_at: string;
-  readonly finished_at: string | null;
-};
 
 /** `service`: everything, into a new and empty service; `rebuild`: the same for a service that had its pipes. */
 export type RestoreScope = "service" | "rebuild" | "database" | "table";
@@ -67,36 +47,31 @@ export class RestoreStore {
   /** `queries`: the transaction to join. */
   async request(restore: NewRestore, queries: Queries = this.#db): Promise<string> {
     const id = randomUUID();
-    const row = columnsOf({ ...restore, id, status: "queued", createdAt: new Date().toISOString() });
-    const columns = Object.keys(row);
-    await queries.run(
-      `INSERT INTO restores (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
-      ...Object.values(row),
-    );
+    await insertRow(queries, "restores", { ...restore, id, status: "queued", createdAt: new Date().toISOString() });
     return id;
   }
 
   async findIn(serviceId: string, id: string): Promise<Restore | undefined> {
     const one = "SELECT * FROM restores WHERE service_id = ? AND id = ?";
-    const row = await this.#db.get<RestoreRow>(one, serviceId, id);
+    const row = await this.#db.get(one, serviceId, id);
     return row && toRestore(row);
   }
 
   /** Newest first. */
   async listIn(serviceId: string): Promise<Restore[]> {
     const all = "SELECT * FROM restores WHERE service_id = ? ORDER BY created_at DESC, id";
-    return (await this.#db.all<RestoreRow>(all, serviceId)).map(toRestore);
+    return (await this.#db.all(all, serviceId)).map(toRestore);
   }
 
   /** Unfinished restores, oldest first. */
   async listOpen(): Promise<Restore[]> {
     const open = "SELECT * FROM restores WHERE status IN ('queued', 'in_progress') ORDER BY created_at, id";
-    return (await this.#db.all<RestoreRow>(open)).map(toRestore);
+    return (await this.#db.all(open)).map(toRestore);
   }
 
   /** The unfinished restore into a new service. */
   async findUnfinishedFor(serviceId: string): Promise<Restore | undefined> {
-    const row = await this.#db.get<RestoreRow>(
+    const row = await this.#db.get(
       "SELECT * FROM restores WHERE service_id = ? AND scope IN ('service', 'rebuild') AND status <> 'done'",
       serviceId,
     );
@@ -133,24 +108,10 @@ export class RestoreStore {
   }
 }
 
-function toRestore(row: RestoreRow): Restore {
-  return {
-    id: row.id,
-    backupId: row.backup_id,
-    serviceId: row.service_id,
-    scope: row.scope,
-    sourceDatabase: row.source_database,
-    sourceTable: row.source_table,
-    targetDatabase: row.target_database,
-    targetTable: row.target_table,
-    forced: row.forced === 1,
-    pipes: row.pipes,
-    status: row.status,
-    doneBytes: row.done_bytes,
-    totalBytes: row.total_bytes,
-    error: row.error,
-    notes: JSON.parse(row.notes) as string[],
-    createdAt: row.created_at,
-    finishedAt: row.finished_at,
-  };
-}
+const toRestore = recordReader<Restore>()(
+  [
+    "id backupId serviceId scope sourceDatabase sourceTable targetDatabase targetTable forced pipes status doneBytes",
+    "totalBytes error notes createdAt finishedAt",
+  ],
+  { forced: readFlag, notes: readPlainJson },
+);

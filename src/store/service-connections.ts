@@ -45,11 +45,12 @@ export type NewManaged = Pick<NewConnection, "sealFor"> & { readonly runtime: "k
 
 export type NewServer = NewConnection | NewManaged;
 
-/** The columns runtime, connection and connection_password of a new service. */
-export function connectionValues(given: NewConnection | NewManaged | undefined, serviceId: string): (string | null)[] {
-  if (given === undefined) return ["embedded", null, null];
-  if ("runtime" in given) return [given.runtime, null, given.sealFor(serviceId)];
-  return ["external", JSON.stringify(versioned(given.connection)), given.sealFor(serviceId)];
+/** The members runtime, connection and connectionPassword of a new service. */
+export function connectionMembers(given: NewConnection | NewManaged | undefined, serviceId: string) {
+  if (given === undefined) return { runtime: "embedded" };
+  const connectionPassword = given.sealFor(serviceId);
+  if ("runtime" in given) return { runtime: given.runtime, connectionPassword };
+  return { runtime: "external", connection: versioned(given.connection), connectionPassword };
 }
 
 /** Reads the column connection. Throws STORED_STATE_UNREADABLE. */

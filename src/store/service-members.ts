@@ -4,7 +4,7 @@ import { AppError } from "../lib/errors.ts";
 import { columnShapes, readJson } from "./column-shapes.ts";
 import { connectionOf, managedConnectionOf } from "./service-connections.ts";
 
-type Columns = {
+export type JsonColumns = {
   readonly connection: string | null;
   readonly managed_connection: string | null;
   readonly ip_access_list: string;
@@ -15,7 +15,7 @@ type Columns = {
  * A row of which a member cannot be read must not hide the others: the member is empty, so that nobody is admitted and
  * nothing is reached by it, and `problem` says why in a sentence.
  */
-export function readMembers(row: Columns) {
+export function readMembers(row: JsonColumns) {
   const problems: string[] = [];
   const read = <T>(member: () => T, empty: T): T => {
     try {

@@ -5,31 +5,11 @@
 import { randomUUID } from "node:crypto";
 import { AppError } from "../lib/errors.ts";
 import { versioned } from "../sources/durable.ts";
-import type { Database, Queries } from "./database.ts";
+import { insertRow, readFlag, recordReader } from "./columns.ts";
+import type { Database, Queries, StoredColumns } from "./database.ts";
 import { connectionOf, type ServiceConnection } from "./service-connections.ts";
-import type { DesiredServiceState } from "./services.ts";
 
 export type MoveStatus = "copying" | "switching" | "completed" | "cancelled";
-
-type MoveRow = {
-  readonly id: string;
-  readonly service_id: string;
-  readonly connection: string;
-  readonly connection_password: string;
-  readonly leave_behind: number;
-  readonly status: MoveStatus;
-  readonly message: string | null;
-  readonly cancel_requested: number;
-  readonly held_state: DesiredServiceState | null;
-  readonly old_service_id: string | null;
-  readonly total_rows: number;
-  readonly total_bytes: number;
-  readonly copied_rows: number;
-  readonly copied_bytes: number;
-  readonly created_at: string;
-  readonly updated_at: string;
-  readonly finished_at: string | null;
-};
 
 export type ServiceMove = {
   readonly id: string;
@@ -77,23 +57,20 @@ export class ServiceMoves {
     return await this.#db.transaction(async (tx) => {
       if (await hasOpen(tx, serviceId))
         throw new AppError("CONFLICT", "A move of this service is in progress already.");
-      await tx.run(
-        `INSERT INTO service_moves (id, service_id, connection, connection_password, leave_behind, created_at, updated_at)
-         VALUES (?, ?, ?, ?, ?, ?, ?)`,
-        ...[id, serviceId, JSON.stringify(versioned(connection)), connectionPassword, Number(leaveBehind), now, now],
-      );
+      const move = { id, serviceId, connection: versioned(connection), connectionPassword, leaveBehind };
+      await insertRow(tx, "service_moves", { ...move, createdAt: now, updatedAt: now });
       return id;
     });
   }
 
   async find(id: string): Promise<ServiceMove | undefined> {
-    const row = await this.#db.get<MoveRow>("SELECT * FROM service_moves WHERE id = ?", id);
+    const row = await this.#db.get("SELECT * FROM service_moves WHERE id = ?", id);
     return row && toMove(row);
   }
 
   /** The newest move of a service. */
   async latestOf(serviceId: string): Promise<ServiceMove | undefined> {
-    const row = await this.#db.get<MoveRow>(
+    const row = await this.#db.get(
       "SELECT * FROM service_moves WHERE service_id = ? ORDER BY finished_at IS NULL DESC, created_at DESC LIMIT 1",
       serviceId,
     );
@@ -102,7 +79,7 @@ export class ServiceMoves {
 
   async listOpen(): Promise<ServiceMove[]> {
     const open = "SELECT * FROM service_moves WHERE finished_at IS NULL ORDER BY created_at, id";
-    return (await this.#db.all<MoveRow>(open)).map(toMove);
+    return (await this.#db.all(open)).map(toMove);
   }
 
   async isOpen(serviceId: string): Promise<boolean> {
@@ -229,25 +206,19 @@ async function forgetContents(tx: Queries, moveId: string): Promise<void> {
   await tx.run("DELETE FROM service_move_objects WHERE move_id = ?", moveId);
 }
 
-function toMove(row: MoveRow): ServiceMove {
-  return {
-    id: row.id,
-    serviceId: row.service_id,
-    connection: connectionOf(row.connection) as ServiceConnection,
-    connectionPassword: row.connection_password,
-    leaveBehind: row.leave_behind === 1,
-    status: row.status,
-    message: row.message,
-    cancelRequested: row.cancel_requested === 1,
-    oldServiceId: row.old_service_id,
-    progress: {
-      totalRows: row.total_rows,
-      totalBytes: row.total_bytes,
-      copiedRows: row.copied_rows,
-      copiedBytes: row.copied_bytes,
-    },
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-    finishedAt: row.finished_at,
-  };
+const moveOf = recordReader<Omit<ServiceMove, "progress">>()(
+  [
+    "id serviceId connection connectionPassword leaveBehind status message cancelRequested oldServiceId createdAt",
+    "updatedAt finishedAt",
+  ],
+  {
+    connection: (json: string) => connectionOf(json) as ServiceConnection,
+    leaveBehind: readFlag,
+    cancelRequested: readFlag,
+  },
+);
+const progressOf = recordReader<MoveProgress>()(["totalRows totalBytes copiedRows copiedBytes"], {});
+
+function toMove(row: StoredColumns): ServiceMove {
+  return { ...moveOf(row), progress: progressOf(row) };
 }

@@ -1,18 +1,12 @@
 /** Rows of the database users of services. */
 import { type AccessRights, noRights } from "../clickhouse/access-change.ts";
 import { AppError } from "../lib/errors.ts";
-import { type Database, type Queries, runAndTell } from "./database.ts";
+import { insertRow, readFlag, recordReader } from "./columns.ts";
+import { type Database, type Queries, runAndTell, type StoredColumns } from "./database.ts";
 import { type Limit, requireRoom } from "./limits.ts";
 import { readRights } from "./sql-access.ts";
 
-type UserRow = {
-  readonly service_id: string;
-  readonly name: string;
-  readonly password_sha256: string;
-  readonly readonly: number;
-  readonly rights: string | null;
-  readonly created_at: string;
-};
+type UserRow = StoredColumns & { readonly name: string; readonly rights: string | null };
 
 /** A database user of a service. */
 export type ServiceUser = {
@@ -27,19 +21,17 @@ export type ServiceUser = {
   readonly createdAt: string;
 };
 
+const withoutRights = recordReader<Omit<ServiceUser, "rights" | "problem">>()(
+  ["serviceId name passwordSha256 readonly createdAt"],
+  { readonly: readFlag },
+);
+
 /** The users of a service by their age, or of all services. */
 export async function readServiceUsers(db: Queries, serviceId?: string): Promise<ServiceUser[]> {
   const rows = await (serviceId === undefined
     ? db.all<UserRow>("SELECT * FROM service_users")
     : db.all<UserRow>("SELECT * FROM service_users WHERE service_id = ? ORDER BY created_at, name", serviceId));
-  return rows.map((row) => ({
-    serviceId: row.service_id,
-    name: row.name,
-    passwordSha256: row.password_sha256,
-    readonly: row.readonly === 1,
-    ...rightsOf(row),
-    createdAt: row.created_at,
-  }));
+  return rows.map((row) => ({ ...withoutRights(row), ...rightsOf(row) }));
 }
 
 /** Rights that cannot be read must not hide the other users: they are empty, so that nothing is allowed by them. */
@@ -58,11 +50,8 @@ export type NewServiceUser = Omit<ServiceUser, "createdAt" | "rights" | "problem
 /** Returns false when the user exists. Throws LIMIT_REACHED. */
 export async function addServiceUser(db: Database, user: NewServiceUser, limit: Limit): Promise<boolean> {
   return await db.transaction(async (tx) => {
-    const added = await tx.run(
-      `INSERT INTO service_users (service_id, name, password_sha256, readonly, created_at) VALUES (?, ?, ?, ?, ?)
-       ON CONFLICT (service_id, name) DO NOTHING`,
-      ...[user.serviceId, user.name, user.passwordSha256, Number(user.readonly), new Date().toISOString()],
-    );
+    const row = { ...user, createdAt: new Date().toISOString() };
+    const added = await insertRow(tx, "service_users", row, "ON CONFLICT (service_id, name) DO NOTHING");
     if (added === 0) return false;
     const counting = "SELECT count(*) AS n FROM service_users WHERE service_id = ?";
     requireRoom(limit, "users of the service", Number((await tx.get<{ n: number }>(counting, user.serviceId))?.n) - 1);

@@ -8,18 +8,18 @@ import type { AccessListEntry } from "../api/ip-access.ts";
 import type { RuntimeKind } from "../api/runtimes.ts";
 import type { ServiceState } from "../api/services.ts";
 import { withVersion } from "./column-shapes.ts";
-import { columnsOf } from "./columns.ts";
-import { type Database, type Queries, runAndTell, type SqlValue } from "./database.ts";
+import { columnsOf, insertRow, readFlag, recordReader } from "./columns.ts";
+import { type Database, type Queries, runAndTell, type SqlValue, type StoredColumns } from "./database.ts";
 import { keptList } from "./kept-list.ts";
 import { allLeases, type Leases } from "./leases.ts";
 import { type Limit, type OrganizationLimits, requireRoom, reservedBy } from "./limits.ts";
 import {
-  connectionValues,
+  connectionMembers,
   type ManagedConnection,
   type NewServer,
   type ServiceConnection,
 } from "./service-connections.ts";
-import { readMembers } from "./service-members.ts";
+import { type JsonColumns, readMembers } from "./service-members.ts";
 import { type EngineFacts, writeEngineFacts, writeServiceState } from "./service-states.ts";
 import {
   addServiceUser,
@@ -32,42 +32,9 @@ import {
 import { updateVersioned } from "./versioned-rows.ts";
 import type { ExpectedVersions } from "./versions.ts";
 
-export type DesiredServiceState = "running" | "stopped" | "deleted";
+type ServiceRow = StoredColumns & JsonColumns;
 
-type ServiceRow = {
-  readonly id: string;
-  readonly organization_id: string;
-  readonly name: string;
-  readonly provider: string;
-  readonly region: string;
-  readonly port: number;
-  readonly native_port: number | null;
-  readonly runtime: RuntimeKind;
-  readonly connection: string | null;
-  readonly connection_password: string | null;
-  readonly managed_connection: string | null;
-  readonly min_replica_memory_gb: number;
-  readonly max_replica_memory_gb: number;
-  readonly num_replicas: number;
-  readonly idle_scaling: number;
-  readonly idle_timeout_minutes: number;
-  readonly ip_access_list: string;
-  readonly tags: string;
-  readonly release_channel: string | null;
-  readonly disk_gb: number | null;
-  readonly disk_used_bytes: number | null;
-  readonly table_rows: number | null;
-  readonly desired_state: DesiredServiceState;
-  readonly wake_requested: number;
-  readonly state: ServiceState;
-  readonly state_message: string | null;
-  readonly state_changed_at: string | null;
-  readonly database_version: string;
-  readonly version: number;
-  readonly used_elsewhere_at: string | null;
-  readonly node_id: string | null;
-  readonly created_at: string;
-};
+export type DesiredServiceState = "running" | "stopped" | "deleted";
 
 export type Tag = { readonly key: string; readonly value?: string | undefined };
 
@@ -118,19 +85,19 @@ export type Service = {
   readonly createdAt: string;
 };
 
-export type NewService = {
-  readonly organizationId: string;
-  readonly name: string;
-  readonly provider: string;
-  readonly region: string;
-  readonly port: number;
-  readonly minReplicaMemoryGb: number;
-  readonly maxReplicaMemoryGb: number;
-  readonly numReplicas: number;
-  readonly idleScaling: boolean;
-  readonly idleTimeoutMinutes: number;
-  readonly ipAccessList: readonly AccessListEntry[];
-  readonly tags: readonly Tag[];
+/** Members that requests choose and change. */
+type Setting =
+  | "name"
+  | "port"
+  | "ipAccessList"
+  | "tags"
+  | "minReplicaMemoryGb"
+  | "maxReplicaMemoryGb"
+  | "numReplicas"
+  | "idleScaling"
+  | "idleTimeoutMinutes";
+
+export type NewService = Pick<Service, Setting | "organizationId" | "provider" | "region"> & {
   readonly releaseChannel: string | undefined;
   /** Undefined: no quota. */
   readonly diskGb?: number | undefined;
@@ -143,20 +110,9 @@ export type NewService = {
 
 /** Undefined: unchanged. */
 export type ServiceChange = {
-  readonly [Member in
-    | "name"
-    | "ipAccessList"
-    | "tags"
-    | "port"
-    | "releaseChannel"
-    | "minReplicaMemoryGb"
-    | "maxReplicaMemoryGb"
-    | "numReplicas"
-    | "idleScaling"
-    | "idleTimeoutMinutes"
-    | "connection"
-    | "connectionPassword"
-    | "diskGb"]?: Service[Member] | undefined;
+  readonly [Member in Setting | "releaseChannel" | "connection" | "connectionPassword" | "diskGb"]?:
+    | Service[Member]
+    | undefined;
 };
 
 export class ServiceStore {
@@ -174,6 +130,7 @@ export class ServiceStore {
 
   /** Inserts the service with its `default` user: desired running, state provisioning. Throws LIMIT_REACHED. */
   async create(service: NewService, limits: Pick<OrganizationLimits, "services" | "memoryGb">): Promise<string> {
+    const { passwordSha256, external, alongside, ...members } = service;
     const id = randomUUID();
     const now = new Date().toISOString();
     await this.#db.transaction(async (tx) => {
@@ -181,26 +138,18 @@ export class ServiceStore {
       requireRoom(limits.services, "services of the organization", present.services);
       const adding = service.maxReplicaMemoryGb * service.numReplicas;
       requireRoom(limits.memoryGb, "GB of memory of the organization's services", present.memoryGb, adding);
-      await tx.run(
-        `INSERT INTO services (id, organization_id, name, provider, region, port, min_replica_memory_gb,
-           max_replica_memory_gb, num_replicas, idle_scaling, idle_timeout_minutes, ip_access_list, tags,
-           release_channel, disk_gb, runtime, connection, connection_password, node_id,
-           desired_state, state, state_changed_at, created_at, updated_at)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', 'provisioning', ?, ?, ?)`,
-        ...[id, service.organizationId, service.name, service.provider, service.region, service.port],
-        ...[service.minReplicaMemoryGb, service.maxReplicaMemoryGb, service.numReplicas],
-        ...[service.idleScaling ? 1 : 0, service.idleTimeoutMinutes, JSON.stringify(service.ipAccessList)],
-        ...[JSON.stringify(service.tags), service.releaseChannel ?? null, service.diskGb ?? null],
-        ...[...connectionValues(service.external, id), service.external === undefined ? this.#leases.nodeId : null],
-        ...[now, now, now],
-      );
-      await tx.run(
-        "INSERT INTO service_users (service_id, name, password_sha256, readonly, created_at) VALUES (?, 'default', ?, 0, ?)",
+      await insertRow(tx, "services", {
+        ...members,
+        ...connectionMembers(external, id),
         id,
-        service.passwordSha256,
-        now,
-      );
-      await service.alongside?.(tx, id);
+        nodeId: external === undefined ? this.#leases.nodeId : null,
+        desiredState: "running",
+        state: "provisioning",
+        ...{ stateChangedAt: now, createdAt: now, updatedAt: now },
+      });
+      const user = { serviceId: id, name: "default", passwordSha256, readonly: false, createdAt: now };
+      await insertRow(tx, "service_users", user);
+      await alongside?.(tx, id);
       await this.#db.tellOthers(tx);
     });
     return id;
@@ -357,38 +306,19 @@ function columnsOfChange(change: ServiceChange): Record<string, SqlValue> {
   return columnsOf(withVersion(change, "connection"));
 }
 
+const plainMembers = recordReader<Omit<Service, keyof ReturnType<typeof readMembers>["members"]>>()(
+  [
+    "id organizationId name provider region port nativePort runtime connectionPassword minReplicaMemoryGb",
+    "maxReplicaMemoryGb numReplicas idleScaling idleTimeoutMinutes releaseChannel diskGb diskUsedBytes tableRows",
+    "desiredState wakeRequested usedElsewhereAt state stateMessage stateChangedAt databaseVersion version nodeId createdAt",
+  ],
+  { idleScaling: readFlag, wakeRequested: readFlag },
+);
+
 /** A service that should run, and of which something cannot be read, is `failed` with the reason. */
 function toService(row: ServiceRow): Service {
   const { members, problem } = readMembers(row);
-  return {
-    id: row.id,
-    organizationId: row.organization_id,
-    name: row.name,
-    provider: row.provider,
-    region: row.region,
-    port: row.port,
-    nativePort: row.native_port,
-    runtime: row.runtime,
-    ...members,
-    connectionPassword: row.connection_password,
-    minReplicaMemoryGb: row.min_replica_memory_gb,
-    maxReplicaMemoryGb: row.max_replica_memory_gb,
-    numReplicas: row.num_replicas,
-    idleScaling: row.idle_scaling === 1,
-    idleTimeoutMinutes: row.idle_timeout_minutes,
-    releaseChannel: row.release_channel,
-    diskGb: row.disk_gb,
-    diskUsedBytes: row.disk_used_bytes,
-    tableRows: row.table_rows,
-    desiredState: row.desired_state,
-    wakeRequested: row.wake_requested === 1,
-    usedElsewhereAt: row.used_elsewhere_at,
-    state: problem !== undefined && row.desired_state === "running" ? "failed" : row.state,
-    stateMessage: problem ?? row.state_message,
-    stateChangedAt: row.state_changed_at,
-    databaseVersion: row.database_version,
-    version: row.version,
-    nodeId: row.node_id,
-    createdAt: row.created_at,
-  };
+  const service = { ...plainMembers(row), ...members };
+  if (problem === undefined) return service;
+  return { ...service, stateMessage: problem, state: service.desiredState === "running" ? "failed" : service.state };
 }

@@ -1,7 +1,8 @@
 /** Webhooks of organizations. URL, headers and query parameters are sealed. */
 import { randomUUID } from "node:crypto";
 import { AppError } from "../lib/errors.ts";
-import type { Database } from "./database.ts";
+import { insertRow, recordReader } from "./columns.ts";
+import type { Database, StoredColumns } from "./database.ts";
 import { type Limit, requireRoom } from "./limits.ts";
 import type { Sealer } from "./secrets.ts";
 import { deleteVersioned, updateVersioned, type VersionedRecord } from "./versioned-rows.ts";
@@ -35,17 +36,12 @@ export type WebhookContent = Pick<Webhook, "name" | "service" | "description" | 
   readonly secrets: WebhookSecrets;
 };
 
-type WebhookRow = {
-  readonly id: string;
-  readonly name: string;
-  readonly service: WebhookService;
-  readonly description: string | null;
-  readonly body: string | null;
-  readonly secrets: string;
-  readonly version: number;
-  readonly created_at: string;
-  readonly updated_at: string;
-};
+const withoutUrl = recordReader<Omit<Webhook, "url">>()(
+  ["id name service description body version createdAt updatedAt"],
+  {},
+);
+
+type SealedRow = StoredColumns & { readonly id: string; readonly secrets: string };
 
 export class WebhookStore {
   readonly #db: Database;
@@ -60,6 +56,7 @@ export class WebhookStore {
   async create(organizationId: string, content: WebhookContent, limit: Limit): Promise<Webhook> {
     const { name, service, description, body } = content;
     const [id, now] = [randomUUID(), new Date().toISOString()];
+    const webhook = { id, name, service, description, body, version: 1, createdAt: now, updatedAt: now };
     await this.#db.transaction(async (tx) => {
       const present = await tx.get<{ n: number; same: number | null }>(
         `SELECT count(*) AS n, sum(CASE WHEN service = ? AND name = ? THEN 1 ELSE 0 END) AS same
@@ -68,15 +65,10 @@ export class WebhookStore {
       );
       if (Number(present?.same ?? 0) > 0) throw nameInUse();
       requireRoom(limit, "webhooks of the organization", Number(present?.n ?? 0));
-      await tx.run(
-        `INSERT INTO webhooks (id, organization_id, name, service, description, body, secrets, version, created_at, updated_at)
-         VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?)`,
-        ...[id, organizationId, name, service, description, body, this.#sealer.seal(content.secrets, contextOf(id))],
-        ...[now, now],
-      );
+      const secrets = this.#sealer.seal(content.secrets, contextOf(id));
+      await insertRow(tx, "webhooks", { ...webhook, organizationId, secrets });
     });
-    const { url } = content.secrets;
-    return { id, name, service, description, body, url, version: 1, createdAt: now, updatedAt: now };
+    return { ...webhook, url: content.secrets.url };
   }
 
   /** Oldest first. */
@@ -85,7 +77,7 @@ export class WebhookStore {
     { limit, offset }: { readonly limit: number; readonly offset: number },
   ): Promise<Webhook[]> {
     const page = "SELECT * FROM webhooks WHERE organization_id = ? ORDER BY created_at, id LIMIT ? OFFSET ?";
-    return (await this.#db.all<WebhookRow>(page, organizationId, limit, offset)).map((row) => this.#toWebhook(row));
+    return (await this.#db.all<SealedRow>(page, organizationId, limit, offset)).map((row) => this.#toWebhook(row));
   }
 
   async count(organizationId: string): Promise<number> {
@@ -123,7 +115,7 @@ export class WebhookStore {
     const { name, service, description, body } = content;
     await this.#db.transaction(async (tx) => {
       const one = "SELECT * FROM webhooks WHERE organization_id = ? AND id = ?";
-      const row = await tx.get<WebhookRow>(one, organizationId, id);
+      const row = await tx.get<SealedRow>(one, organizationId, id);
       if (row === undefined) return;
       const other = "SELECT id FROM webhooks WHERE organization_id = ? AND service = ? AND name = ? AND id <> ?";
       if ((await tx.get(other, organizationId, service, name, id)) !== undefined) throw nameInUse();
@@ -156,23 +148,14 @@ export class WebhookStore {
     });
   }
 
-  #toWebhook(row: WebhookRow): Webhook {
-    return {
-      id: row.id,
-      name: row.name,
-      service: row.service,
-      description: row.description,
-      body: row.body,
-      url: this.#sealer.tryOpen<WebhookSecrets>(row.secrets, contextOf(row.id))?.url,
-      version: row.version,
-      createdAt: row.created_at,
-      updatedAt: row.updated_at,
-    };
+  #toWebhook(row: SealedRow): Webhook {
+    const url = this.#sealer.tryOpen<WebhookSecrets>(row.secrets, contextOf(row.id))?.url;
+    return { ...withoutUrl(row), url };
   }
 
-  async #row(organizationId: string, id: string): Promise<WebhookRow | undefined> {
+  async #row(organizationId: string, id: string): Promise<SealedRow | undefined> {
     const one = "SELECT * FROM webhooks WHERE organization_id = ? AND id = ?";
-    return await this.#db.get<WebhookRow>(one, organizationId, id);
+    return await this.#db.get<SealedRow>(one, organizationId, id);
   }
 }
 
