@@ -61,7 +61,8 @@ async function alertWith(webhook: Partial<WebhookContent> = {}): Promise<Alert> 
     { ...content, ...webhook },
     limits.savedObjects,
   );
-  const search = await stores.savedSearches.create(organizationId, { name: "s" }, "", limits.savedObjects);
+  const wanted = { kind: "savedSearch", name: "s", content: {} } as const;
+  const search = await stores.savedSearches.create({ organizationId }, wanted, "", limits.savedObjects);
   const definition = {
     ...{ name: "Errors", source: "saved_search", savedSearchId: search.id, threshold: 5, thresholdType: "above" },
     ...{ interval: "1m", channel: { type: "webhook", webhookId }, enabled: true },

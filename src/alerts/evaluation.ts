@@ -20,15 +20,15 @@ import { eachOf } from "../lib/limiter.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { AlertEvaluations } from "../store/alert-evaluations.ts";
 import type { Alert, AlertStore } from "../store/alerts.ts";
-import type { SavedDocumentStore } from "../store/saved-documents.ts";
+import type { SavedObjectStore } from "../store/saved-objects.ts";
 import { eventOf, failedFindingOf, findingOf, type WindowValues } from "./findings.ts";
 import { type States, stateValues } from "./states.ts";
 
 export type EvaluationDeps = {
   readonly alerts: Pick<AlertStore, "listEnabled">;
   readonly evaluations: Pick<AlertEvaluations, "record" | "recordDelay">;
-  readonly savedSearches: Pick<SavedDocumentStore, "find">;
-  readonly dashboards: Pick<SavedDocumentStore, "find">;
+  readonly savedSearches: Pick<SavedObjectStore<"savedSearch">, "find">;
+  readonly dashboards: Pick<SavedObjectStore<"tiledDashboard">, "find">;
   readonly charts: Pick<Charts, "query">;
   /** What services and pipes of the organization are now. */
   readonly statesOf: (organizationId: string) => Promise<States>;
@@ -150,11 +150,11 @@ async function readChart(
 async function subjectOf(deps: EvaluationDeps, { definition, organizationId }: Alert): Promise<AlertSubject> {
   const { source, savedSearchId = "", dashboardId = "", tileId } = definition;
   if (source === "saved_search") {
-    const search = (await deps.savedSearches.find(organizationId, savedSearchId))?.content;
+    const search = (await deps.savedSearches.find({ organizationId }, savedSearchId))?.content;
     if (search === undefined) throw new AppError("NOT_FOUND", "The saved search of the alert does not exist any more.");
     return { kind: "savedSearch", search: search as unknown as SavedSearchBody };
   }
-  const dashboard = (await deps.dashboards.find(organizationId, dashboardId))?.content as unknown;
+  const dashboard = (await deps.dashboards.find({ organizationId }, dashboardId))?.content as unknown;
   const tile = (dashboard as DashboardBody | undefined)?.tiles.find(({ id }) => id === tileId);
   if (tile === undefined) throw new AppError("NOT_FOUND", "The tile of the alert does not exist any more.");
   return { kind: "tile", tile };

@@ -1,5 +1,6 @@
 /** Opens the store: one database, and an object for each kind of row. */
 import { join } from "node:path";
+import { savedObjectKinds } from "../api/saved-objects.ts";
 import { ActivityStore } from "./activities.ts";
 import { AlertEvaluations } from "./alert-evaluations.ts";
 import { AlertStore } from "./alerts.ts";
@@ -13,7 +14,7 @@ import { CredentialStore } from "./credentials.ts";
 import { countingWrites, type Database, openDatabase, takeLock } from "./database.ts";
 import { ErrorRequestStore } from "./error-requests.ts";
 import { HistoryStore } from "./history.ts";
-import { type PipeSeries, pipeSeries, type ServiceSeries, serviceSeries } from "./history-series.ts";
+import { pipeSeries, serviceSeries } from "./history-series.ts";
 import { adoptKey, requireSameKey } from "./key-check.ts";
 import { allLeases, type Leases, SharedLeases } from "./leases.ts";
 import { Ledger } from "./ledger.ts";
@@ -30,7 +31,6 @@ import { PipeSnapshots } from "./pipe-snapshots.ts";
 import { PipeStore } from "./pipes.ts";
 import { QueryEndpointStore } from "./query-endpoints.ts";
 import { RestoreStore } from "./restores.ts";
-import { SavedDocumentStore } from "./saved-documents.ts";
 import { SavedObjectStore } from "./saved-objects.ts";
 import { loadOrCreateKey, Sealer } from "./secrets.ts";
 import { ConnectionPasswords } from "./service-connections.ts";
@@ -41,51 +41,7 @@ import { ServiceStore } from "./services.ts";
 import { SqlAccessStore } from "./sql-access.ts";
 import { WebhookStore } from "./webhooks.ts";
 
-export type Stores = {
-  readonly db: Database;
-  /** Encrypts secrets, 32 bytes. */
-  readonly secretKey: Buffer;
-  readonly organizations: OrganizationStore;
-  readonly credentials: CredentialStore;
-  readonly consoleSessions: ConsoleSessionStore;
-  readonly services: ServiceStore;
-  readonly sqlAccess: SqlAccessStore;
-  readonly connectionPasswords: ConnectionPasswords;
-  readonly serviceMoves: ServiceMoves;
-  readonly serviceMoveContents: ServiceMoveContents;
-  readonly pipes: PipeStore;
-  readonly pipeOverviews: PipeOverviews;
-  readonly serviceFacts: ServiceFactsStore;
-  /** Raised by writes of services and pipes: definitions, desired states, states. Batches of pipes do not raise it. */
-  readonly definitionRevision: () => number;
-  /** Raised by every write of keys, tokens and sessions. */
-  readonly accessRevision: () => number;
-  /** Raised by writes of pipe workers: batches, counters. */
-  readonly ledgerRevision: () => number;
-  readonly pipeReports: PipeReports;
-  readonly pipeSnapshots: PipeSnapshots;
-  readonly ledger: Ledger;
-  readonly errorRequests: ErrorRequestStore;
-  readonly batches: BatchStore;
-  readonly leftovers: LeftoverStore;
-  readonly activities: ActivityStore;
-  readonly auditEvents: AuditEventStore;
-  readonly pipeHistory: HistoryStore<PipeSeries>;
-  readonly serviceHistory: HistoryStore<ServiceSeries>;
-  readonly backups: BackupStore;
-  readonly restores: RestoreStore;
-  readonly chartSources: ChartSourceStore;
-  readonly cloudMembers: CloudMemberStore;
-  readonly queryEndpoints: QueryEndpointStore;
-  readonly cdcScaling: CdcScalingStore;
-  close(): Promise<void>;
-  readonly savedObjects: SavedObjectStore;
-  readonly savedSearches: SavedDocumentStore;
-  readonly dashboards: SavedDocumentStore;
-  readonly webhooks: WebhookStore;
-  readonly alerts: AlertStore;
-  readonly alertEvaluations: AlertEvaluations;
-};
+export type Stores = ReturnType<typeof storesOf>;
 
 export type LeasedStores = Stores & {
   /** What this process runs, and others do not. */
@@ -216,7 +172,7 @@ export function keyOf(dataDir: string, secretKey: string | undefined): Buffer {
   return secretKey === undefined ? loadOrCreateKey(join(dataDir, "secret.key")) : Buffer.from(secretKey, "base64");
 }
 
-function storesOf(db: Database, dataDir: string, key: Buffer, leases: Leases): Stores {
+function storesOf(db: Database, dataDir: string, key: Buffer, leases: Leases) {
   const sealer = new Sealer(key);
   const definitions = countingWrites(db);
   const ledger = countingWrites(db);
@@ -225,10 +181,12 @@ function storesOf(db: Database, dataDir: string, key: Buffer, leases: Leases): S
   const serviceHistory = new HistoryStore(join(dataDir, "history", "services"), serviceSeries);
   return {
     db,
+    /** Encrypts secrets, 32 bytes. */
     secretKey: key,
     organizations: new OrganizationStore(db),
     credentials: new CredentialStore(access),
     consoleSessions: new ConsoleSessionStore(access),
+    /** Raised by every write of keys, tokens and sessions. */
     accessRevision: () => access.revision(),
     services: new ServiceStore(definitions, leases),
     sqlAccess: new SqlAccessStore(definitions),
@@ -238,7 +196,9 @@ function storesOf(db: Database, dataDir: string, key: Buffer, leases: Leases): S
     pipes: new PipeStore(definitions, sealer, leases),
     pipeOverviews: new PipeOverviews(db),
     serviceFacts: new ServiceFactsStore(db),
+    /** Raised by writes of services and pipes: definitions, desired states, states. Batches of pipes do not raise it. */
     definitionRevision: () => definitions.revision(),
+    /** Raised by writes of pipe workers: batches, counters. */
     ledgerRevision: () => ledger.revision(),
     pipeReports: new PipeReports(db),
     pipeSnapshots: new PipeSnapshots(definitions, sealer),
@@ -260,9 +220,9 @@ function storesOf(db: Database, dataDir: string, key: Buffer, leases: Leases): S
       for (const history of [pipeHistory, serviceHistory]) history.close();
       await db.close();
     },
-    savedObjects: new SavedObjectStore(db),
-    savedSearches: new SavedDocumentStore(db, "savedSearch"),
-    dashboards: new SavedDocumentStore(db, "tiledDashboard"),
+    savedObjects: new SavedObjectStore(db, savedObjectKinds),
+    savedSearches: new SavedObjectStore(db, ["savedSearch"]),
+    dashboards: new SavedObjectStore(db, ["tiledDashboard"]),
     webhooks: new WebhookStore(db, sealer),
     alerts: new AlertStore(db),
     alertEvaluations: new AlertEvaluations(db),

@@ -1,16 +1,22 @@
-/** Queries, charts, dashboards and drafts of organizations. */
+/** Queries, charts, dashboards, drafts and saved searches that organizations keep, as whole documents. */
 import { randomUUID } from "node:crypto";
-import { savedObjectKinds } from "../api/saved-objects.ts";
-import { columnsOf } from "./columns.ts";
+import type { savedObjectKinds } from "../api/saved-objects.ts";
+import { columnsOf, insertRow, readPlainJson, recordReader } from "./columns.ts";
 import type { Database } from "./database.ts";
 import { type Limit, requireRoomForObject } from "./limits.ts";
+import { deleteVersioned, updateVersioned, type VersionedRecord } from "./versioned-rows.ts";
+import type { ExpectedVersions } from "./versions.ts";
 
-export type SavedObjectKind = (typeof savedObjectKinds)[number];
+/** Those of the console, and the saved searches and dashboards of the observability API. */
+export type SavedObjectKind = (typeof savedObjectKinds)[number] | "savedSearch" | "tiledDashboard";
 
-export type SavedObjectSummary = {
+export type SavedObject<Kind extends SavedObjectKind = SavedObjectKind> = {
   readonly id: string;
-  readonly kind: SavedObjectKind;
+  readonly kind: Kind;
   readonly name: string;
+  /** As the API's schema has parsed it. */
+  readonly content: Readonly<Record<string, unknown>>;
+  /** Raised by every change. */
   readonly version: number;
   readonly createdBy: string;
   readonly updatedBy: string;
@@ -18,112 +24,100 @@ export type SavedObjectSummary = {
   readonly updatedAt: string;
 };
 
-export type SavedObject = SavedObjectSummary & { readonly content: Readonly<Record<string, unknown>> };
+export type SavedObjectSummary<Kind extends SavedObjectKind = SavedObjectKind> = Omit<SavedObject<Kind>, "content">;
 
-/** Whose objects: those of the organization that the key may see. */
-export type SavedObjectReader = { readonly organizationId: string; readonly keyId: string };
+/** Whose objects: those of the organization, and the drafts of the key. */
+export type SavedObjectReader = { readonly organizationId: string; readonly keyId?: string };
 
-type SummaryRow = {
-  readonly id: string;
-  readonly kind: SavedObjectKind;
-  readonly name: string;
-  readonly version: number;
-  readonly created_by: string;
-  readonly updated_by: string;
-  readonly created_at: string;
-  readonly updated_at: string;
-};
+const summaryMembers = "id kind name version createdBy updatedBy createdAt updatedAt";
+const toSummary = recordReader<SavedObjectSummary>()([summaryMembers], {});
+const toObject = recordReader<SavedObject>()([summaryMembers, "content"], { content: readPlainJson });
 
-const summaryColumns = "id, kind, name, version, created_by, updated_by, created_at, updated_at";
-/** Not the documents of the observability API, which have a store of their own. */
-const kinds = savedObjectKinds.map((kind) => `'${kind}'`).join(", ");
-const visible = `organization_id = ? AND (private_to IS NULL OR private_to = ?) AND kind IN (${kinds})`;
-
-export class SavedObjectStore {
+export class SavedObjectStore<Kind extends SavedObjectKind> {
   readonly #db: Database;
+  readonly #visible: string;
 
-  constructor(db: Database) {
+  /** The store of these kinds: objects of other kinds do not exist for it. */
+  constructor(db: Database, kinds: readonly Kind[]) {
     this.#db = db;
+    const list = kinds.map((kind) => `'${kind}'`).join(", ");
+    this.#visible = `organization_id = ? AND (private_to IS NULL OR private_to = ?) AND kind IN (${list})`;
   }
 
-  /** A draft is private to the key. Throws LIMIT_REACHED. */
+  /** A draft is private to the key. `by` is the name of the key. Throws LIMIT_REACHED. */
   async create(
     { organizationId, keyId }: SavedObjectReader,
-    wanted: Pick<SavedObject, "kind" | "name" | "content" | "createdBy">,
+    wanted: Pick<SavedObject<Kind>, "kind" | "name" | "content">,
+    by: string,
     limit: Limit,
-  ): Promise<SavedObject> {
+  ): Promise<SavedObject<Kind>> {
     const now = new Date().toISOString();
-    const object = {
-      id: randomUUID(),
-      ...wanted,
-      version: 1,
-      updatedBy: wanted.createdBy,
-      createdAt: now,
-      updatedAt: now,
-    };
+    const times = { createdAt: now, updatedAt: now };
+    const object = { id: randomUUID(), ...wanted, version: 1, createdBy: by, updatedBy: by, ...times };
+    const privateTo = wanted.kind === "draft" ? keyId : null;
     await this.#db.transaction(async (tx) => {
       await requireRoomForObject(tx, organizationId, limit);
-      await tx.run(
-        `INSERT INTO saved_objects (organization_id, private_to, content, ${summaryColumns})
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-        ...[organizationId, wanted.kind === "draft" ? keyId : null, JSON.stringify(wanted.content)],
-        ...[object.id, object.kind, object.name, 1, object.createdBy, object.updatedBy, now, now],
-      );
+      await insertRow(tx, "saved_objects", { ...object, organizationId, privateTo });
     });
     return object;
   }
 
   /** By name, without contents. */
-  async list({ organizationId, keyId }: SavedObjectReader, kind?: SavedObjectKind): Promise<SavedObjectSummary[]> {
-    const rows = await this.#db.all<SummaryRow>(
-      `SELECT ${summaryColumns} FROM saved_objects WHERE ${visible} AND (CAST(? AS TEXT) IS NULL OR kind = ?) ORDER BY name, id`,
-      ...[organizationId, keyId, kind ?? null, kind ?? null],
+  async summaries(reader: SavedObjectReader, kind?: Kind): Promise<SavedObjectSummary<Kind>[]> {
+    const ofKind = kind === undefined ? "" : " AND kind = ?";
+    const rows = await this.#db.all(
+      `SELECT id, kind, name, version, created_by, updated_by, created_at, updated_at FROM saved_objects
+       WHERE ${this.#visible}${ofKind} ORDER BY name, id`,
+      ...[...valuesOf(reader), ...(kind === undefined ? [] : [kind])],
     );
-    return rows.map(toSummary);
+    return rows.map(toSummary) as SavedObjectSummary<Kind>[];
   }
 
-  async find({ organizationId, keyId }: SavedObjectReader, id: string): Promise<SavedObject | undefined> {
-    const row = await this.#db.get<SummaryRow & { content: string }>(
-      `SELECT ${summaryColumns}, content FROM saved_objects WHERE ${visible} AND id = ?`,
-      ...[organizationId, keyId, id],
-    );
-    return row && { ...toSummary(row), content: JSON.parse(row.content) as Record<string, unknown> };
+  /** Oldest first. */
+  async list(
+    reader: SavedObjectReader,
+    { limit, offset }: { readonly limit: number; readonly offset: number },
+  ): Promise<SavedObject<Kind>[]> {
+    const page = `SELECT * FROM saved_objects WHERE ${this.#visible} ORDER BY created_at, id LIMIT ? OFFSET ?`;
+    return (await this.#db.all(page, ...valuesOf(reader), limit, offset)).map(toObject) as SavedObject<Kind>[];
   }
 
-  /** Changes the object if it still has this version; false when it has another one, or is gone. */
+  async count(reader: SavedObjectReader): Promise<number> {
+    const counting = `SELECT count(*) AS n FROM saved_objects WHERE ${this.#visible}`;
+    return Number((await this.#db.get<{ n: number }>(counting, ...valuesOf(reader)))?.n ?? 0);
+  }
+
+  async find(reader: SavedObjectReader, id: string): Promise<SavedObject<Kind> | undefined> {
+    const one = `SELECT * FROM saved_objects WHERE ${this.#visible} AND id = ?`;
+    const row = await this.#db.get(one, ...valuesOf(reader), id);
+    return row && (toObject(row) as SavedObject<Kind>);
+  }
+
+  /** Returns whether there is such an object. `by` is the name of the key. Throws PRECONDITION_FAILED. */
   async change(
-    { organizationId, keyId }: SavedObjectReader,
+    reader: SavedObjectReader,
     id: string,
-    version: number,
-    change: { readonly name?: string | undefined; readonly content?: object | undefined; readonly updatedBy: string },
+    { name, content }: { readonly name?: string | undefined; readonly content?: object | undefined },
+    by: string,
+    expected: ExpectedVersions,
   ): Promise<boolean> {
-    const { name, updatedBy } = change;
-    const content = change.content === undefined ? undefined : JSON.stringify(change.content);
-    const columns = columnsOf({ name, content, updatedBy, updatedAt: new Date().toISOString() });
-    const sets = Object.keys(columns).map((column) => `${column} = ?`);
-    const changed = await this.#db.run(
-      `UPDATE saved_objects SET ${sets.join(", ")}, version = version + 1 WHERE ${visible} AND id = ? AND version = ?`,
-      ...[...Object.values(columns), organizationId, keyId, id, version],
-    );
-    return changed > 0;
+    // Nothing changes who sees an object: between both statements it can only be deleted.
+    if ((await this.find(reader, id)) === undefined) return false;
+    const columns = columnsOf({ name, content, updatedBy: by, updatedAt: new Date().toISOString() });
+    return await updateVersioned(this.#db, rowOf(reader, id), columns, expected);
   }
 
-  /** Returns whether there was such an object. */
-  async delete({ organizationId, keyId }: SavedObjectReader, id: string): Promise<boolean> {
-    const one = `DELETE FROM saved_objects WHERE ${visible} AND id = ?`;
-    return (await this.#db.run(one, organizationId, keyId, id)) > 0;
+  /** Returns whether there was such an object. Throws PRECONDITION_FAILED. */
+  async delete(reader: SavedObjectReader, id: string, expected?: ExpectedVersions): Promise<boolean> {
+    if ((await this.find(reader, id)) === undefined) return false;
+    return await deleteVersioned(this.#db, rowOf(reader, id), expected);
   }
 }
 
-function toSummary(row: SummaryRow): SavedObjectSummary {
-  return {
-    id: row.id,
-    kind: row.kind,
-    name: row.name,
-    version: row.version,
-    createdBy: row.created_by,
-    updatedBy: row.updated_by,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  };
+function valuesOf({ organizationId, keyId }: SavedObjectReader) {
+  return [organizationId, keyId ?? null];
+}
+
+function rowOf({ organizationId }: SavedObjectReader, id: string): VersionedRecord {
+  return { table: "saved_objects", what: "document", key: { organization_id: organizationId, id } };
 }

@@ -17,7 +17,7 @@ import type { AlertEvaluations } from "../../store/alert-evaluations.ts";
 import type { Alert, AlertStore } from "../../store/alerts.ts";
 import type { OrganizationLimits } from "../../store/limits.ts";
 import type { PipeOverviews } from "../../store/pipe-overviews.ts";
-import type { SavedDocumentStore } from "../../store/saved-documents.ts";
+import type { SavedObjectStore } from "../../store/saved-objects.ts";
 import type { ServiceStore } from "../../store/services.ts";
 import type { WebhookStore } from "../../store/webhooks.ts";
 import type { Context } from "../context.ts";
@@ -26,8 +26,8 @@ export type AlertDeps = {
   readonly alerts: AlertStore;
   readonly alertEvaluations: AlertEvaluations;
   readonly webhooks: WebhookStore;
-  readonly savedSearches: SavedDocumentStore;
-  readonly dashboards: SavedDocumentStore;
+  readonly savedSearches: SavedObjectStore<"savedSearch">;
+  readonly dashboards: SavedObjectStore<"tiledDashboard">;
   readonly services: Pick<ServiceStore, "findIn">;
   readonly pipeOverviews: Pick<PipeOverviews, "listIn">;
   readonly limits: OrganizationLimits;
@@ -123,11 +123,11 @@ async function requireWatched(deps: AlertDeps, organizationId: string, { service
 async function subjectOf(deps: AlertDeps, organizationId: string, definition: AlertDefinition): Promise<AlertSubject> {
   const { source, savedSearchId = "", dashboardId = "", tileId = "" } = definition;
   if (source === "saved_search") {
-    const search = await deps.savedSearches.find(organizationId, savedSearchId);
+    const search = await deps.savedSearches.find({ organizationId }, savedSearchId);
     if (search === undefined) throw missing("savedSearchId", "saved search", savedSearchId);
     return { kind: "savedSearch", search: search.content as unknown as SavedSearchBody };
   }
-  const dashboard = await deps.dashboards.find(organizationId, dashboardId);
+  const dashboard = await deps.dashboards.find({ organizationId }, dashboardId);
   if (dashboard === undefined) throw missing("dashboardId", "dashboard", dashboardId);
   const tile = (dashboard.content as unknown as DashboardBody).tiles.find(({ id }) => id === tileId);
   if (tile === undefined) throw missing("tileId", "tile of the dashboard", tileId);

@@ -14,14 +14,15 @@ import type { JsonObject } from "../../lib/json.ts";
 import type { ChartSourceStore } from "../../store/chart-sources.ts";
 import type { CredentialStore } from "../../store/credentials.ts";
 import type { OrganizationLimits } from "../../store/limits.ts";
-import type { SavedDocument, SavedDocumentStore } from "../../store/saved-documents.ts";
+import type { SavedObject, SavedObjectKind, SavedObjectStore } from "../../store/saved-objects.ts";
 import type { ServiceStore } from "../../store/services.ts";
 import type { Context } from "../context.ts";
 import { issuesOf, validate } from "../validate.ts";
+import { authorOf, readerOf } from "./saved-objects.ts";
 
 export type SavedDocumentDeps = {
-  readonly savedSearches: SavedDocumentStore;
-  readonly dashboards: SavedDocumentStore;
+  readonly savedSearches: SavedObjectStore<"savedSearch">;
+  readonly dashboards: SavedObjectStore<"tiledDashboard">;
   readonly sources: Pick<ChartSourceStore, "find">;
   readonly services: Pick<ServiceStore, "findIn">;
   readonly credentials: Pick<CredentialStore, "findKey">;
@@ -33,8 +34,8 @@ type Names = keyof typeof savedSearchOperations | keyof typeof dashboardOperatio
 export function savedDocumentHandlers(
   deps: SavedDocumentDeps,
 ): Pick<Handlers<ObservabilityOperations, Context>, Names> {
-  const searches = documents<SavedSearchRecord>(deps, deps.savedSearches, "Saved search");
-  const dashboards = documents<DashboardRecord>(deps, deps.dashboards, "Dashboard");
+  const searches = documents<SavedSearchRecord, "savedSearch">(deps, deps.savedSearches, "savedSearch", "Saved search");
+  const dashboards = documents<DashboardRecord, "tiledDashboard">(deps, deps.dashboards, "tiledDashboard", "Dashboard");
   const search = async (body: SavedSearchBody, { organizationId }: Context) => {
     await requireNone(searchReferences(body), referenceCheck(deps, organizationId));
     return contentOf(body);
@@ -69,30 +70,39 @@ export function savedDocumentHandlers(
 
 type Page = { readonly limit: number; readonly offset: number };
 
-/** What both kinds have in common. */
-function documents<T>({ credentials, limits }: SavedDocumentDeps, store: SavedDocumentStore, noun: string) {
-  const recordOf = ({ content, ...facts }: SavedDocument) => ({ ...content, ...facts }) as T;
-  const found = (document: SavedDocument | undefined) => {
+/** What both kinds have in common: a saved object, whose content is shown beside what the store knows of it. */
+function documents<T, Kind extends SavedObjectKind>(
+  deps: SavedDocumentDeps,
+  store: SavedObjectStore<Kind>,
+  kind: Kind,
+  noun: string,
+) {
+  const recordOf = ({ content, id, name, version, createdAt, updatedAt }: SavedObject) =>
+    ({ ...content, id, name, version, createdAt, updatedAt }) as T;
+  const found = (document: SavedObject | undefined) => {
     if (document === undefined) throw new AppError("NOT_FOUND", `${noun} not found`);
     return { data: recordOf(document) };
   };
-  const author = async ({ organizationId, credentialId }: Context) =>
-    (await credentials.findKey(organizationId, credentialId))?.name ?? "";
+  const get = async (id: string, context: Context) => found(await store.find(readerOf(context), id));
+  const wanted = (content: JsonObject) => ({ kind, name: String(content.name), content });
   return {
-    list: async ({ limit, offset }: Page, { organizationId }: Context) => ({
-      data: (await store.list(organizationId, { limit, offset })).map(recordOf),
-      meta: { total: await store.count(organizationId), limit, offset },
+    get,
+    list: async ({ limit, offset }: Page, context: Context) => ({
+      data: (await store.list(readerOf(context), { limit, offset })).map(recordOf),
+      meta: { total: await store.count(readerOf(context)), limit, offset },
     }),
-    create: async (content: JsonObject, context: Context) =>
-      found(await store.create(context.organizationId, content, await author(context), limits.savedObjects)),
-    get: async (id: string, { organizationId }: Context) => found(await store.find(organizationId, id)),
-    replace: async (id: string, content: () => Promise<JsonObject>, context: Context) => {
-      const { organizationId, expected } = context;
-      found(await store.find(organizationId, id));
-      return found(await store.replace(organizationId, id, await content(), await author(context), expected));
+    create: async (content: JsonObject, context: Context) => {
+      const by = await authorOf(deps, context);
+      return found(await store.create(readerOf(context), wanted(content), by, deps.limits.savedObjects));
     },
-    delete: async (id: string, { organizationId, expected }: Context) => {
-      if (!(await store.delete(organizationId, id, expected))) throw new AppError("NOT_FOUND", `${noun} not found`);
+    replace: async (id: string, content: () => Promise<JsonObject>, context: Context) => {
+      await get(id, context);
+      const change = wanted(await content());
+      await store.change(readerOf(context), id, change, await authorOf(deps, context), context.expected);
+      return await get(id, context);
+    },
+    delete: async (id: string, context: Context) => {
+      if (!(await store.delete(readerOf(context), id, context.expected))) found(undefined);
       return {};
     },
   };

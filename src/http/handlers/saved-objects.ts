@@ -1,6 +1,6 @@
 /** Saved queries, charts, dashboards and drafts. */
 import type { Handlers } from "../../api/operations.ts";
-import type { savedObjectOperations } from "../../api/saved-objects.ts";
+import type { savedObjectKinds, savedObjectOperations } from "../../api/saved-objects.ts";
 import { AppError, found, notFound } from "../../lib/errors.ts";
 import type { CredentialStore } from "../../store/credentials.ts";
 import type { OrganizationLimits } from "../../store/limits.ts";
@@ -8,30 +8,30 @@ import type { SavedObjectReader, SavedObjectStore } from "../../store/saved-obje
 import type { Context } from "../context.ts";
 
 export function savedObjectHandlers(deps: {
-  savedObjects: SavedObjectStore;
+  savedObjects: SavedObjectStore<(typeof savedObjectKinds)[number]>;
   credentials: CredentialStore;
   limits: OrganizationLimits;
 }): Handlers<typeof savedObjectOperations, Context> {
   const { savedObjects } = deps;
-  const keyName = async ({ organizationId, credentialId }: Context) =>
-    (await deps.credentials.findKey(organizationId, credentialId))?.name ?? "";
   const get = async (reader: SavedObjectReader, id: string) => {
     const { content, ...summary } = found(await savedObjects.find(reader, id), "Saved object", id);
     return { ...summary, content: { ...content } };
   };
   return {
-    listSavedObjects: ({ query }, context) => savedObjects.list(readerOf(context), query.kind),
+    listSavedObjects: ({ query }, context) => savedObjects.summaries(readerOf(context), query.kind),
     createSavedObject: async ({ body }, context) => {
-      const wanted = { ...body, createdBy: await keyName(context) };
-      const { id } = await savedObjects.create(readerOf(context), wanted, deps.limits.savedObjects);
+      const by = await authorOf(deps, context);
+      const { id } = await savedObjects.create(readerOf(context), body, by, deps.limits.savedObjects);
       return await get(readerOf(context), id);
     },
     getSavedObject: ({ params }, context) => get(readerOf(context), params.savedObjectId),
     updateSavedObject: async ({ params, body }, context) => {
       const reader = readerOf(context);
       const id = params.savedObjectId;
-      const change = { name: body.name, content: body.content, updatedBy: await keyName(context) };
-      if (!(await savedObjects.change(reader, id, body.version, change))) {
+      try {
+        await savedObjects.change(reader, id, body, await authorOf(deps, context), [body.version]);
+      } catch (error) {
+        if (!(error instanceof AppError) || error.code !== "PRECONDITION_FAILED") throw error;
         const { version, updatedBy } = await get(reader, id);
         const message = `It was changed meanwhile by ${updatedBy}: its version is ${version}, not ${body.version}.`;
         throw new AppError("CONFLICT", message, { issues: [{ path: "version", message }] });
@@ -47,6 +47,15 @@ export function savedObjectHandlers(deps: {
   };
 }
 
-function readerOf({ organizationId, credentialId }: Context): SavedObjectReader {
+/** The name of the key that sends the request, which the object keeps when the key is gone. */
+export async function authorOf(
+  { credentials }: { readonly credentials: Pick<CredentialStore, "findKey"> },
+  { organizationId, credentialId }: Context,
+): Promise<string> {
+  return (await credentials.findKey(organizationId, credentialId))?.name ?? "";
+}
+
+/** The objects that the caller of a request may see. */
+export function readerOf({ organizationId, credentialId }: Context): SavedObjectReader {
   return { organizationId, keyId: credentialId };
 }
