@@ -1,5 +1,6 @@
 /** Webhooks (observability API), in the form of the HyperDX API: where changes of alerts are told. */
 import { z } from "zod";
+import { hopHeaders } from "../lib/hop-headers.ts";
 import { knownObject, setByServer } from "./known-members.ts";
 import { operation, plainText, timestamp, uuid, version } from "./operation.ts";
 import { offsetMeta, offsetQuery } from "./saved-searches.ts";
@@ -34,16 +35,11 @@ const queryParams = z
 
 /** Headers that the server writes itself. */
 const ownHeaders = ["host", "content-length", "idempotency-key", "expect"];
-/** Headers of one connection (RFC 9110), which the server keeps to itself as well. */
-const hopHeaders =
-  "connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding upgrade".split(
-    " ",
-  );
 
 /** Why a webhook has no such header: with them, it would be a client of an engine or of this server. */
 export function problemOfHeader(name: string): string | undefined {
   const lower = name.toLowerCase();
-  if (ownHeaders.includes(lower) || hopHeaders.includes(lower)) return "is set by the server";
+  if (ownHeaders.includes(lower) || hopHeaders.has(lower)) return "is set by the server";
   if (/^x-(clickhouse|millrace)-/.test(lower)) return "is not for webhooks, which are not clients of a database";
   return undefined;
 }

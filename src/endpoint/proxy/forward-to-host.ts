@@ -2,17 +2,12 @@
  * Forwards a request from the gateway to the engine: takes a lease, which may wake the service, and finds its front.
  */
 import { clickHouseException } from "../../clickhouse/exception.ts";
-import { sleep } from "../../lib/abort.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { AuthenticatedHandler } from "../auth/gatekeeper.ts";
 import type { GatewayBackend, GatewayLease } from "../backend.ts";
 import { forwardClientRequest } from "./forward-client-request.ts";
-import { NotReached } from "./forward-upstream.ts";
+import { untilReached } from "./forward-upstream.ts";
 import type { Upstreams } from "./upstream.ts";
-
-/** Number and interval of attempts to reach an engine that accepts no connections: two seconds in all. */
-const maxAttempts = 20;
-const attemptPauseMs = 100;
 
 export type HostForwardOptions = {
   readonly serviceId: string;
@@ -30,25 +25,20 @@ export function forwardToHost({ serviceId, backend, upstreams, handsOff }: HostF
   return async (message, response, url, principal) => {
     const gone = new AbortController();
     response.on("close", () => gone.abort(new Error("the client went away")));
-    for (let attempt = 1; ; attempt += 1) {
+    const attempt = async () => {
       const lease = await acquire(backend, serviceId, gone.signal);
       try {
         if (handsOff && backend.handoff(serviceId) !== undefined) response.setHeader("Connection", "close");
         const { port, key } = lease.forwardAddress;
-        const ownHeaders = { "x-millrace-key": key };
-        return await forwardClientRequest(message, response, url, {
-          upstream: upstreams.to(port),
-          principal,
-          ownHeaders,
-        });
-      } catch (error) {
-        if (!(error instanceof NotReached)) throw error;
-        if (attempt >= maxAttempts) throw clickHouseException("NETWORK_ERROR", "The service's engine does not answer.");
+        const target = { upstream: upstreams.to(port), principal, ownHeaders: { "x-millrace-key": key } };
+        await forwardClientRequest(message, response, url, target);
       } finally {
         lease.release();
       }
-      await sleep(attemptPauseMs, gone.signal);
-    }
+    };
+    await untilReached(attempt, gone.signal, () =>
+      clickHouseException("NETWORK_ERROR", "The service's engine does not answer."),
+    );
   };
 }
 

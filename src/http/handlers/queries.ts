@@ -6,15 +6,15 @@ import { codesOf } from "../../clickhouse/error-codes.ts";
 import { ClickHouseException } from "../../clickhouse/exception.ts";
 import { parameterText } from "../../clickhouse/sql.ts";
 import { traceHeadersOf } from "../../endpoint/handoff/passed-headers.ts";
+import { untilReached } from "../../endpoint/proxy/forward-upstream.ts";
 import type { Upstreams } from "../../endpoint/proxy/upstream.ts";
-import { sleep } from "../../lib/abort.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { ServiceAccess, ServiceLease } from "../../services/access.ts";
 import type { AuditEvent } from "../../store/audit-events.ts";
 import type { Service, ServiceStore } from "../../store/services.ts";
 import type { Context } from "../context.ts";
 import { engineRefusal } from "../engine-refusal.ts";
-import { HostNotReached, streamQuery } from "../query-stream.ts";
+import { streamQuery } from "../query-stream.ts";
 import { findService } from "./service-users.ts";
 
 export type QueryDeps = {
@@ -30,9 +30,6 @@ type QueryInput = { readonly params: { organizationId: string; serviceId: string
 
 /** The engine has no user of this name, so that a stand-in with the rights of the role runs the statement. */
 const apiUser = "millrace-api";
-/** Number and interval of attempts to reach an engine that has just died: two seconds in all. */
-const maxAttempts = 20;
-const attemptPauseMs = 100;
 /** Errors that mean the role lacks a right. */
 const refusals = codesOf("ACCESS_DENIED", "READONLY", "SETTING_CONSTRAINT_VIOLATION");
 
@@ -68,7 +65,6 @@ export async function runStatement(
   }
 }
 
-/** An engine that died a moment ago may not be known to be dead yet: then the request waits for its successor. */
 async function run(deps: QueryDeps, { id }: Service, body: QueryBody, context: Context, reply: FastifyReply) {
   const query = {
     principal: {
@@ -86,20 +82,18 @@ async function run(deps: QueryDeps, { id }: Service, body: QueryBody, context: C
     headers: deps.headers(reply),
     signal: context.signal,
   };
-  for (let attempt = 1; ; attempt += 1) {
+  const attempt = async () => {
     const lease = await leaseOf(deps, id, body.wake, context.signal);
     try {
       const { port, key } = lease.forwardAddress;
       const onHead = () => void reply.hijack();
-      return await streamQuery({ ...query, upstream: deps.upstreams.to(port), key }, reply.raw, onHead);
-    } catch (error) {
-      if (!(error instanceof HostNotReached)) throw error;
-      if (attempt >= maxAttempts) throw new AppError("SERVICE_UNAVAILABLE", "The service's engine does not answer.");
+      await streamQuery({ ...query, upstream: deps.upstreams.to(port), key }, reply.raw, onHead);
     } finally {
       lease.release();
     }
-    await sleep(attemptPauseMs, context.signal);
-  }
+  };
+  const unreachable = () => new AppError("SERVICE_UNAVAILABLE", "The service's engine does not answer.");
+  await untilReached(attempt, context.signal, unreachable);
 }
 
 async function leaseOf(

@@ -12,11 +12,10 @@ import type { DatabasePrincipal } from "../../endpoint/auth/logins.ts";
 import { bodyHeaders, passedHeadersOf } from "../../endpoint/handoff/passed-headers.ts";
 import type { QueryServer, ServeOptions } from "../../endpoint/handoff/query-server.ts";
 import { killQuery } from "../../engine/chdb/kill.ts";
+import { hopHeaders } from "../../lib/hop-headers.ts";
 import { request } from "../../lib/node-http.ts";
 import { type ExternalAddress, urlOf } from "./addresses.ts";
 
-/** Response headers that belong to one connection only. */
-const hopHeaders = new Set(["connection", "keep-alive", "transfer-encoding", "trailer", "upgrade"]);
 /** Parameters that would choose another user of the server. */
 const credentialNames = new Set(["user", "password"]);
 
