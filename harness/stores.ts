@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { join } from "node:path";
 import pg from "pg";
 import { type Database, openDatabase } from "../src/store/database.ts";
-import { openStoresOf, type Stores } from "../src/store/open.ts";
+import { type LeasedStores, openStoresOf } from "../src/store/open.ts";
 import type { TestPostgres } from "./postgres/postgres.ts";
 
 let server: TestPostgres | undefined;
@@ -28,7 +28,7 @@ export async function openTestDatabase(folder: string): Promise<Database> {
 export async function openTestStores(
   folder: string,
   secretKey = Buffer.alloc(32, 7).toString("base64"),
-): Promise<Stores> {
+): Promise<LeasedStores> {
   const database = server && (await databaseUrl(server, folder));
   return await openStoresOf({ dataDir: folder, secretKey, database });
 }

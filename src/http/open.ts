@@ -8,8 +8,8 @@ import { backupSamples } from "../backups/metrics.ts";
 import type { Backups } from "../backups/open.ts";
 import { defaultPeriodHours, defaultRetentionHours } from "../backups/schedule.ts";
 import type { ChartsRoom } from "../charts/open.ts";
-import { type Config, flagName, organizationLimits, type SettingOrigins } from "../config.ts";
-import { FailedLogins } from "../endpoint/auth/failed-logins.ts";
+import { type Config, flagName, type SettingOrigins } from "../config.ts";
+import { FailedLogins, type FailedLoginsOptions } from "../endpoint/auth/failed-logins.ts";
 import type { Endpoint } from "../endpoint/open.ts";
 import { Upstreams } from "../endpoint/proxy/upstream.ts";
 import type { CertificateFiles } from "../lib/certificate-files.ts";
@@ -20,6 +20,8 @@ import type { OutgoingPolicy } from "../outgoing/policy.ts";
 import { leftoverSamples, pipeSamples } from "../pipes/control/metrics.ts";
 import type { Pipes } from "../pipes/control/open.ts";
 import { workerSamples } from "../pipes/control/worker-metrics.ts";
+import type { ServiceAccess } from "../services/access.ts";
+import type { ServiceDisks } from "../services/disks.ts";
 import type { Services } from "../services/open.ts";
 import type { AuditTrail } from "../store/audit-events.ts";
 import type { OrganizationLimits } from "../store/limits.ts";
@@ -38,6 +40,7 @@ import { type BackupDeps, backupHandlers } from "./handlers/backups.ts";
 import { cdcScalingHandlers } from "./handlers/cdc-scaling.ts";
 import { historyHandlers } from "./handlers/history.ts";
 import { type IdentityDeps, identityHandlers } from "./handlers/identity.ts";
+import type { KubernetesDeps } from "./handlers/kubernetes-services.ts";
 import { type AfterAttempt, leftoverHandlers } from "./handlers/leftovers.ts";
 import { organizationHandlers } from "./handlers/organizations.ts";
 import { pipeBatchHandlers } from "./handlers/pipe-batches.ts";
@@ -75,6 +78,7 @@ export type HttpOptions = {
   readonly origins: SettingOrigins;
   readonly dataDir: string;
   readonly stores: LeasedStores;
+  readonly limits: OrganizationLimits;
   readonly logger: Logger;
   readonly version: string;
   readonly signal: AbortSignal;
@@ -83,18 +87,39 @@ export type HttpOptions = {
   readonly certificates: Certificates;
   readonly trail: AuditTrail;
   readonly confinement: PageOptions["confinement"];
-  readonly services: Services;
-  readonly endpoint: Endpoint;
-  readonly pipes: Pipes;
-  readonly backups: Backups;
-  readonly charts: ChartsRoom;
   readonly webhookPolicy: OutgoingPolicy;
   readonly pokeAlerts: () => void;
   /** Every loop of the control plane. */
-  readonly loops: readonly Loop[];
+  readonly loops: readonly Pick<Loop, "poke" | "status">[];
+  /** Clock and waits, replaced in tests. */
+  readonly times?: Pick<FailedLoginsOptions, "now" | "wait"> &
+    Pick<CloudApiOptions, "requestTimeoutMs" | "checkEveryMs">;
+} & HttpRooms;
+
+/** What handlers use of the other rooms. */
+export type HttpRooms = {
+  readonly services: Omit<KubernetesDeps, "connectionPasswords"> &
+    Pick<Services, "inspectConnection" | "serverAddress"> & {
+      readonly access: Pick<ServiceAccess, "acquire" | "acquireRunning" | "engines" | "lastActivityAt">;
+      readonly disks: ServiceDisks;
+      readonly ports: Pick<Services["ports"], "pick" | "require">;
+      readonly moves: Pick<Services["moves"], "plan">;
+      readonly metrics: Pick<Services["metrics"], "cpuCores" | "readings" | "samples">;
+      readonly inventories: Services["inventories"];
+      readonly queryHistory: Services["queryHistory"];
+    };
+  readonly endpoint: Pick<Endpoint, "problems" | "problemOf"> & { readonly loop: Pick<Loop, "passed"> };
+  readonly pipes: Pick<Pipes, "checks" | "errorRows" | "inboxes" | "gauges" | "sourceWarning" | "workers"> & {
+    readonly loop: Pick<Loop, "poke">;
+    readonly remover: Pick<Pipes["remover"], "afterAttempt">;
+    readonly vitals: Pick<Pipes["vitals"], "of" | "revision">;
+  };
+  readonly backups: Pick<Backups, "jobs" | "reconciler" | "backupLocation" | "locationCheck" | "loop">;
+  readonly charts: ChartsRoom;
 };
 
 export type Http = {
+  readonly server: FastifyInstance;
   /** Listens as configured; resolves with the port and the address that clients use. */
   listen(): Promise<{ readonly port: number; readonly baseUrl: string }>;
   close(): Promise<void>;
@@ -113,14 +138,14 @@ type Shared = {
 };
 
 export async function openHttp(options: HttpOptions): Promise<Http> {
-  const { config, stores, trail } = options;
+  const { config, stores, trail, limits, times = {} } = options;
   const endpoint = publicEndpoint(config, options.tls !== undefined);
-  const reached = { port: config.port, baseUrl: "" };
+  const reached = { port: config.port, baseUrl: baseUrlOf(config, endpoint, config.port) };
   const identity = { ...stores, version: options.version, baseUrl: () => reached.baseUrl };
-  const rateLimiter = new RateLimiter({ limit: config.rateLimit, windowSeconds: config.rateWindowSeconds });
+  const rateLimiter = new RateLimiter({ limit: config.rateLimit, windowSeconds: config.rateWindowSeconds }, times.now);
   const upstreams = new Upstreams();
-  const shared = { limits: organizationLimits(config), endpoint, identity, reached, rateLimiter, upstreams };
-  const failedLogins = new FailedLogins({ perMinute: config.loginFailureLimit });
+  const shared = { limits, endpoint, identity, reached, rateLimiter, upstreams };
+  const failedLogins = new FailedLogins({ perMinute: config.loginFailureLimit, ...times });
   const admission = {
     authenticator: new Authenticator(stores, failedLogins, (event) => trail.note(event)),
     browser: new BrowserRequests({
@@ -133,6 +158,7 @@ export async function openHttp(options: HttpOptions): Promise<Http> {
   };
   const served: CloudApiOptions = {
     ...admission,
+    ...times,
     logger: options.logger,
     bodyLimitBytes: config.bodyLimitBytes,
     tls: options.tls,
@@ -161,6 +187,7 @@ export async function openHttp(options: HttpOptions): Promise<Http> {
   const cloudServer = config.cloudPort === undefined ? undefined : await createCloudServer(served);
   const otlp = config.otlpPort === undefined ? undefined : new OtlpGrpcServer({ ...pushed, ...options });
   return {
+    server,
     listen: async () => {
       await otlp?.listen(config.host, config.otlpPort ?? 0);
       await cloudServer?.listen({ host: config.host, port: config.cloudPort ?? 0 });
@@ -202,91 +229,74 @@ function namesOf({ publicUrl }: Config, { host }: EndpointFacts): string[] {
 }
 
 function managementHandlers(options: HttpOptions, shared: Shared) {
-  const { credentials, auditEvents } = options.stores;
+  const { stores, services, pipes, trail } = options;
+  const { limits } = shared;
   const headers: QueryDeps["headers"] = ({ request }) => [
     ...fixedHeaders(options.tls !== undefined),
     ...rateHeaders(shared, "management", request),
   ];
-  const queries: QueryDeps = {
-    services: options.stores.services,
-    access: options.services.access,
-    upstreams: shared.upstreams,
-    note: (event) => options.trail.note(event),
-    headers,
-  };
+  const { access } = services;
+  const note: QueryDeps["note"] = (event) => trail.note(event);
+  const gauges = (id: string) => pipes.gauges(id);
+  const poke = () => pipes.loop.poke();
+  const queries: QueryDeps = { services: stores.services, access, upstreams: shared.upstreams, note, headers };
   return {
-    ...organizationHandlers({ ...options.stores, limits: shared.limits }),
+    ...organizationHandlers({ ...stores, limits }),
     ...identityHandlers(shared.identity),
     ...serviceHandlers(serviceDeps(options, shared)),
     ...serviceMoveHandlers({
       ...serviceDeps(options, shared),
-      planMove: (...wanted) => options.services.moves.plan(...wanted),
+      planMove: (...wanted) => services.moves.plan(...wanted),
     }),
     ...pipeHandlers({
-      services: options.stores.services,
-      pipes: options.stores.pipes,
-      overviews: options.stores.pipeOverviews,
-      chartSources: options.stores.chartSources,
-      checks: options.pipes.checks,
-      limits: shared.limits,
-      gauges: (id) => options.pipes.gauges(id),
-      sourceWarning: (id) => options.pipes.sourceWarning(id),
-      ...removal(options),
-      poke: () => options.pipes.loop.poke(),
+      ...stores,
+      checks: pipes.checks,
+      limits,
+      gauges,
+      sourceWarning: (id) => pipes.sourceWarning(id),
+      afterAttempt: afterAttemptOf(options),
+      poke,
     }),
-    ...cdcScalingHandlers({ ...options.stores, poke: () => options.pipes.loop.poke() }),
-    ...pipeListHandlers({ overviews: options.stores.pipeOverviews, vitals: (id) => options.pipes.vitals.of(id) }),
-    ...historyHandlers(options.stores),
-    ...pipeBatchHandlers(options.stores),
-    ...pipeErrorHandlers({
-      ...options.stores,
-      errorRows: options.pipes.errorRows,
-      poke: () => options.pipes.loop.poke(),
-    }),
-    ...leftoverHandlers({ leftovers: options.stores.leftovers, note: (event) => options.trail.note(event) }),
-    ...auditHandlers({ events: auditEvents }),
-    ...activityHandlers({ activities: options.stores.activities }),
-    ...savedObjectHandlers({ savedObjects: options.stores.savedObjects, credentials, limits: shared.limits }),
+    ...cdcScalingHandlers({ ...stores, poke }),
+    ...pipeListHandlers({ ...stores, vitals: (id) => pipes.vitals.of(id) }),
+    ...historyHandlers({ ...stores, now: options.times?.now }),
+    ...pipeBatchHandlers(stores),
+    ...pipeErrorHandlers({ ...stores, errorRows: pipes.errorRows, poke }),
+    ...leftoverHandlers({ ...stores, note }),
+    ...auditHandlers(stores),
+    ...activityHandlers(stores),
+    ...savedObjectHandlers({ ...stores, limits }),
     ...systemHandlers({
       ...options,
       baseUrl: shared.identity.baseUrl,
       loops: () => options.loops.map((loop) => loop.status()),
-      services: options.stores.services,
-      engines: () => options.services.access.engines(),
-      pipes: options.stores.pipes,
-      workers: () => options.pipes.workers(),
-      cpuCores: (id) => options.services.metrics.cpuCores(id),
+      services: stores.services,
+      engines: () => access.engines(),
+      pipes: stores.pipes,
+      workers: () => pipes.workers(),
+      cpuCores: (id) => services.metrics.cpuCores(id),
     }),
-    ...queryLogHandlers({ services: options.stores.services, history: options.services.queryHistory }),
-    ...tableHandlers({ services: options.stores.services, inventories: options.services.inventories }),
+    ...queryLogHandlers({ services: stores.services, history: services.queryHistory }),
+    ...tableHandlers({ services: stores.services, inventories: services.inventories }),
     ...queryHandlers(queries),
-    ...queryEndpointHandlers({ ...queries, queryEndpoints: options.stores.queryEndpoints, credentials }),
-    ...prometheusHandlers({
-      ...options.stores,
-      readings: (id) => options.services.metrics.readings(id),
-      gauges: (id) => options.pipes.gauges(id),
-      headers,
-    }),
+    ...queryEndpointHandlers({ ...stores, ...queries }),
+    ...prometheusHandlers({ ...stores, readings: (id) => services.metrics.readings(id), gauges, headers }),
     ...backupHandlers(backupDeps(options)),
   };
 }
 
 /** How deletions learn what is left at sources. */
-function removal({ stores, pipes }: HttpOptions) {
-  const afterAttempt: AfterAttempt = (list, limitMs, signal) => pipes.remover.afterAttempt(list, limitMs, signal);
-  return { leftovers: stores.leftovers, afterAttempt };
+function afterAttemptOf({ pipes }: HttpOptions): AfterAttempt {
+  return (list, limitMs, signal) => pipes.remover.afterAttempt(list, limitMs, signal);
 }
 
 function serviceDeps(options: HttpOptions, shared: Shared): ServiceDeps {
   const { config, stores, services, endpoint, loops } = options;
   return {
-    services: stores.services,
-    facts: stores.serviceFacts,
+    ...stores,
     endpointOf: ({ nodeId }) => atNode(shared.endpoint, stores.leases.addressOf(nodeId)),
     ports: services.ports,
     live: liveFactsOf(options),
-    connectionPasswords: stores.connectionPasswords,
-    serviceMoves: stores.serviceMoves,
     inspectConnection: services.inspectConnection,
     kubernetes: services.kubernetes,
     defaultDiskGb: config.serviceDiskGb,
@@ -294,23 +304,18 @@ function serviceDeps(options: HttpOptions, shared: Shared): ServiceDeps {
       for (const loop of loops) loop.poke();
     },
     endpointsOpen: () => endpoint.loop.passed(1_000),
-    ...removal(options),
+    afterAttempt: afterAttemptOf(options),
     limits: shared.limits,
-    backups: stores.backups,
-    restores: stores.restores,
   };
 }
 
 function backupDeps({ config, stores, services: engines, backups: room }: HttpOptions): BackupDeps {
-  const { services, backups, restores } = stores;
+  const { backups } = stores;
   return {
-    services,
-    backups,
-    restores,
+    ...stores,
     role: { arn: config.backupIamRoleArn, sessionName: config.backupIamRoleSessionName },
     defaults: { periodHours: defaultPeriodHours, retentionHours: defaultRetentionHours },
     plannedFacts: () => room.jobs.plannedFacts(),
-    pipes: stores.pipes,
     planRestore: (wanted, backup, serviceId, waiting) => {
       const address = serviceId === undefined ? undefined : engines.access.engines().get(serviceId)?.address;
       return room.jobs.planRestore(wanted, backup, address, waiting);
@@ -353,7 +358,7 @@ function pageOptions(options: HttpOptions, failedLogins: FailedLogins): PageOpti
   };
 }
 
-async function listen(server: FastifyInstance, config: Config, { protocol, host }: EndpointFacts) {
+async function listen(server: FastifyInstance, config: Config, endpoint: EndpointFacts) {
   try {
     await server.listen({ host: config.host, port: config.port });
   } catch (cause) {
@@ -366,6 +371,9 @@ async function listen(server: FastifyInstance, config: Config, { protocol, host 
     throw cause;
   }
   const port = announced(server.server);
-  if (config.publicUrl !== undefined) return { port, baseUrl: config.publicUrl.replace(/\/+$/, "") };
-  return { port, baseUrl: `${protocol}://${hostInUrl(host)}:${port}` };
+  return { port, baseUrl: baseUrlOf(config, endpoint, port) };
+}
+
+function baseUrlOf({ publicUrl }: Config, { protocol, host }: EndpointFacts, port: number): string {
+  return publicUrl?.replace(/\/+$/, "") ?? `${protocol}://${hostInUrl(host)}:${port}`;
 }

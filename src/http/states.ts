@@ -4,15 +4,22 @@ import { traitsOf } from "../api/runtimes.ts";
 import { backupsByService, newestGoodAt } from "../backups/metrics.ts";
 import type { Endpoint } from "../endpoint/open.ts";
 import type { Pipes } from "../pipes/control/open.ts";
+import type { ServiceAccess } from "../services/access.ts";
+import type { ServiceDisks } from "../services/disks.ts";
 import { memoryNote } from "../services/memory.ts";
-import type { Services } from "../services/open.ts";
 import type { Stores } from "../store/open.ts";
 import type { Service } from "../store/services.ts";
 import { asShown } from "./views/pipe-state.ts";
 import { pipeSummaryOf } from "./views/pipe-summaries.ts";
 import { type LiveFacts, serviceStatesOf } from "./views/services.ts";
 
-type LiveParts = { readonly services: Pick<Services, "access" | "disks">; readonly endpoint: Endpoint };
+type LiveParts = {
+  readonly services: {
+    readonly access: Pick<ServiceAccess, "lastActivityAt" | "engines">;
+    readonly disks: ServiceDisks;
+  };
+  readonly endpoint: Pick<Endpoint, "problemOf">;
+};
 
 /** Facts about services that are not stored. */
 export function liveFactsOf({ services: { access, disks }, endpoint }: LiveParts): (row: Service) => LiveFacts {

@@ -7,7 +7,7 @@ import { openAlerts } from "../alerts/open.ts";
 import { openBackups } from "../backups/open.ts";
 import { ensureCredentials, writeCredentials } from "../bootstrap.ts";
 import { openCharts } from "../charts/open.ts";
-import type { SettingOrigins } from "../config.ts";
+import { organizationLimits, type SettingOrigins } from "../config.ts";
 import type { ConfinementState } from "../confinement/state.ts";
 import { openEndpoint } from "../endpoint/open.ts";
 import { openHttp } from "../http/open.ts";
@@ -132,6 +132,7 @@ async function run(options: AppOptions, rooms: Rooms, shutdown: ShutdownStack) {
   const http = await openHttp({
     ...options,
     ...rooms,
+    limits: organizationLimits(options.config),
     webhookPolicy: rooms.outgoing.webhooks,
     pokeAlerts: rooms.alerts.poke,
   });

@@ -34,7 +34,7 @@ describe("by which name", () => {
   const apis = ["/v1/me", services, "/api/v2/sources", "/console/session", "/nothing"];
 
   test.each([...pages, ...apis])("%s asks, with and without a key, and says what to do", async (path) => {
-    await using api = await startApi();
+    await using api = await startApi({ publicHost: "millrace.example" });
     for (const keyed of [{ auth: null }, {}]) {
       const rebound = await api.call("GET", path, { ...keyed, headers: { host: "evil.example:8123" } });
       expect([rebound.status, rebound.body.code]).toEqual([421, "MISDIRECTED_REQUEST"]);

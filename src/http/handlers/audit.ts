@@ -4,10 +4,10 @@ import type { Handlers } from "../../api/operations.ts";
 import type { AuditEventStore } from "../../store/audit-events.ts";
 import type { Context } from "../context.ts";
 
-export function auditHandlers(deps: { events: AuditEventStore }): Handlers<typeof auditOperations, Context> {
+export function auditHandlers(deps: { auditEvents: AuditEventStore }): Handlers<typeof auditOperations, Context> {
   return {
     listAuditEvents: async ({ params, query }) => {
-      const rows = await deps.events.list(params.organizationId, query.limit, query.type);
+      const rows = await deps.auditEvents.list(params.organizationId, query.limit, query.type);
       return rows.map((row) => ({
         id: row.id,
         type: row.type,

@@ -10,17 +10,20 @@ import { asShown } from "../views/pipe-state.ts";
 import { type ListedPipe, pipeSummaryOf } from "../views/pipe-summaries.ts";
 
 export type PipeListDeps = {
-  readonly overviews: PipeOverviews;
+  readonly pipeOverviews: PipeOverviews;
   /** Sampled numbers of a pipe. */
   readonly vitals: (pipeId: string) => PipeVitals;
 };
 
 type Query = Input<(typeof pipeListOperations)["listAllPipes"]>["query"];
 
-export function pipeListHandlers({ overviews, vitals }: PipeListDeps): Handlers<typeof pipeListOperations, Context> {
+export function pipeListHandlers({
+  pipeOverviews,
+  vitals,
+}: PipeListDeps): Handlers<typeof pipeListOperations, Context> {
   return {
     listAllPipes: async ({ params, query }) => {
-      const all = (await overviews.listIn(params.organizationId)).map(asShown).filter(filterOf(query));
+      const all = (await pipeOverviews.listIn(params.organizationId)).map(asShown).filter(filterOf(query));
       const listed = all.map((pipe) => ({ pipe, vitals: vitals(pipe.id) }));
       const sortedBy = sortValues[query.sort];
       const { items, nextCursor } = pageOf(listed, (item) => ({ value: sortedBy(item), id: item.pipe.id }), {

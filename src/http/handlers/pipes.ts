@@ -30,7 +30,7 @@ import { type PreparationHandlers, pipePreparationHandlers } from "./pipe-prepar
 
 export type PipeDeps = {
   readonly pipes: PipeStore;
-  readonly overviews: PipeOverviews;
+  readonly pipeOverviews: PipeOverviews;
   readonly services: ServiceStore;
   readonly checks: PipeChecks;
   readonly limits: OrganizationLimits;
@@ -64,7 +64,7 @@ function creationHandlers(deps: PipeDeps): PipeHandlers<"listPipes" | "createPip
   return {
     listPipes: async ({ params }) => {
       const { id } = await findService(deps, params);
-      const counters = await deps.overviews.countersIn(id);
+      const counters = await deps.pipeOverviews.countersIn(id);
       return (await pipes.listIn(id)).map((pipe) => listedPipeOf(pipe, counters.get(pipe.id) ?? {}));
     },
     createPipe: async ({ params, body }, { signal }) => {

@@ -52,7 +52,7 @@ export type ServiceDeps = ConnectionDeps &
   KubernetesDeps & {
     readonly services: ServiceStore;
     readonly serviceMoves: ServiceMoves;
-    readonly facts: ServiceFactsStore;
+    readonly serviceFacts: ServiceFactsStore;
     /** Where the service's own endpoint is. */
     readonly endpointOf: (service: Service) => EndpointFacts;
     readonly ports: Pick<ServicePorts, "pick" | "require">;
@@ -86,7 +86,7 @@ function recordHandlers(
   const { services } = deps;
   return {
     listServices: async ({ params, query }, context) => {
-      const factsOf = await deps.facts.of(params.organizationId);
+      const factsOf = await deps.serviceFacts.of(params.organizationId);
       const all = await services.listIn(params.organizationId);
       const listed = all.map((service) => detailsWith(deps, service, factsOf(service.id))).filter(filterOf(query));
       const { items, nextCursor } = pageOf(listed, (service) => ({ value: service[query.sort], id: service.id }), {
@@ -191,7 +191,7 @@ function stateHandlers(
 }
 
 async function details(deps: ServiceDeps, service: Service) {
-  return detailsWith(deps, service, (await deps.facts.of(service.organizationId))(service.id));
+  return detailsWith(deps, service, (await deps.serviceFacts.of(service.organizationId))(service.id));
 }
 
 function detailsWith(deps: ServiceDeps, service: Service, facts: ServiceFacts) {
