@@ -11,8 +11,8 @@ import { Readable } from "node:stream";
 import { ClickHouseClient } from "../../src/clickhouse/client.ts";
 import { type EngineHostProcess, spawnEngineHost } from "../../src/engine/spawn.ts";
 import { failureOf, sentenceOf } from "../../src/pipes/failures.ts";
+import { ObjectBridge } from "../../src/sources/object-storage/reading/object-bridge.ts";
 import { ObjectStatements } from "../../src/sources/object-storage/reading/reading.ts";
-import { ObjectRelay } from "../../src/sources/object-storage/reading/relay.ts";
 import type { ByteRange, ObjectFile, ObjectStore } from "../../src/sources/object-storage/stores/store.ts";
 import type { DestinationColumn } from "../../src/sources/source.ts";
 import { anyNetwork } from "../network/network.ts";
@@ -66,7 +66,7 @@ export class FileReader implements AsyncDisposable {
   readonly #dir: string;
   readonly #port: number;
   readonly #store = new OneObject();
-  readonly #relay: ObjectRelay;
+  readonly #bridge: ObjectBridge;
   readonly #statements: ObjectStatements;
   #host: EngineHostProcess;
   client: ClickHouseClient;
@@ -76,16 +76,16 @@ export class FileReader implements AsyncDisposable {
   private constructor(dir: string, listener: Server, host: EngineHostProcess) {
     this.#dir = dir;
     this.#port = (listener.address() as AddressInfo).port;
-    this.#relay = new ObjectRelay(this.#store, { ...anyNetwork, listenForEngine: async () => listener });
+    this.#bridge = new ObjectBridge(this.#store, { ...anyNetwork, listenForEngine: async () => listener });
     const target = { database: "default", table: "files", columns };
-    this.#statements = new ObjectStatements(this.#store, this.#relay, {}, target);
+    this.#statements = new ObjectStatements(this.#store, this.#bridge, {}, target);
     this.#host = host;
     this.client = new ClickHouseClient(host.address);
   }
 
   static async open(): Promise<FileReader> {
     const dir = mkdtempSync(join(tmpdir(), "millrace-files-"));
-    // The engine's proxy of outgoing connections and the relay in one: an absolute URL has the same path.
+    // The engine's proxy of outgoing connections and the bridge in one: an absolute URL has the same path.
     const listener = createServer().listen(0, "127.0.0.1");
     await once(listener, "listening");
     const host = await startHost(dir, (listener.address() as AddressInfo).port);
@@ -126,7 +126,7 @@ export class FileReader implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.client.close();
-    this.#relay.close();
+    this.#bridge.close();
     await this.#host.stop(1_000);
     rmSync(this.#dir, { recursive: true, force: true, maxRetries: 5 });
   }

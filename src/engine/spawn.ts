@@ -10,7 +10,7 @@ import { violationOf } from "../confinement/channel.ts";
 import type { ToHost } from "../endpoint/handoff/messages.ts";
 import { HandoffSender } from "../endpoint/handoff/sender.ts";
 import type { ForwardAddress } from "../endpoint/proxy/upstream.ts";
-import { relayOutput } from "../lib/relay-output.ts";
+import { logOutput } from "../lib/log-output.ts";
 import { loadFailureIn, type Unloaded } from "./chdb/unloadable.ts";
 import { internalUser } from "./chdb/users.ts";
 import { awaitUnlocked } from "./directory-lock.ts";
@@ -107,7 +107,7 @@ async function startOnce(
   });
   const tail = stderrTail(child);
   if (options.logger === undefined) child.stderr?.on("data", (chunk: Buffer) => void process.stderr.write(chunk));
-  else relayOutput(child.stderr, options.logger, options.logFields ?? {});
+  else logOutput(child.stderr, options.logger, options.logFields ?? {});
   const key = randomBytes(keyBytes).toString("hex");
   // Not in the arguments, which every process of the machine can read. A failed send ends the host.
   const users = options.users ?? [{ name: "default", readonly: false }];

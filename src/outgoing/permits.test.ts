@@ -12,7 +12,7 @@ import { PipeChecks } from "../pipes/control/check.ts";
 import { listenForEngine } from "../pipes/control/engine-listener.ts";
 import { CheckRun } from "../sources/checks.ts";
 import { objectStorage } from "../sources/object-storage/kind.ts";
-import { ObjectRelay } from "../sources/object-storage/reading/relay.ts";
+import { ObjectBridge } from "../sources/object-storage/reading/object-bridge.ts";
 import { parseUrl } from "../sources/object-storage/stores/location.ts";
 import { S3Store } from "../sources/object-storage/stores/s3.ts";
 import type { DialTarget } from "./dialer.ts";
@@ -108,18 +108,18 @@ describe("connectors ask for what the engine reads", () => {
     store.close();
   });
 
-  test("a relay is read at a listener that it was given, whose permit goes with it", async () => {
+  test("a bridge is read at a listener that it was given, whose permit goes with it", async () => {
     const permits = new Permits();
     const { listener, withdraw } = await listenForEngine(permits, "s", undefined);
     const url = "s3://my-bucket/in/*";
     const network = { ...anyNetwork, listenForEngine: async () => listener };
-    const relay = new ObjectRelay(new S3Store(parseUrl(url), { url }, network), network);
-    const { params } = await relay.reader(["in/a.json.bz2"], "unpacked");
+    const bridge = new ObjectBridge(new S3Store(parseUrl(url), { url }, network), network);
+    const { params } = await bridge.reader(["in/a.json.bz2"], "unpacked");
     const target = { host: "127.0.0.1", port: Number(new URL(params.object_url ?? "").port) };
     expect(permits.kindOf("s", target)).toBe("worker");
     withdraw();
     expect(permits.kindOf("s", target)).toBeUndefined();
-    relay.close();
+    bridge.close();
   });
 });
 

@@ -5,8 +5,8 @@
 import type { ChildProcess } from "node:child_process";
 import type { Server } from "node:net";
 import { violationOf } from "../../confinement/channel.ts";
+import { logOutput } from "../../lib/log-output.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { relayOutput } from "../../lib/relay-output.ts";
 import type { FromWorker, FromWorkerSlot, ToWorker, ToWorkerSlot } from "../protocol.ts";
 import { readFromWorker } from "./from-worker.ts";
 
@@ -56,7 +56,7 @@ export class Worker {
   constructor(parts: WorkerParts) {
     this.#parts = parts;
     const { child, logger } = parts;
-    relayOutput(child.stderr, logger, { worker: parts.name });
+    logOutput(child.stderr, logger, { worker: parts.name });
     child.once("exit", (code, signal) =>
       this.#exited(violationOf(child) ?? (signal === null ? `exit code ${code}` : `signal ${signal}`)),
     );

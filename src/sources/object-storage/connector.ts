@@ -18,8 +18,8 @@ import { listFolder } from "./listing.ts";
 import { conflictingFields } from "./reading/fields.ts";
 import { inferFormat, isBzip2, isUnpacked, type ObjectFormat } from "./reading/formats.ts";
 import { LineReplay } from "./reading/line-replay.ts";
+import { ObjectBridge } from "./reading/object-bridge.ts";
 import { ObjectStatements } from "./reading/reading.ts";
-import { ObjectRelay } from "./reading/relay.ts";
 import { checkSample, discoverObject } from "./reading/samples.ts";
 import { keyPattern } from "./selection/glob.ts";
 import { ObjectSource } from "./source.ts";
@@ -30,10 +30,10 @@ export const objectStorageConnector = defineConnector<ObjectStorageConfig>({
   async check(config: ObjectStorageConfig, options: CheckOptions, signal: AbortSignal): Promise<void> {
     const { network, query, run, validateSamples } = options;
     const { store, pattern } = await openStore(config, network);
-    const relay = new ObjectRelay(store, network);
+    const bridge = new ObjectBridge(store, network);
     const destination = requireTable(options.destination);
     const reading = (columns: TargetTable["columns"]) =>
-      new ObjectStatements(store, relay, config, { ...destination, columns });
+      new ObjectStatements(store, bridge, config, { ...destination, columns });
     try {
       const { first, exact } = await run.reach("bucket", () => firstObject(store, pattern, signal));
       const format = await run.check("format", () => {
@@ -48,7 +48,7 @@ export const objectStorageConnector = defineConnector<ObjectStorageConfig>({
       if (!validateSamples) return;
       await run.check("samples", () => checkSample(first, format, reading, { destination, query }, signal));
     } finally {
-      relay.close();
+      bridge.close();
       store.close();
     }
   },
@@ -59,14 +59,14 @@ export const objectStorageConnector = defineConnector<ObjectStorageConfig>({
     signal: AbortSignal,
   ): Promise<Discovery> {
     const { store, pattern } = await openStore(config, network);
-    const relay = new ObjectRelay(store, network);
+    const bridge = new ObjectBridge(store, network);
     try {
       const { first } = await firstObject(store, pattern, signal);
-      const reading = new ObjectStatements(store, relay, config, { database: "", table: "", columns: [] });
+      const reading = new ObjectStatements(store, bridge, config, { database: "", table: "", columns: [] });
       const format = config.format ?? inferFormat(first?.key ?? pattern);
       return await discoverObject(first, format, reading, { query, delimiter: config.delimiter }, signal);
     } finally {
-      relay.close();
+      bridge.close();
       store.close();
     }
   },

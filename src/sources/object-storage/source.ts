@@ -17,9 +17,9 @@ import { Deliveries } from "./queue/deliveries.ts";
 import type { NotificationQueue, Notified } from "./queue/queue.ts";
 import { CrashProbe } from "./reading/crash-probe.ts";
 import { inferFormat, type ObjectFormat } from "./reading/formats.ts";
+import { ObjectBridge } from "./reading/object-bridge.ts";
 import { changedMarker, ObjectStatements, slowReading } from "./reading/reading.ts";
 import { findBadRows } from "./reading/rejects.ts";
-import { ObjectRelay } from "./reading/relay.ts";
 import { type KeyPattern, keyPattern } from "./selection/glob.ts";
 import { type ListedPage, Packer, type PackLimits, packId } from "./selection/packing.ts";
 import { marksOf, sortByKey, Tracker } from "./selection/tracker.ts";
@@ -49,7 +49,7 @@ export class ObjectSource implements Source<ObjectDurable> {
   readonly #store: ObjectStore;
   readonly #pattern: KeyPattern;
   readonly #urlFormat: ObjectFormat | undefined;
-  readonly #relay: ObjectRelay;
+  readonly #bridge: ObjectBridge;
   readonly #reading: ObjectStatements;
   readonly #probe: CrashProbe;
   readonly #tracker: Tracker;
@@ -62,10 +62,10 @@ export class ObjectSource implements Source<ObjectDurable> {
     this.#store = parts.store;
     this.#pattern = keyPattern(parts.pattern);
     this.#urlFormat = parts.config.format ?? inferFormat(parts.pattern);
-    this.#relay = new ObjectRelay(parts.store, parts.context.network);
+    this.#bridge = new ObjectBridge(parts.store, parts.context.network);
     this.#reading = new ObjectStatements(
       parts.store,
-      this.#relay,
+      this.#bridge,
       parts.config,
       requireTable(parts.context.destination.target),
       parts.context.settings.database_lenient_values === true,
@@ -313,7 +313,7 @@ export class ObjectSource implements Source<ObjectDurable> {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#queue?.close();
-    this.#relay.close();
+    this.#bridge.close();
     this.#store.close();
   }
 

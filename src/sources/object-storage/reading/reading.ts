@@ -8,7 +8,7 @@ import { isPlainKey } from "../stores/keys.ts";
 import type { ObjectFile, ObjectStore } from "../stores/store.ts";
 import { type FieldPlan, fieldPlan } from "./fields.ts";
 import { engineCompression, isRowFormat, isUnpacked, type ObjectFormat, objectFormatSettings } from "./formats.ts";
-import type { ObjectRelay } from "./relay.ts";
+import type { ObjectBridge } from "./object-bridge.ts";
 
 /** Objects that one statement of many small ones reads concurrently. */
 const smallFileReaders = 8;
@@ -43,7 +43,7 @@ type ReadOptions = Pick<Pack, "oneBlock" | "lenient" | "threads" | "folder">;
 
 export class ObjectStatements {
   readonly #store: ObjectStore;
-  readonly #relay: ObjectRelay;
+  readonly #bridge: ObjectBridge;
   readonly #config: ObjectStorageConfig;
   readonly #destination: TargetTable;
 
@@ -52,13 +52,13 @@ export class ObjectStatements {
 
   constructor(
     store: ObjectStore,
-    relay: ObjectRelay,
+    bridge: ObjectBridge,
     config: ObjectStorageConfig,
     destination: TargetTable,
     lenientValues = false,
   ) {
     this.#store = store;
-    this.#relay = relay;
+    this.#bridge = bridge;
     this.#config = config;
     this.#destination = destination;
     this.#lenientValues = lenientValues;
@@ -236,7 +236,7 @@ export class ObjectStatements {
 
   /** The error found when we decompressed the object for the engine. */
   problemOf(file: ObjectFile): string | undefined {
-    return this.#relay.problemOf(file);
+    return this.#bridge.problemOf(file);
   }
 
   /** `lenient`: rows that do not fit are errors of the parser, or do not fulfil the condition. */
@@ -262,9 +262,9 @@ export class ObjectStatements {
 
   async #reader(keys: readonly string[], files: readonly ObjectFile[], format: string, signal: AbortSignal) {
     if (this.#isUnpacked(files, format)) {
-      return { reader: await this.#relay.reader(keys, "unpacked"), compression: "none" };
+      return { reader: await this.#bridge.reader(keys, "unpacked"), compression: "none" };
     }
-    const reader = (await this.#store.reader?.(keys, signal)) ?? (await this.#relay.reader(keys, "plain"));
+    const reader = (await this.#store.reader?.(keys, signal)) ?? (await this.#bridge.reader(keys, "plain"));
     return { reader, compression: engineCompression(this.#config.compression) };
   }
 

@@ -1,5 +1,5 @@
 /**
- * Azure Blob Storage through its SDK. The engine reads the blobs from our relay: its own client for Azure bypasses the
+ * Azure Blob Storage through its SDK. The engine reads the blobs from our bridge: its own client for Azure bypasses the
  * proxy of outgoing connections, and in this way never learns the account's key.
  */
 import type { Readable } from "node:stream";

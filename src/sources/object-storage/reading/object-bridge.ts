@@ -1,8 +1,8 @@
 /**
  * Serves a store's objects to the engine: a small S3 server in this process, on loopback. It has two uses. `unpacked`
- * objects are decompressed by the relay, because the engine's build cannot do it. `plain` ones belong to a store whose
+ * objects are decompressed by the bridge, because the engine's build cannot do it. `plain` ones belong to a store whose
  * client in the engine bypasses the proxy of outgoing connections. To the engine they are ordinary objects: path,
- * version and time are the store's own, so mappings, bad rows and exactly-once need no special rules. The relay holds
+ * version and time are the store's own, so mappings, bad rows and exactly-once need no special rules. The bridge holds
  * only bytes in transit.
  */
 import { randomBytes, timingSafeEqual } from "node:crypto";
@@ -23,13 +23,13 @@ const damagedStatus = 422;
 /** Requested versions, and the errors of objects, are kept for this many keys. */
 const maxRemembered = 1_000;
 
-export type RelayMode = "unpacked" | "plain";
+export type BridgeMode = "unpacked" | "plain";
 
-export class ObjectRelay {
+export class ObjectBridge {
   readonly #store: ObjectStore;
   readonly #network: NetworkContext;
   /** A reader must know one: it is the access key of the engine's requests, and selects the mode. */
-  readonly #tokens: Readonly<Record<RelayMode, string>> = { unpacked: newToken(), plain: newToken() };
+  readonly #tokens: Readonly<Record<BridgeMode, string>> = { unpacked: newToken(), plain: newToken() };
   readonly #versions = new Map<string, string>();
   readonly #problems = new Map<string, { readonly etag: string; readonly message: string }>();
   readonly #stop = new AbortController();
@@ -42,7 +42,7 @@ export class ObjectRelay {
   }
 
   /** How the engine reads these keys. */
-  async reader(keys: readonly string[], mode: RelayMode): Promise<ReadCall> {
+  async reader(keys: readonly string[], mode: BridgeMode): Promise<ReadCall> {
     this.#listener ??= this.#listen();
     const { port } = (await this.#listener).address() as AddressInfo;
     const path = enginePattern(keys, encodeURIComponent);
@@ -102,7 +102,7 @@ export class ObjectRelay {
     }
   }
 
-  #modeOf(request: IncomingMessage): RelayMode | undefined {
+  #modeOf(request: IncomingMessage): BridgeMode | undefined {
     const given = /Credential=([0-9a-f]+)\//.exec(request.headers.authorization ?? "")?.[1] ?? "";
     const isToken = (token: string) =>
       given.length === token.length && timingSafeEqual(Buffer.from(given), Buffer.from(token));
@@ -110,7 +110,7 @@ export class ObjectRelay {
   }
 
   /** For keys with characters that the engine treats as wildcards. */
-  async #list(query: URLSearchParams, mode: RelayMode, response: ServerResponse): Promise<void> {
+  async #list(query: URLSearchParams, mode: BridgeMode, response: ServerResponse): Promise<void> {
     const after = query.get("continuation-token") ?? undefined;
     const page = await this.#store.list(query.get("prefix") ?? "", after, this.#stop.signal);
     const contents = page.files.map(({ key, etag, size }) => {
@@ -124,7 +124,7 @@ export class ObjectRelay {
     );
   }
 
-  async #head(key: string, mode: RelayMode, response: ServerResponse): Promise<void> {
+  async #head(key: string, mode: BridgeMode, response: ServerResponse): Promise<void> {
     const { etag, modified, size } = await this.#store.head(key, this.#stop.signal);
     remember(this.#versions, key, etag);
     if (mode === "unpacked" && this.#problems.get(key)?.etag === etag) return end(response, damagedStatus);

@@ -1,16 +1,16 @@
-/** What the engine receives for objects that a relay serves, with requests in the engine's form. */
+/** What the engine receives for objects that a bridge serves, with requests in the engine's form. */
 import { request as httpRequest } from "node:http";
 import { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { anyNetwork } from "../../../../harness/network/network.ts";
 import type { ByteRange, ObjectStore } from "../stores/store.ts";
-import { ObjectRelay, type RelayMode } from "./relay.ts";
+import { type BridgeMode, ObjectBridge } from "./object-bridge.ts";
 
 const content = Buffer.from("0123456789");
 const modified = new Date(86_400_000);
 let etag = "e1";
 let asked: (string | undefined)[] = [];
-let relay: ObjectRelay;
+let bridge: ObjectBridge;
 
 const store: ObjectStore = {
   list: async () => ({ files: [{ key: "in/a", etag, size: content.length }], more: false, last: "in/a" }),
@@ -31,14 +31,14 @@ const store: ObjectStore = {
 beforeEach(() => {
   etag = "e1";
   asked = [];
-  relay = new ObjectRelay(store, anyNetwork);
+  bridge = new ObjectBridge(store, anyNetwork);
 });
-afterEach(() => relay.close());
+afterEach(() => bridge.close());
 
-type Options = { mode?: RelayMode; method?: string; range?: string; token?: string };
+type Options = { mode?: BridgeMode; method?: string; range?: string; token?: string };
 
 async function ask(path: string, { mode = "plain", method = "GET", range, token }: Options = {}) {
-  const { params } = await relay.reader(["in/a"], mode);
+  const { params } = await bridge.reader(["in/a"], mode);
   const url = new URL(params.object_url ?? "");
   const key = token ?? params.access_key ?? "";
   const headers = { Authorization: `AWS4-HMAC-SHA256 Credential=${key}/x`, ...(range === undefined ? {} : { range }) };

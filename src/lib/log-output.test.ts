@@ -1,13 +1,13 @@
 import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
+import { logOutput } from "./log-output.ts";
 import { createLogger } from "./logger.ts";
-import { relayOutput } from "./relay-output.ts";
 
 function relayed(text: string): Promise<Record<string, unknown>[]> {
   const lines: Record<string, unknown>[] = [];
   const logger = createLogger("info", { write: (line) => void lines.push(JSON.parse(line)) });
   const output = new PassThrough();
-  relayOutput(output, logger, { service: "events" });
+  logOutput(output, logger, { service: "events" });
   return new Promise((resolve) => {
     output.on("close", () => setImmediate(() => resolve(lines)));
     // Split anywhere, also within a line.

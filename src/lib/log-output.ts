@@ -12,7 +12,7 @@ const maxLineLength = 65_536;
  * `fields`, such as the child's object, are added to every line. A line that is not of a log is a warning. The rest of
  * a line after 64 KiB is dropped.
  */
-export function relayOutput(output: Readable | null, logger: Logger, fields: Readonly<Record<string, unknown>>): void {
+export function logOutput(output: Readable | null, logger: Logger, fields: Readonly<Record<string, unknown>>): void {
   if (output === null) return;
   output.on("error", () => {});
   eachLine(output, (line) => {
