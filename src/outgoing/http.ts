@@ -24,49 +24,19 @@ const defaults: AgentOptions = { keepAlive: true, maxSockets: 50 };
 type Created = (error: Error | null, socket: Duplex) => void;
 type Wanted = { readonly host?: string | null; readonly port?: number | string | null };
 
-class GuardedHttpAgent extends Agent {
-  readonly #dialer: Dialer;
-  readonly #isShared: boolean;
-
-  constructor(dialer: Dialer, options: AgentOptions) {
-    super(options);
-    this.#dialer = dialer;
-    this.#isShared = options.isShared === true;
-  }
-
-  override destroy(): void {
-    if (!this.#isShared) super.destroy();
-  }
-
-  override createConnection(options: object, callback?: Created) {
-    return guarded(this.#dialer, options, callback, (safe) => super.createConnection(safe, callback));
-  }
-}
-
-class GuardedHttpsAgent extends https.Agent {
-  readonly #dialer: Dialer;
-  readonly #isShared: boolean;
-
-  constructor(dialer: Dialer, options: AgentOptions) {
-    super(options);
-    this.#dialer = dialer;
-    this.#isShared = options.isShared === true;
-  }
-
-  override destroy(): void {
-    if (!this.#isShared) super.destroy();
-  }
-
-  override createConnection(options: object, callback?: Created) {
-    return guarded(this.#dialer, options, callback, (safe) => super.createConnection(safe, callback));
-  }
-}
-
 export type Agents = { readonly http: Agent; readonly https: Https.Agent };
 
 /** Agents for `http:` and `https:`. Their idle connections do not keep the process alive. */
 export function agentsOf(dialer: Dialer, options: AgentOptions = defaults): Agents {
-  return { http: new GuardedHttpAgent(dialer, options), https: new GuardedHttpsAgent(dialer, options) };
+  return { http: guard(new Agent(options), dialer, options), https: guard(new https.Agent(options), dialer, options) };
+}
+
+function guard<A extends Agent>(agent: A, dialer: Dialer, { isShared = false }: AgentOptions): A {
+  const create = agent.createConnection.bind(agent);
+  agent.createConnection = (options, callback?: Created) =>
+    guarded(dialer, options, callback, (safe) => create(safe, callback));
+  if (isShared) agent.destroy = () => {};
+  return agent;
 }
 
 /** The agent of a client of one server. */
