@@ -3,10 +3,10 @@
 import {
   GetRecordsCommand,
   GetShardIteratorCommand,
-  type GetShardIteratorCommandInput,
   KinesisClient,
   ListShardsCommand,
   type Shard,
+  type StartingPosition,
   type _Record as WireRecord,
 } from "@aws-sdk/client-kinesis";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
@@ -69,8 +69,9 @@ export class KinesisStream implements StreamApi {
   }
 
   async iterator(shard: string, start: StartAt, signal: AbortSignal): Promise<string> {
-    const input = { StreamName: this.#name, ShardId: shard, ...iteratorInput(start) };
-    const command = new GetShardIteratorCommand(input);
+    const { Type, SequenceNumber, Timestamp } = positionOf(start);
+    const place = { ShardIteratorType: Type, StartingSequenceNumber: SequenceNumber, Timestamp };
+    const command = new GetShardIteratorCommand({ StreamName: this.#name, ShardId: shard, ...place });
     const answer = await this.#asking(() => this.#client.send(command, { abortSignal: signal }), signal);
     return textOf(answer.ShardIterator) ?? raise(this.#lie("gave no iterator"));
   }
@@ -182,17 +183,18 @@ function lie(address: string, what: string): AppError {
   return new AppError("SOURCE_UNREACHABLE", `${address} ${what}.`);
 }
 
-function iteratorInput(start: StartAt): Omit<GetShardIteratorCommandInput, "ShardId"> {
+/** Where a subscription begins; an iterator has the same members, two of them by other names. */
+export function positionOf(start: StartAt): StartingPosition {
   switch (start.from) {
     case "horizon":
-      return { ShardIteratorType: "TRIM_HORIZON" };
+      return { Type: "TRIM_HORIZON" };
     case "latest":
-      return { ShardIteratorType: "LATEST" };
+      return { Type: "LATEST" };
     case "time":
-      return { ShardIteratorType: "AT_TIMESTAMP", Timestamp: new Date(start.ms) };
+      return { Type: "AT_TIMESTAMP", Timestamp: new Date(start.ms) };
     case "at":
-      return { ShardIteratorType: "AT_SEQUENCE_NUMBER", StartingSequenceNumber: start.sequence };
+      return { Type: "AT_SEQUENCE_NUMBER", SequenceNumber: start.sequence };
     case "after":
-      return { ShardIteratorType: "AFTER_SEQUENCE_NUMBER", StartingSequenceNumber: start.sequence };
+      return { Type: "AFTER_SEQUENCE_NUMBER", SequenceNumber: start.sequence };
   }
 }

@@ -5,7 +5,6 @@ import {
   DescribeStreamSummaryCommand,
   KinesisClient,
   RegisterStreamConsumerCommand,
-  type StartingPosition,
   SubscribeToShardCommand,
   type SubscribeToShardEvent,
 } from "@aws-sdk/client-kinesis";
@@ -17,7 +16,7 @@ import type { NetworkContext } from "../../source.ts";
 import type { ManagedStreamConfig } from "../kind.ts";
 import { type FanOutApi, type Pushed, type StartAt, StreamError } from "../stream.ts";
 import { boundEvents } from "./bounded-events.ts";
-import { addressOf, connection, dialerOf, fetchedOf, textOf } from "./client.ts";
+import { addressOf, connection, dialerOf, fetchedOf, positionOf, textOf } from "./client.ts";
 import { streamError } from "./errors.ts";
 
 const lookEveryMs = 500;
@@ -144,19 +143,4 @@ function pushedOf(event: SubscribeToShardEvent, address: string): Pushed {
   const continuation = textOf(event.ContinuationSequenceNumber);
   const ended = continuation === undefined && (event.ChildShards ?? []).length > 0;
   return { ...fetchedOf(event, address), ended, continuation };
-}
-
-function positionOf(start: StartAt): StartingPosition {
-  switch (start.from) {
-    case "horizon":
-      return { Type: "TRIM_HORIZON" };
-    case "latest":
-      return { Type: "LATEST" };
-    case "time":
-      return { Type: "AT_TIMESTAMP", Timestamp: new Date(start.ms) };
-    case "at":
-      return { Type: "AT_SEQUENCE_NUMBER", SequenceNumber: start.sequence };
-    case "after":
-      return { Type: "AFTER_SEQUENCE_NUMBER", SequenceNumber: start.sequence };
-  }
 }
