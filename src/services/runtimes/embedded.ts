@@ -46,46 +46,30 @@ export type EmbeddedOptions = {
 };
 
 export class EmbeddedRuntime implements ServiceRuntime {
-  readonly #dataDir: string;
-  readonly #maxQueries: number;
-  readonly #minFreeDiskBytes: number;
-  readonly #proxy: EgressProxy;
-  readonly #isMoving: EmbeddedOptions["isMoving"];
-  readonly #usersOf: EmbeddedOptions["usersOf"];
-  readonly #backupPathOf: (serviceId: string) => string;
-  readonly #disks: ServiceDisks;
-  readonly #logger: Logger;
+  readonly #options: EmbeddedOptions;
   readonly #readyLauncher = new ReadyLauncher();
   readonly #standbys: StandbyHosts;
   /** By service; a statement of a pipe that was running then may be the cause. */
   readonly #crashes = new Map<string, number>();
 
   constructor(options: EmbeddedOptions) {
-    this.#dataDir = options.dataDir;
-    this.#maxQueries = options.maxQueries;
-    this.#minFreeDiskBytes = options.minFreeDiskBytes;
-    this.#proxy = options.proxy;
-    this.#isMoving = options.isMoving;
-    this.#usersOf = options.usersOf;
-    this.#backupPathOf = options.backupPathOf;
-    this.#disks = options.disks;
+    this.#options = options;
     this.#standbys = new StandbyHosts(options.standbyEngines);
-    this.#logger = options.logger;
   }
 
   async start(service: Service): Promise<RunningEngine> {
     const home = this.#home(service.id);
     const pidFile = join(home, "engine.pid");
     await endRecorded(pidFile);
-    const access = await this.#usersOf(service.id);
-    const isMoving = await this.#isMoving(service.id);
+    const access = await this.#options.usersOf(service.id);
+    const isMoving = await this.#options.isMoving(service.id);
     const host = await spawnEngineHost(
       {
         ...(await this.#processOptions(service, isMoving)),
-        disk: { usedBytes: this.#disks.usedBytes(service), limitBytes: diskLimitBytes(service) },
-        onDiskUsed: (usedBytes) => void this.#disks.report(service.id, usedBytes),
+        disk: { usedBytes: this.#options.disks.usedBytes(service), limitBytes: diskLimitBytes(service) },
+        onDiskUsed: (usedBytes) => void this.#options.disks.report(service.id, usedBytes),
         ...access,
-        logger: this.#logger,
+        logger: this.#options.logger,
         logFields: { serviceId: service.id, service: service.name },
         onSpawn: (pid: number) => recordProcess(pidFile, pid),
       },
@@ -99,9 +83,9 @@ export class EmbeddedRuntime implements ServiceRuntime {
       readerAddress: { ...host.address, user: readerUser },
       isCurrent: async ({ id, maxReplicaMemoryGb }) =>
         maxReplicaMemoryGb === service.maxReplicaMemoryGb &&
-        (await this.#isMoving(id)) === isMoving &&
-        isDeepStrictEqual(await this.#usersOf(id), access),
-      knowsRights: async (id) => isDeepStrictEqual(rightsIn(await this.#usersOf(id)), rightsIn(access)),
+        (await this.#options.isMoving(id)) === isMoving &&
+        isDeepStrictEqual(await this.#options.usersOf(id), access),
+      knowsRights: async (id) => isDeepStrictEqual(rightsIn(await this.#options.usersOf(id)), rightsIn(access)),
       forwardAddress: host.forwardAddress,
       version: host.version,
       note: host.outOfUse,
@@ -118,7 +102,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
   }
 
   async standBy(service: Service): Promise<void> {
-    await this.#standbys.prepare(await this.#processOptions(service, await this.#isMoving(service.id)));
+    await this.#standbys.prepare(await this.#processOptions(service, await this.#options.isMoving(service.id)));
   }
 
   async halt({ id }: Service): Promise<void> {
@@ -130,8 +114,8 @@ export class EmbeddedRuntime implements ServiceRuntime {
     await this.halt(service);
     await endRecorded(join(this.#home(serviceId), "engine.pid"));
     this.#crashes.delete(serviceId);
-    this.#disks.forget(serviceId);
-    await this.#proxy.close(serviceId);
+    this.#options.disks.forget(serviceId);
+    await this.#options.proxy.close(serviceId);
     await removeFolder(this.#home(serviceId));
   }
 
@@ -144,13 +128,13 @@ export class EmbeddedRuntime implements ServiceRuntime {
       dataDir: this.#dataOf(service.id),
       runDir,
       maxMemoryBytes: memoryBytes(service),
-      maxQueries: this.#maxQueries,
-      minFreeDiskBytes: this.#minFreeDiskBytes,
+      maxQueries: this.#options.maxQueries,
+      minFreeDiskBytes: this.#options.minFreeDiskBytes,
       merges: !isMoving,
-      proxy: await this.#proxy.open(service.id),
-      backupsAllowedPath: this.#backupPathOf(service.id),
+      proxy: await this.#options.proxy.open(service.id),
+      backupsAllowedPath: this.#options.backupPathOf(service.id),
       compileCacheDir: join(home, "cache"),
-      launcherCacheDir: join(this.#dataDir, "cache", "launcher"),
+      launcherCacheDir: join(this.#options.dataDir, "cache", "launcher"),
       readyLauncher: this.#readyLauncher,
     };
   }
@@ -160,7 +144,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
   }
 
   #home(serviceId: string): string {
-    return homeOf(this.#dataDir, serviceId);
+    return homeOf(this.#options.dataDir, serviceId);
   }
 }
 
