@@ -14,7 +14,6 @@ import { copyTables, storedTables } from "./copy-tables.ts";
 import { type Database, openDatabase, type Queries, type RowsOf, type SqlValue } from "./database.ts";
 import type { MigrationOptions } from "./migrate.ts";
 import { numbered } from "./postgres-dialect.ts";
-import { requireDurable } from "./postgres-durability.ts";
 import { PostgresHosts } from "./postgres-hosts.ts";
 import { PostgresListener } from "./postgres-listener.ts";
 import { migratePostgres } from "./postgres-migrate.ts";
@@ -279,4 +278,26 @@ function reasonOf(error: unknown): string {
   const reason = error instanceof AppError && error.cause instanceof Error ? error.cause : error;
   const inner = reason instanceof AggregateError ? reason.errors[0] : reason;
   return inner instanceof Error ? inner.message : String(inner);
+}
+
+/**
+ * Throws when a failover could lose confirmed transactions: a pipe whose last positions are lost cuts other batches
+ * from the rows after them, whose tokens the tables do not know, and these rows are inserted twice.
+ */
+async function requireDurable(db: Queries): Promise<void> {
+  const found = await db.get<{ commit: string; names: string; standbys: number }>(
+    `SELECT current_setting('synchronous_commit') AS "commit", current_setting('synchronous_standby_names') AS names,
+       (SELECT count(*) FROM pg_stat_replication WHERE coalesce(state, '') <> 'backup' AND pid NOT IN (
+          SELECT active_pid FROM pg_replication_slots WHERE slot_type = 'logical' AND active_pid IS NOT NULL
+        )) AS standbys`,
+  );
+  if (found === undefined) return;
+  const { commit, names, standbys } = found;
+  const insist = "or accept rows that arrive twice after a failover with --allow-async-replication";
+  if (commit === "off") throw new Error(`synchronous_commit is off: set it to on, ${insist}`);
+  if (standbys === 0) return;
+  if (names === "") {
+    throw new Error(`it has standbys, and none is synchronous: set synchronous_standby_names, ${insist}`);
+  }
+  if (commit === "local") throw new Error(`synchronous_commit is local, and it has standbys: set it to on, ${insist}`);
 }

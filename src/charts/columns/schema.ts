@@ -3,8 +3,8 @@ import { isPunctuation, type Token, tokenize } from "../../clickhouse/lexer.ts";
 import { type ColumnType, parseType } from "../../clickhouse/types.ts";
 import { memoize } from "../../lib/memoize.ts";
 import { nearMatches } from "../../lib/near-matches.ts";
+import { allowedFunction, isVolatile } from "../expression/functions.ts";
 import { FilterError } from "../filter/syntax.ts";
-import { volatileColumns } from "./volatile.ts";
 
 export type Column = {
   readonly name: string;
@@ -121,4 +121,31 @@ export function unknownColumn(schema: TableSchema, name: string, position: numbe
   const near = nearMatches(name, [...schema.columns.keys()]);
   const hint = near.length === 0 ? "" : `; did you mean ${near.join(", ")}?`;
   return new FilterError(`unknown column ${JSON.stringify(name.slice(0, 200))}${hint}`, position, "UNKNOWN_COLUMN");
+}
+
+/** Calls in the engine's text that depend on their arguments only. */
+const harmless = new Set(["cast", "_cast", "in", "notin", "tuple", "array", "interval"]);
+
+/**
+ * The names of columns whose values depend on more than the rows: an ALIAS over `now()`, a default that asks a
+ * dictionary. A function that is not known here counts as one that may answer
+ * differently.
+ */
+function volatileColumns(columns: readonly Pick<Column, "name" | "madeOf">[]): string[] {
+  const found = new Set<string>();
+  for (let before = -1; before !== found.size; ) {
+    before = found.size;
+    for (const { name, madeOf } of columns) if (madeOf && dependsOnMore(madeOf, found)) found.add(name);
+  }
+  return [...found];
+}
+
+function dependsOnMore(expression: string, volatile: ReadonlySet<string>): boolean {
+  const tokens = tokenize(expression);
+  return tokens.some((token, i) => {
+    if (token.kind !== "word" && token.kind !== "quotedIdentifier") return false;
+    if (!isPunctuation(tokens[i + 1], "(")) return volatile.has(token.value);
+    const name = allowedFunction(token.value);
+    return name === undefined ? !harmless.has(token.value.toLowerCase()) : isVolatile(name);
+  });
 }

@@ -3,9 +3,8 @@
  * is not granted here. It reads this file once, at start.
  */
 import { createHash } from "node:crypto";
-import { type AccessRights, noRights } from "../../clickhouse/access-change.ts";
+import { type AccessRights, type Grant, type NamePattern, noRights } from "../../clickhouse/access-change.ts";
 import { maxStatementBytes } from "../sql/limits.ts";
-import { grantStatements } from "./grants.ts";
 import { element, xml } from "./xml.ts";
 
 export type EngineUser = {
@@ -306,4 +305,25 @@ function settings(values: Readonly<Record<string, string>>): string[] {
 
 function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
+}
+
+/** GRANT and REVOKE statements in the order in which the engine must apply them. */
+function grantStatements({ grants, roles }: AccessRights): string[] {
+  const granted = grants.map(statementOf);
+  return roles.length === 0 ? granted : [...granted, `GRANT ${roles.map(quoted).join(", ")}`];
+}
+
+function statementOf({ privilege, columns, database, table, object, revoked }: Grant): string {
+  const what = columns === undefined ? privilege : `${privilege}(${columns.map(quoted).join(", ")})`;
+  const on = object === undefined ? `${patternOf(database)}.${patternOf(table)}` : quoted(object);
+  return `${revoked === true ? "REVOKE" : "GRANT"} ${what} ON ${on}`;
+}
+
+function patternOf(pattern: NamePattern | undefined): string {
+  if (pattern === undefined) return "*";
+  return pattern.prefix === true ? `${quoted(pattern.name)}*` : quoted(pattern.name);
+}
+
+function quoted(name: string): string {
+  return `\`${name.replace(/[\\`]/g, "\\$&")}\``;
 }

@@ -3,12 +3,12 @@
  * signal. A job that throws ends alone. The rules for outgoing connections are those of the server, for all jobs.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
+import { AppError } from "../../lib/errors.ts";
 import { OutgoingPolicy } from "../../outgoing/policy.ts";
 import { connectorOf } from "../../sources/connectors.ts";
-import type { FromWorker, FromWorkerSlot, Job, ToWorker, ToWorkerSlot, WorkerStatus } from "../protocol.ts";
+import type { Calls, FromWorker, FromWorkerSlot, Job, ToWorker, ToWorkerSlot, WorkerStatus } from "../protocol.ts";
 import { runErrorRequests } from "./error-requests-job.ts";
 import { runJob } from "./job.ts";
-import { WorkerLink } from "./worker-link.ts";
 
 type Slot = { readonly link: WorkerLink; readonly stopping: AbortController };
 /** A message of a slot, without its number. */
@@ -84,5 +84,43 @@ export class WorkerSlots {
         process.stderr.write(`pipe ${job.pipeId} cannot go on: ${what}\n`);
         ended(true);
       });
+  }
+}
+
+type Reply = Extract<ToWorkerSlot, { type: "reply" }>;
+type Call = Extract<FromWorkerSlot, { type: "call" }>;
+
+/** A job's end of the calls to the control plane. */
+class WorkerLink {
+  readonly #send: (call: Omit<Call, "slot">) => void;
+  readonly #waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
+  #last = 0;
+
+  constructor(send: (call: Omit<Call, "slot">) => void) {
+    this.#send = send;
+  }
+
+  readonly calls: Calls = new Proxy({} as Calls, {
+    get:
+      (_, name) =>
+      (...args: unknown[]) =>
+        this.#call(name as keyof Calls, args),
+  });
+
+  /** `handle` came with the reply, and then is the result. */
+  settle(reply: Reply, handle?: unknown): void {
+    const waiting = this.#waiting.get(reply.id);
+    this.#waiting.delete(reply.id);
+    if (reply.error === undefined) waiting?.resolve(handle ?? reply.result);
+    else waiting?.reject(new AppError(reply.error.code, reply.error.message));
+  }
+
+  #call(name: keyof Calls, args: readonly unknown[]): Promise<unknown> {
+    this.#last += 1;
+    const id = this.#last;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      this.#send({ type: "call", id, name, args });
+    });
   }
 }
