@@ -69,21 +69,17 @@ async function deliver(
 /** The status of the answer, whose body is not read. Redirects are not followed. */
 async function post({ url, headers, body }: WebhookRequest, agents: Agents, parent: AbortSignal): Promise<number> {
   using abort = childOf(parent);
-  const timer = setTimeout(() => abort.abort(new Error("timed out")), timeoutMs);
-  try {
-    const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      const options = { method: "POST", headers: { ...headers, "content-length": Buffer.byteLength(body) } };
-      const sent =
-        url.protocol === "https:"
-          ? https.request(url, { ...options, agent: agents.https, signal: abort.signal }, resolve)
-          : httpRequest(url, { ...options, agent: agents.http, signal: abort.signal }, resolve);
-      sent.once("error", (error) => reject(abort.signal.aborted ? abort.signal.reason : error));
-      sent.end(body);
-    });
-    // Its connection is not kept: what else the webhook answers is of no use.
-    response.on("error", () => {}).destroy();
-    return response.statusCode ?? 0;
-  } finally {
-    clearTimeout(timer);
-  }
+  using _ = setTimeout(() => abort.abort(new Error("timed out")), timeoutMs);
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const options = { method: "POST", headers: { ...headers, "content-length": Buffer.byteLength(body) } };
+    const sent =
+      url.protocol === "https:"
+        ? https.request(url, { ...options, agent: agents.https, signal: abort.signal }, resolve)
+        : httpRequest(url, { ...options, agent: agents.http, signal: abort.signal }, resolve);
+    sent.once("error", (error) => reject(abort.signal.aborted ? abort.signal.reason : error));
+    sent.end(body);
+  });
+  // Its connection is not kept: what else the webhook answers is of no use.
+  response.on("error", () => {}).destroy();
+  return response.statusCode ?? 0;
 }

@@ -112,15 +112,13 @@ function problemOf(check: () => void): string | undefined {
 }
 
 async function targetProblem(address: ClickHouseAddress, part: RestoredPart): Promise<string | undefined> {
-  const client = new ClickHouseClient(address);
+  using client = new ClickHouseClient(address);
   try {
     await requireUnused(client, part);
     return undefined;
   } catch (error) {
     if (error instanceof AppError) return error.message;
     throw error;
-  } finally {
-    client.close();
   }
 }
 

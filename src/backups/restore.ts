@@ -87,14 +87,10 @@ export async function restoreStagedPart(
 
 /** Removes what a killed partial restore may have left in a running engine. */
 export async function removePart(address: ClickHouseAddress, restore: Restore): Promise<void> {
-  const client = new ClickHouseClient(address);
-  try {
-    const target = restore.targetDatabase as string;
-    if (restore.scope === "database") await dropOurs(client, target, restore);
-    else await client.command(`DROP TABLE IF EXISTS ${tableName(target, halfDone(restore))}`);
-  } finally {
-    client.close();
-  }
+  using client = new ClickHouseClient(address);
+  const target = restore.targetDatabase as string;
+  if (restore.scope === "database") await dropOurs(client, target, restore);
+  else await client.command(`DROP TABLE IF EXISTS ${tableName(target, halfDone(restore))}`);
 }
 
 type Staged = {

@@ -166,6 +166,10 @@ export class ClickHouseClient {
     this.#agent.destroy();
   }
 
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
   async #send({ host, port }: Host, sql: string, options: QueryOptions): Promise<IncomingMessage> {
     const query = new URLSearchParams();
     query.set("query_id", options.queryId ?? randomUUID());

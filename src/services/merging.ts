@@ -4,10 +4,6 @@ import type { RunningEngine } from "./runtime.ts";
 
 /** True while merges are in progress, which stopping the engine would discard. */
 export async function isMerging(engine: RunningEngine): Promise<boolean> {
-  const client = new ClickHouseClient(engine.address);
-  try {
-    return (await client.text("SELECT count() FROM system.merges FORMAT TSV")).trim() !== "0";
-  } finally {
-    client.close();
-  }
+  using client = new ClickHouseClient(engine.address);
+  return (await client.text("SELECT count() FROM system.merges FORMAT TSV")).trim() !== "0";
 }

@@ -43,21 +43,17 @@ export async function planServerBackup(
   signal: AbortSignal,
 ): Promise<ServerBackupPlan> {
   const bucket = bucketOf(to);
-  const client = new ClickHouseClient(oneHost(address));
-  try {
-    await refuseShards(client, address);
-    const access = await accessOf(client, address, to, bucket, signal);
-    const databases = await grantedDatabases(client, address, [address.database ?? "default", ...wanted], signal);
-    const replicated = await replicatedTables(client, databases, signal);
-    await requireGrants(
-      client,
-      address,
-      replicated.length === 0 ? [] : databases.map((name) => `SYSTEM SYNC REPLICA ON ${identifier(name)}.*`),
-    );
-    return { bucket, access, databases, replicated };
-  } finally {
-    client.close();
-  }
+  using client = new ClickHouseClient(oneHost(address));
+  await refuseShards(client, address);
+  const access = await accessOf(client, address, to, bucket, signal);
+  const databases = await grantedDatabases(client, address, [address.database ?? "default", ...wanted], signal);
+  const replicated = await replicatedTables(client, databases, signal);
+  await requireGrants(
+    client,
+    address,
+    replicated.length === 0 ? [] : databases.map((name) => `SYSTEM SYNC REPLICA ON ${identifier(name)}.*`),
+  );
+  return { bucket, access, databases, replicated };
 }
 
 /** How a server reaches a backup that it is to restore into this database. Throws an AppError as above. */
@@ -69,15 +65,11 @@ export async function planServerRestore(
   signal: AbortSignal,
 ): Promise<{ readonly bucket: Bucket; readonly access: ServerAccess }> {
   const bucket = requireRestorableAt(backup);
-  const client = new ClickHouseClient(oneHost(address));
-  try {
-    await refuseCluster(client, address);
-    const access = await accessOf(client, address, { keys }, bucket, signal);
-    await requireGrants(client, address, [restoreGrant(targetDatabase)]);
-    return { bucket, access };
-  } finally {
-    client.close();
-  }
+  using client = new ClickHouseClient(oneHost(address));
+  await refuseCluster(client, address);
+  const access = await accessOf(client, address, { keys }, bucket, signal);
+  await requireGrants(client, address, [restoreGrant(targetDatabase)]);
+  return { bucket, access };
 }
 
 /** Throws an AppError for a location that no distant server can write to. */

@@ -31,10 +31,6 @@ export async function restorePartAtServer(
   ) as Chain[number];
   const from = bucketFolder(plan.bucket, plan.access, folder + filesFolder);
   const onProgress = (bytes: number) => deps.onProgress(Math.min(bytes, manifest.totalBytes), manifest.totalBytes);
-  const client = new ClickHouseClient(oneHost(address));
-  try {
-    await restoreStagedPart(client, from, manifest, { restore, onProgress }, signal);
-  } finally {
-    client.close();
-  }
+  using client = new ClickHouseClient(oneHost(address));
+  await restoreStagedPart(client, from, manifest, { restore, onProgress }, signal);
 }

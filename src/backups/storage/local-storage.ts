@@ -90,10 +90,6 @@ function orNothing(error: NodeJS.ErrnoException): [] {
 }
 
 async function sync(path: string): Promise<void> {
-  const file = await open(path, "r");
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
-  }
+  await using file = await open(path, "r");
+  await file.sync();
 }

@@ -42,13 +42,9 @@ export class S3Storage implements BackupStorage {
 
   async putFile(key: string, path: string, signal: AbortSignal): Promise<void> {
     const { size } = await stat(path);
-    const file = await open(path, "r");
-    try {
-      if (size <= partBytes) return await this.putWhole(key, await file.readFile(), signal);
-      await this.#putParts(key, file, Math.max(partBytes, Math.ceil(size / maxParts)), signal);
-    } finally {
-      await file.close();
-    }
+    await using file = await open(path, "r");
+    if (size <= partBytes) return await this.putWhole(key, await file.readFile(), signal);
+    await this.#putParts(key, file, Math.max(partBytes, Math.ceil(size / maxParts)), signal);
   }
 
   async settle(): Promise<void> {}

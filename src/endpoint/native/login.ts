@@ -45,7 +45,7 @@ export async function logIn(
   input: PacketInput,
   options: LoginOptions,
 ): Promise<NativeSession | undefined> {
-  const timer = setTimeout(() => socket.destroy(), loginTimeoutMs);
+  using _ = setTimeout(() => socket.destroy(), loginTimeoutMs);
   try {
     const session = await shakeHands(socket, input, options);
     markLoggedIn(socket);
@@ -56,8 +56,6 @@ export async function logIn(
     else if (shown === undefined) socket.destroy();
     else socket.end(exceptionPacket(shown));
     return undefined;
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -223,15 +223,13 @@ async function inTime<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   using timeout = childOf(requestSignal);
-  const timer = setTimeout(() => timeout.abort(), checkTimeoutMs);
+  using _ = setTimeout(() => timeout.abort(), checkTimeoutMs);
   try {
     return await work(timeout.signal);
   } catch (error) {
     if (!timeout.signal.aborted || requestSignal.aborted) throw error;
     const message = `The ${silent()} did not answer within ${checkTimeoutMs / 1000} s.`;
     throw new AppError("SOURCE_UNREACHABLE", message, { cause: error });
-  } finally {
-    clearTimeout(timer);
   }
 }
 

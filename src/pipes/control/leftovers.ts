@@ -102,12 +102,8 @@ export class LeftoverRemover {
     const network = { policy: this.#options.policy, organizationId, ...noReads };
     const object = { kind, name } as SourceObject;
     using attempt = childOf(this.#closing.signal);
-    const timer = setTimeout(() => attempt.abort(new Error("the source did not answer in time")), attemptMs);
-    try {
-      await connector.cleanUp?.(config as JsonObject, { network, object }, attempt.signal);
-    } finally {
-      clearTimeout(timer);
-    }
+    using _ = setTimeout(() => attempt.abort(new Error("the source did not answer in time")), attemptMs);
+    await connector.cleanUp?.(config as JsonObject, { network, object }, attempt.signal);
   }
 }
 

@@ -41,13 +41,11 @@ export async function sampledFields(
   requestSignal: AbortSignal,
 ): Promise<string[]> {
   using timeout = childOf(requestSignal);
-  const timer = setTimeout(() => timeout.abort(), sampleMs);
+  using _ = setTimeout(() => timeout.abort(), sampleMs);
   try {
     return (await discover(timeout.signal)).map(({ name }) => name);
   } catch (error) {
     if (requestSignal.aborted) throw error;
     return [];
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -71,15 +71,10 @@ export async function firstThatAnswers(addresses: readonly ExternalAddress[]): P
 }
 
 async function versionOf(address: ExternalAddress, limitMs: number): Promise<string> {
-  const client = new ClickHouseClient(address);
+  using client = new ClickHouseClient(address);
   const time = new AbortController();
-  const timer = setTimeout(() => time.abort(new Error("timed out")), limitMs);
-  try {
-    return (await client.text("SELECT version()", { signal: time.signal, settings: { log_queries: 0 } })).trim();
-  } finally {
-    clearTimeout(timer);
-    client.close();
-  }
+  using _ = setTimeout(() => time.abort(new Error("timed out")), limitMs);
+  return (await client.text("SELECT version()", { signal: time.signal, settings: { log_queries: 0 } })).trim();
 }
 
 /** Resolves with a sentence when the server has not answered twice, or when the signal aborts. */

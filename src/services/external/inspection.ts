@@ -34,10 +34,9 @@ export async function inspectConnection(
   requestSignal: AbortSignal,
 ): Promise<void> {
   using time = childOf(requestSignal);
-  const timer = setTimeout(() => time.abort(new Error("timed out")), timeoutMs);
+  using _ = setTimeout(() => time.abort(new Error("timed out")), timeoutMs);
   const look = (address: ClickHouseAddress, index: number) => troublesAt(address, index, connection, time.signal);
   const found = await Promise.all(addressesOf(connection, password, policy).map(look));
-  clearTimeout(timer);
   requestSignal.throwIfAborted();
   const troubles = distinct(found.flat());
   const [first] = troubles;
@@ -53,7 +52,7 @@ async function troublesAt(
   connection: ServiceConnection,
   signal: AbortSignal,
 ): Promise<ServerTrouble[]> {
-  const client = new ClickHouseClient(address);
+  using client = new ClickHouseClient(address);
   try {
     const path = `connection.urls[${index}]`;
     const version = (await client.text("SELECT version()", { signal })).trim();
@@ -67,8 +66,6 @@ async function troublesAt(
     ].filter((trouble) => trouble !== undefined);
   } catch (error) {
     return [troubleOf(error, address, index)];
-  } finally {
-    client.close();
   }
 }
 

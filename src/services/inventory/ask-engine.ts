@@ -11,12 +11,8 @@ export async function askEngine<T>(
   limitMs: number,
   question: EngineQuestion<T>,
 ): Promise<T> {
-  const client = new ClickHouseClient(address);
-  try {
-    return await question(client, { settings: { log_queries: 0 }, signal: AbortSignal.timeout(limitMs) });
-  } finally {
-    client.close();
-  }
+  using client = new ClickHouseClient(address);
+  return await question(client, { settings: { log_queries: 0 }, signal: AbortSignal.timeout(limitMs) });
 }
 
 /** Undefined when the service does not run. Its engine is not stopped before it has answered. */

@@ -42,7 +42,7 @@ export const relationalDbConnector = defineConnector<RelationalDbConfig>({
     const wal = new SlotHealthProbe(object.name, slotBudgetBytes);
     return {
       look: async () => {
-        const client = await connect({ config, network });
+        await using client = await connect({ config, network });
         try {
           const { gauges, warning, lost } = await wal.poll(client);
           const over = (gauges.slotRetainedBytes ?? 0) > (slotBudgetBytes ?? Number.POSITIVE_INFINITY);
@@ -52,8 +52,6 @@ export const relationalDbConnector = defineConnector<RelationalDbConfig>({
           return { gauges, warning: lost ?? warning };
         } catch (error) {
           throw postgresSourceError(error);
-        } finally {
-          await client.end().catch(() => {});
         }
       },
     };

@@ -76,7 +76,7 @@ const tablesSql = (bytes: string, inSchema: string) => `
 /** Tables in the order of schema and name; the cursor is both of the last one. */
 export async function listTables(source: SourceServer, page: ListingPage, signal: AbortSignal): Promise<SourceListing> {
   const after = page.cursor === undefined ? undefined : tableOfCursor(page.cursor);
-  const client = await login(source, {}, signal);
+  await using client = await login(source, {}, signal);
   try {
     await client.query(sessionSql);
     await client.query(boundsSql);
@@ -94,8 +94,6 @@ export async function listTables(source: SourceServer, page: ListingPage, signal
   } catch (error) {
     signal.throwIfAborted();
     throw postgresSourceError(error);
-  } finally {
-    await client.end().catch(() => {});
   }
 }
 

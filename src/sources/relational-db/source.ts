@@ -69,7 +69,7 @@ export class RelationalSource implements Source<PostgresDurable> {
 
   /** Looks at the source and makes what is missing at both sides. */
   static async open(server: SourceServer, context: Context): Promise<RelationalSource> {
-    const client = await connect(server);
+    await using client = await connect(server);
     try {
       const names = replicationNamesOf(server.config, context.pipeId);
       const isFollowed = server.config.settings?.replicationMode !== "snapshot";
@@ -84,8 +84,6 @@ export class RelationalSource implements Source<PostgresDurable> {
       return new RelationalSource(server, context, states, publishesOthers);
     } catch (error) {
       throw ofSource(error);
-    } finally {
-      await client.end().catch(() => {});
     }
   }
 
@@ -182,13 +180,11 @@ export class RelationalSource implements Source<PostgresDurable> {
   }
 
   async #withClient<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
-    const client = await connect(this.#server);
+    await using client = await connect(this.#server);
     try {
       return await work(client);
     } catch (error) {
       throw ofSource(error);
-    } finally {
-      await client.end().catch(() => {});
     }
   }
 
@@ -296,7 +292,7 @@ export class RelationalSource implements Source<PostgresDurable> {
   async #evolve(relation: Relation): Promise<void> {
     const state = this.#states.of(relation);
     if (state === undefined || state.isStopped) return;
-    const client = await connect(this.#server);
+    await using client = await connect(this.#server);
     try {
       const [now] = await readTables(client, [relation]);
       const nullable = this.#server.config.settings?.allowNullableColumns === true;
@@ -312,8 +308,6 @@ export class RelationalSource implements Source<PostgresDurable> {
       if (refusal === undefined) throw ofSource(error);
       const remedy = `Let the pipe change ${state.plan.target}, or drop it.`;
       await state.stop(`the engine does not change its table (${refusal})`, remedy);
-    } finally {
-      await client.end().catch(() => {});
     }
   }
 
@@ -348,13 +342,11 @@ export class RelationalSource implements Source<PostgresDurable> {
   async #firstPosition(check: (client: pg.Client) => Promise<bigint>): Promise<bigint> {
     const first = (await this.#context.ledger.marks([slotMark])).get(slotMark);
     if (first !== undefined) return parseLsn(first);
-    const client = await connect(this.#server, { replication: true });
+    await using client = await connect(this.#server, { replication: true });
     try {
       return await check(client);
     } catch (error) {
       throw postgresSourceError(error);
-    } finally {
-      await client.end().catch(() => {});
     }
   }
 }

@@ -63,7 +63,7 @@ export class Connection {
     // Brokers announce addresses.
     if (!(address.port > 0 && address.port < 65_536)) throw new UnreachableBroker(address, notUnderstood());
     const connection = new Connection(address, access, clientId);
-    const timer = setTimeout(() => connection.#fail(new Error("connecting timed out")), connectMs);
+    using _ = setTimeout(() => connection.#fail(new Error("connecting timed out")), connectMs);
     try {
       await connection.#connected(access.tls !== undefined);
       connection.#offered = await connection.#askVersions();
@@ -75,8 +75,6 @@ export class Connection {
     } catch (error) {
       connection.#fail(error as Error);
       throw connection.#failure;
-    } finally {
-      clearTimeout(timer);
     }
   }
 

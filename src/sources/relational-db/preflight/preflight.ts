@@ -20,7 +20,7 @@ export const oldestVersion = 140_000;
 
 /** Throws SOURCE_* with every problem found; an unreachable server or a refused login is the only one then. */
 export async function preflight(source: SourceServer, options: PreflightOptions, signal: AbortSignal): Promise<void> {
-  const client = await options.run.reach("database", () => login(source, {}, signal));
+  await using client = await options.run.reach("database", () => login(source, {}, signal));
   try {
     const issues = await look(client, source, options, signal);
     if (issues.length === 0) return;
@@ -29,8 +29,6 @@ export async function preflight(source: SourceServer, options: PreflightOptions,
   } catch (error) {
     signal.throwIfAborted();
     throw postgresSourceError(error);
-  } finally {
-    await client.end().catch(() => {});
   }
 }
 

@@ -12,31 +12,23 @@ const loginTimeoutMs = 20_000;
 /** A connected client with the session of `sessionSql`; end it yourself. Throws AppError SOURCE_*. */
 export async function connect(server: SourceServer, options: LoginOptions = {}): Promise<SourceClient> {
   const timeout = new AbortController();
-  const timer = setTimeout(() => timeout.abort(), loginTimeoutMs);
-  try {
-    const client = await login(server, options, timeout.signal);
-    if (options.unguarded !== true) {
-      client.breakWhenIdle(idleTimeoutMsOf(server), async (pid) => await asksFor(server, pid));
-    }
-    await client.query(sessionSql).catch(async (error: unknown) => {
-      await client.end().catch(() => {});
-      throw postgresSourceError(error);
-    });
-    return client;
-  } finally {
-    clearTimeout(timer);
+  using _ = setTimeout(() => timeout.abort(), loginTimeoutMs);
+  const client = await login(server, options, timeout.signal);
+  if (options.unguarded !== true) {
+    client.breakWhenIdle(idleTimeoutMsOf(server), async (pid) => await asksFor(server, pid));
   }
+  await client.query(sessionSql).catch(async (error: unknown) => {
+    await client.end().catch(() => {});
+    throw postgresSourceError(error);
+  });
+  return client;
 }
 
 /** Asks on a connection of its own, which must not be silent for longer than the one in question. */
 async function asksFor(server: SourceServer, pid: number): Promise<boolean> {
   const timeout = AbortSignal.timeout(Math.min(loginTimeoutMs, idleTimeoutMsOf(server)));
-  const client = await login(server, {}, timeout);
-  try {
-    return await isQueryActive(client, pid);
-  } finally {
-    await client.end().catch(() => {});
-  }
+  await using client = await login(server, {}, timeout);
+  return await isQueryActive(client, pid);
 }
 
 /** What `pg` calls on a query that is its own protocol handler. */

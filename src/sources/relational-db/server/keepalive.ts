@@ -29,12 +29,13 @@ export class SourceClient extends pg.Client {
   override end(callback: (error: Error) => void): void;
   override async end(): Promise<void> {
     clearInterval(this.#timer);
-    const closeTimer = setTimeout(() => this.drop(), closeTimeoutMs);
-    try {
-      await super.end();
-    } finally {
-      clearTimeout(closeTimer);
-    }
+    using _ = setTimeout(() => this.drop(), closeTimeoutMs);
+    await super.end();
+  }
+
+  /** Ends the session, and does not fail. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.end().catch(() => {});
   }
 
   /**

@@ -58,12 +58,8 @@ export async function namingWhatItWaitsFor<T>(
 }
 
 async function waitsFor(server: SourceServer, pid: number, elapsedMs: number): Promise<string | undefined> {
-  const client = await connect(server);
-  try {
-    return sentenceOf(await openTransactions(client, pid, elapsedMs));
-  } finally {
-    await client.end().catch(() => {});
-  }
+  await using client = await connect(server);
+  return sentenceOf(await openTransactions(client, pid, elapsedMs));
 }
 
 /** The holders of transaction ids that began before the process `pid` began to wait; none when it does not wait. */

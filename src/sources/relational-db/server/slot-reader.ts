@@ -31,7 +31,7 @@ export async function endEarlierReader(
   slot: string,
   reader: SlotReader,
 ): Promise<string | undefined> {
-  const client = await connect(server);
+  await using client = await connect(server);
   try {
     const { rows } = await client.query<Present>(
       `SELECT a.pid, a.usename AS "user", a.application_name AS name FROM pg_catalog.pg_replication_slots s
@@ -55,8 +55,6 @@ export async function endEarlierReader(
     const isRefused = (error as { code?: string }).code === "42501";
     if (!isRefused) throw postgresSourceError(error);
     return refused(slot, server);
-  } finally {
-    await client.end().catch(() => {});
   }
 }
 

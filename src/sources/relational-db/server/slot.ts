@@ -139,14 +139,12 @@ export async function dropReplicationObjects(
   { kind, name }: SourceObject,
   signal: AbortSignal,
 ): Promise<void> {
-  const client = await connect(server);
+  await using client = await connect(server);
   try {
     if (kind === "slot") await dropSlot(client, name, signal);
     else await client.query(`DROP PUBLICATION IF EXISTS ${quoteName(name)}`);
   } catch (error) {
     throw postgresSourceError(error);
-  } finally {
-    await client.end().catch(() => {});
   }
 }
 
