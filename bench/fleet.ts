@@ -7,7 +7,7 @@ import type { BenchService, Served } from "../harness/serve.ts";
 import type { JsonObject } from "../src/lib/json.ts";
 import { splitSecrets } from "../src/pipes/control/definition.ts";
 import { kindOf } from "../src/sources/registry.ts";
-import { openStores, type Stores } from "../src/store/open.ts";
+import { openStoresOf, type Stores } from "../src/store/open.ts";
 
 /** Creates the pipes, pipe N in service N modulo their number, and stopped services. The server must not run. */
 export async function seed(
@@ -16,7 +16,7 @@ export async function seed(
   bodies: readonly PipeBody[],
   stopped: number,
 ): Promise<void> {
-  const stores = openStores(dataDir, undefined);
+  const stores = await openStoresOf({ dataDir, secretKey: undefined });
   try {
     // Nothing is lost but a benchmark if the machine stops now.
     await stores.db.run("PRAGMA synchronous = OFF");

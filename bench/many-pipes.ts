@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { openStores } from "../src/store/open.ts";
+import { openStoresOf } from "../src/store/open.ts";
 
 /** Stopped services with stopped pipes, in the store of a server that does not run: nothing runs beside the lists. */
 export async function seedPipes(
@@ -7,7 +7,7 @@ export async function seedPipes(
   organizationId: string,
   { services, pipes }: { readonly services: number; readonly pipes: number },
 ): Promise<void> {
-  const stores = openStores(dataDir, undefined);
+  const stores = await openStoresOf({ dataDir, secretKey: undefined });
   const now = new Date().toISOString();
   await stores.db.transaction(async (tx) => {
     for (let s = 0; s < services; s += 1) {

@@ -17,7 +17,7 @@ import { serve, until } from "../harness/serve.ts";
 import type { FirstCredentials } from "../src/api/first-credentials.ts";
 import { residentBytes } from "../src/lib/process.ts";
 import { mainFile } from "../src/lib/program.ts";
-import { openStores } from "../src/store/open.ts";
+import { openStoresOf } from "../src/store/open.ts";
 
 export const description = "the live table runs with bounded memory, through an absence of the server and a resize";
 
@@ -50,7 +50,7 @@ async function seeded(): Promise<string> {
   await served.api.updateServiceState({ params, body: { command: "stop" } });
   await until("the service is stopped", async () => (await served.api.getService({ params })).state === "stopped");
   await served.stop();
-  const stores = openStores(served.dataDir, undefined);
+  const stores = await openStoresOf({ dataDir: served.dataDir, secretKey: undefined });
   try {
     for (let i = 0; i < pipes; i += 1) {
       const name = `pipe-${i}`;

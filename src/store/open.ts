@@ -157,16 +157,6 @@ async function beginOn(db: Database, nodeId: string, isExclusive: boolean): Prom
   if (isExclusive) await adoptServices(db, nodeId);
 }
 
-/** Opens the store on SQLite in the folder, for tools: without a lease, because nobody else can have it open. */
-export function openStores(
-  dataDir: string,
-  secretKey: string | undefined,
-  onStep: (step: MigrationStep) => void = () => {},
-): Stores {
-  const db = openDatabase(join(dataDir, "millrace.db"), { onStep });
-  return storesOf(db, dataDir, keyOf(dataDir, secretKey), allLeases(nodeIdOf(dataDir)));
-}
-
 /** The key in base64, or that of the key file in the folder, which is made if it is missing. */
 export function keyOf(dataDir: string, secretKey: string | undefined): Buffer {
   return secretKey === undefined ? loadOrCreateKey(join(dataDir, "secret.key")) : Buffer.from(secretKey, "base64");
@@ -196,7 +186,7 @@ function storesOf(db: Database, dataDir: string, key: Buffer, leases: Leases) {
     pipes: new PipeStore(definitions, sealer, leases),
     pipeOverviews: new PipeOverviews(db),
     serviceFacts: new ServiceFactsStore(db),
-    /** Raised by writes of services and pipes: definitions, desired states, states. Batches of pipes do not raise it. */
+    /** Raised by writes of services and pipes: definitions, desired states, states. Batches do not raise it. */
     definitionRevision: () => definitions.revision(),
     /** Raised by writes of pipe workers: batches, counters. */
     ledgerRevision: () => ledger.revision(),

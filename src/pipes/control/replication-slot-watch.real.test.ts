@@ -1,5 +1,4 @@
 /** Slots of pipes without workers against a real server. */
-import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,9 +6,9 @@ import { expect, test, vi } from "vitest";
 import { limits } from "../../../harness/limits.ts";
 import { anyNetwork } from "../../../harness/network/network.ts";
 import { postgresMissing, TestPostgres } from "../../../harness/postgres/postgres.ts";
+import { openTestStores } from "../../../harness/stores.ts";
 import { createLogger } from "../../lib/logger.ts";
 import { connectorOf } from "../../sources/connectors.ts";
-import { openStores } from "../../store/open.ts";
 import type { Pipe } from "../../store/pipes.ts";
 import { ReplicationSlotWatch } from "./replication-slot-watch.ts";
 
@@ -19,7 +18,7 @@ if (missing !== undefined) console.warn(`Slots of pipes without workers: skipped
 test.skipIf(missing !== undefined)("a slot is looked at while nobody reads it, also after an outage", async () => {
   const dir = mkdtempSync(join(tmpdir(), "millrace-replication-slot-watch-"));
   await using server = await TestPostgres.start({ settings: { max_slot_wal_keep_size: "1GB" } });
-  const stores = openStores(dir, randomBytes(32).toString("base64"));
+  const stores = await openTestStores(dir);
   try {
     const { pipes, services, leftovers } = stores;
     const { id: organizationId } = await stores.organizations.create("o");
