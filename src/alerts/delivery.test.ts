@@ -1,12 +1,11 @@
 /** Notifications against a real listener: each change once, in order, with one id in every attempt. */
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { limits } from "../../harness/limits.ts";
 import { openTestStores } from "../../harness/stores.ts";
+import { startWebhookListener, type WebhookListener } from "../../harness/webhook-listener.ts";
 import type { AlertDefinition } from "../api/alerts.ts";
 import { Dialer } from "../outgoing/dialer.ts";
 import { agentsOf } from "../outgoing/http.ts";
@@ -17,37 +16,22 @@ import type { Stores } from "../store/open.ts";
 import type { WebhookContent } from "../store/webhooks.ts";
 import { deliverNotifications } from "./delivery.ts";
 
-type Received = { readonly url: string; readonly headers: NodeJS.Dict<string | string[]>; readonly body: string };
-
 let folder: string;
 let stores: Stores;
 let organizationId: string;
-let listener: Server;
-let received: Received[];
-let status: number;
+let listener: WebhookListener;
+let received: WebhookListener["received"];
 let url: string;
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "millrace-alerts-"));
   stores = await openTestStores(folder);
   organizationId = (await stores.organizations.create("Test")).id;
-  received = [];
-  status = 200;
-  listener = createServer((request, response) => {
-    let body = "";
-    request.on("data", (chunk) => {
-      body += String(chunk);
-    });
-    request.on("end", () => {
-      received.push({ url: request.url ?? "", headers: request.headers, body });
-      response.writeHead(status, status === 302 ? { location: "/elsewhere" } : {}).end("{}");
-    });
-  });
-  await new Promise<void>((done) => listener.listen(0, "127.0.0.1", done));
-  url = `http://127.0.0.1:${(listener.address() as AddressInfo).port}/hook`;
+  listener = await startWebhookListener();
+  ({ received, url } = listener);
 });
 afterEach(async () => {
-  listener.close();
+  await listener[Symbol.asyncDispose]();
   await stores.close();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -129,11 +113,12 @@ test("what fails is sent again with the same id, and before what came later", as
   const alert = await alertWith();
   await window(alert, 1, "ALERT");
   await window(alert, 2, "OK");
-  for (status of [500, 302]) {
+  for (const status of [500, 302]) {
+    listener.status = status;
     await deliver();
     await dueNow();
   }
-  status = 204;
+  listener.status = 204;
   // The time of the next attempt has not come for the first, nor the turn of the second.
   await deliver();
   await deliver();
@@ -171,7 +156,7 @@ test("headers that a webhook may not have are not sent, also of one that was sto
 test("a reason for a failure holds neither URL nor headers", async () => {
   const alert = await alertWith({ secrets: { ...secrets(), url: url.replace("/hook", "/very-secret-path") } });
   await window(alert, 1, "ALERT");
-  await new Promise((done) => listener.close(done));
+  await listener[Symbol.asyncDispose]();
   await deliver();
   const [error] = await errorsOf(alert);
   expect(error?.message).toMatch(/^The webhook was not reached: nothing listens/);

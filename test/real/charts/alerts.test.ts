@@ -1,35 +1,22 @@
 /** Searches, saved searches and alerts on the whole program: rows in, notifications out, kills and sleep between. */
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { observabilityCall } from "../../../harness/charts/observability.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
+import { startWebhookListener, type WebhookListener } from "../../../harness/webhook-listener.ts";
 
 type Told = { readonly key: string; readonly event: { eventId: string; state: string; readings: unknown[] } };
 
 let served: Served;
 let service: BenchService;
-let listener: Server;
-let told: Told[] = [];
-/** What the listener answers. */
-let status = 500;
+let listener: WebhookListener;
 let sourceId: string;
 let savedSearchId: string;
 let webhookId: string;
 let alertId: string;
 
 beforeAll(async () => {
-  listener = createServer((request, response) => {
-    let body = "";
-    request.on("data", (chunk) => {
-      body += String(chunk);
-    });
-    request.on("end", () => {
-      told.push({ key: String(request.headers["idempotency-key"]), event: JSON.parse(body) });
-      response.writeHead(status).end();
-    });
-  });
-  await new Promise<void>((done) => listener.listen(0, "127.0.0.1", done));
+  listener = await startWebhookListener();
+  listener.status = 500;
   served = await serve({ env: { MILLRACE_IDLE_MINUTE_MS: "2000", MILLRACE_WEBHOOK_NETWORKS: "loopback" } });
   service = await runningService(served, { idleScaling: true, idleTimeoutMinutes: 5 });
   await query(service, "CREATE TABLE logs (ts DateTime64(3, 'UTC'), s String, level String) ORDER BY ts");
@@ -45,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await served[Symbol.asyncDispose]();
-  listener.close();
+  await listener[Symbol.asyncDispose]();
 });
 
 const call = (method: string, path: string, body?: object) => observabilityCall(served, method, `/api/v2${path}`, body);
@@ -59,7 +46,9 @@ const alertOf = (more: object = {}) => ({
   ...{ name: "Errors", savedSearchId, groupBy: "s", threshold: 20, thresholdType: "above", interval: "1m" },
   ...{ channel: { type: "webhook", webhookId }, ...more },
 });
-const eventIds = () => [...new Set(told.map(({ event }) => event.eventId))];
+const told = (): Told[] =>
+  listener.received.map(({ headers, body }) => ({ key: String(headers["idempotency-key"]), event: JSON.parse(body) }));
+const eventIds = () => [...new Set(told().map(({ event }) => event.eventId))];
 
 test("a search in the form of the HyperDX API returns the newest rows", async () => {
   const { json } = await call("POST", "/search", {
@@ -71,35 +60,34 @@ test("a search in the form of the HyperDX API returns the newest rows", async ()
 
 test("an alert is told once, although the server is killed before the webhook confirms", async () => {
   savedSearchId = await made("/saved-searches", { name: "Errors", sourceId, where: "level:error" });
-  const { port } = listener.address() as AddressInfo;
-  const hook = { name: "listener", service: "generic", url: `http://127.0.0.1:${port}/hook` };
+  const hook = { name: "listener", service: "generic", url: listener.url };
   webhookId = await made("/webhooks", hook);
   alertId = await made("/alerts", alertOf());
-  await until("an attempt", async () => told.length > 0);
+  await until("an attempt", async () => told().length > 0);
   served = await served.restartAfterKill();
-  status = 200;
-  const failed = told.length;
-  await until("a confirmed attempt", async () => told.length > failed);
+  listener.status = 200;
+  const failed = told().length;
+  await until("a confirmed attempt", async () => told().length > failed);
   expect(eventIds()).toHaveLength(1);
-  expect(told.every(({ key, event }) => key === event.eventId)).toBe(true);
-  expect(told[0]?.event).toMatchObject({ state: "ALERT", readings: [{ group: ["web"], fires: true }] });
+  expect(told().every(({ key, event }) => key === event.eventId)).toBe(true);
+  expect(told()[0]?.event).toMatchObject({ state: "ALERT", readings: [{ group: ["web"], fires: true }] });
   const [first] = (await call("GET", `/alerts/${alertId}/evaluations`)).json.data.slice(-1);
   expect(first).toMatchObject({ state: "ALERT", readings: [{ group: ["web"], value: 40 }] });
 });
 
 test("a change back is told once too, and a state that stays is not", async () => {
-  told = [];
+  listener.received.length = 0;
   await query(service, "SELECT 1");
   expect((await call("PUT", `/alerts/${alertId}`, alertOf({ threshold: 1000 }))).status).toBe(200);
-  await until("it is told", async () => told.length > 0);
-  expect(told.map(({ event }) => event.state)).toEqual(["OK"]);
+  await until("it is told", async () => told().length > 0);
+  expect(told().map(({ event }) => event.state)).toEqual(["OK"]);
   const evaluatedAt = async () => (await call("GET", `/alerts/${alertId}/evaluations`)).json.data[0].evaluatedAt;
   const before = await evaluatedAt();
   await call("PUT", `/alerts/${alertId}`, alertOf({ threshold: 2000 }));
   await query(service, "SELECT 1");
   await until("it was evaluated again", async () => (await evaluatedAt()) !== before);
   expect((await alert()).state).toBe("OK");
-  expect(told).toHaveLength(1);
+  expect(told()).toHaveLength(1);
 });
 
 test("a tile with a ratio, and one without rows, are evaluated", async () => {
@@ -133,7 +121,7 @@ test("a tile with a ratio, and one without rows, are evaluated", async () => {
 });
 
 test("an alert with a wrong expression says so, and is told to nobody", async () => {
-  told = [];
+  listener.received.length = 0;
   const search = await made("/saved-searches", { name: "Wrong", sourceId, where: "nosuchcolumn:1" });
   const id = await made("/alerts", alertOf({ savedSearchId: search }));
   await query(service, "SELECT 1");
@@ -144,7 +132,7 @@ test("an alert with a wrong expression says so, and is told to nobody", async ()
   expect(wrong).toMatchObject({ state: "INSUFFICIENT_DATA", stateMessage: expect.stringContaining("nosuchcolumn") });
   await call("DELETE", `/saved-searches/${search}`);
   expect((await call("GET", `/alerts/${id}`)).status).toBe(404);
-  expect(told).toEqual([]);
+  expect(told()).toEqual([]);
 });
 
 test("alerts neither keep a service awake nor wake it, and their state says so", async () => {

@@ -1,12 +1,11 @@
 /** Alerts of states on the whole program: a pipe without its source, rows that it refuses, a missing backup. */
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { observabilityCall } from "../../../harness/charts/observability.ts";
 import { startFauxqs, type TestStore } from "../../../harness/objects/pipe-stores.ts";
 import { type StoreProxy, startStoreProxy } from "../../../harness/objects/store-proxy.ts";
 import { createPipe, pipeBody, rows, untilDegraded, untilRows, untilState } from "../../../harness/pipes.ts";
 import { type BenchService, runningService, type Served, serve, until } from "../../../harness/serve.ts";
+import { startWebhookListener, type WebhookListener } from "../../../harness/webhook-listener.ts";
 
 type Event = { readonly alertId: string; readonly state: string; readonly message: string };
 
@@ -14,28 +13,16 @@ let served: Served;
 let service: BenchService;
 let store: TestStore;
 let proxy: StoreProxy;
-let listener: Server;
+let listener: WebhookListener;
 let webhookId: string;
 let pipeId: string;
-const told: Event[] = [];
 
 beforeAll(async () => {
-  listener = createServer((request, response) => {
-    let body = "";
-    request.on("data", (chunk) => {
-      body += String(chunk);
-    });
-    request.on("end", () => {
-      told.push(JSON.parse(body));
-      response.writeHead(200).end();
-    });
-  });
-  await new Promise<void>((done) => listener.listen(0, "127.0.0.1", done));
+  listener = await startWebhookListener();
   [served, store] = await Promise.all([serve({ env: { MILLRACE_WEBHOOK_NETWORKS: "loopback" } }), startFauxqs()]);
   proxy = await startStoreProxy(store.endpoint);
   service = await runningService(served, { idleScaling: false });
-  const { port } = listener.address() as AddressInfo;
-  const hook = { name: "listener", service: "generic", url: `http://127.0.0.1:${port}/hook` };
+  const hook = { name: "listener", service: "generic", url: listener.url };
   webhookId = (await called("POST", "/webhooks", hook)).id;
   await store.put("rows/1.json", rows(0, 10));
   const source = { url: `${proxy.endpoint}/bucket/rows/*`, isContinuous: true };
@@ -46,7 +33,7 @@ afterAll(async () => {
   await served?.[Symbol.asyncDispose]();
   await proxy?.[Symbol.asyncDispose]();
   await store?.[Symbol.asyncDispose]();
-  listener.close();
+  await listener[Symbol.asyncDispose]();
 });
 
 async function called(method: string, path: string, body?: object) {
@@ -58,7 +45,8 @@ const bodyOf = (metric: string, more: object = {}) => ({
   ...{ name: metric, source: "state", metric, threshold: 1, thresholdType: "above", interval: "1m" },
   ...{ channel: { type: "webhook", webhookId }, ...more },
 });
-const toldOf = (id: string) => told.filter(({ alertId }) => alertId === id);
+const toldOf = (id: string) =>
+  listener.received.map(({ body }): Event => JSON.parse(body)).filter(({ alertId }) => alertId === id);
 const statesOf = (id: string) => toldOf(id).map(({ state }) => state);
 const untilTold = (id: string, states: string[]) =>
   until(`${states} of ${id}`, async () => statesOf(id).length >= states.length).then(() =>
