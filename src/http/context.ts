@@ -7,24 +7,6 @@ import { type ChildAbort, childOf } from "../lib/abort.ts";
 import type { ExpectedVersions } from "../store/versions.ts";
 import type { Principal } from "./principals.ts";
 
-export type Context = {
-  readonly organizationId: string;
-  readonly role: KeyRole;
-  /** Id of the credential that authenticated the request. */
-  readonly credentialId: string;
-  /** Present when a browser's session authenticated the request. */
-  readonly sessionId?: string;
-  readonly requestId: string;
-  /** The versions in `If-Match`: a change of any other one must fail. Undefined: any. */
-  readonly expected: ExpectedVersions;
-  /** Of the client. */
-  readonly address: string;
-  /** Aborts when the client disconnects or the server stops. */
-  readonly signal: AbortSignal;
-  /** Names the next page of a `linked` list in the response. */
-  continueAt(cursor: string): void;
-};
-
 const ranks: Record<AccessLevel | KeyRole, number> = { push: -1, read: 0, read_only: 0, developer: 1, admin: 2 };
 
 export function mayCall(role: KeyRole, access: AccessLevel): boolean {
@@ -41,14 +23,21 @@ export function expectedVersions(header: string | undefined): ExpectedVersions {
   return tags.filter((version) => version !== undefined).map(Number);
 }
 
+/** What handlers see of the context. */
+export type Context = Omit<RequestContext, "nextPageHeader" | "release">;
+
 /** The context of one request. Its signal is created on first use: most handlers never wait. */
-export class RequestContext implements Context {
+export class RequestContext {
   readonly organizationId: string;
   readonly role: KeyRole;
+  /** Id of the credential that authenticated the request. */
   readonly credentialId: string;
+  /** Present when a browser's session authenticated the request. */
   readonly sessionId?: string;
   readonly requestId: string;
+  /** The versions in `If-Match`: a change of any other one must fail. Undefined: any. */
   readonly expected: ExpectedVersions;
+  /** Of the client. */
   readonly address: string;
   readonly #socket: FastifyRequest["socket"];
   readonly #parent: AbortSignal;
@@ -68,6 +57,7 @@ export class RequestContext implements Context {
     this.#parent = parent;
   }
 
+  /** Aborts when the client disconnects or the server stops. */
   get signal(): AbortSignal {
     if (this.#child === undefined) {
       const child = childOf(this.#parent);
@@ -79,6 +69,7 @@ export class RequestContext implements Context {
     return this.#child.signal;
   }
 
+  /** Names the next page of a `linked` list in the response. */
   continueAt(cursor: string): void {
     this.#nextCursor = cursor;
   }

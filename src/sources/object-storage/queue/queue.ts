@@ -35,17 +35,10 @@ export type Notified = {
   readonly understood: boolean;
 };
 
-export interface NotificationQueue {
-  /** Waits for a limited time; returns at most ten messages. */
-  receive(wait: boolean, signal: AbortSignal): Promise<Notified[]>;
-  /** The message's objects are durable. */
-  remove(receipts: readonly string[]): Promise<void>;
-  /** Stops the heartbeats: the queue will deliver the message again. */
-  leave(receipt: string): void;
-  close(): void;
-}
+/** What a source needs of a queue. */
+export type NotificationQueue = Pick<SqsQueue, "receive" | "remove" | "leave" | "close">;
 
-export class SqsQueue implements NotificationQueue {
+export class SqsQueue {
   readonly #client: SQSClient;
   readonly #url: string;
   readonly #held = new Set<string>();
@@ -73,6 +66,7 @@ export class SqsQueue implements NotificationQueue {
     await this.#visibilityTimeout(signal);
   }
 
+  /** Waits for a limited time; returns at most ten messages. */
   async receive(wait: boolean, signal: AbortSignal): Promise<Notified[]> {
     const command = new ReceiveMessageCommand({
       QueueUrl: this.#url,
@@ -86,11 +80,13 @@ export class SqsQueue implements NotificationQueue {
     return messages;
   }
 
+  /** The message's objects are durable. */
   async remove(receipts: readonly string[]): Promise<void> {
     for (const receipt of receipts) this.#done.add(receipt);
     await this.#deleteDone();
   }
 
+  /** Stops the heartbeats: the queue will deliver the message again. */
   leave(receipt: string): void {
     this.#held.delete(receipt);
   }
