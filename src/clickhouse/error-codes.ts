@@ -141,6 +141,19 @@ export function codesOf(...names: readonly ClickHouseCodeName[]): ReadonlySet<nu
   return new Set(names.map((name) => clickHouseCodes[name]));
 }
 
+/**
+ * What the engine lacks at the moment: memory, disk, threads or time. Such an error says nothing of the object that a
+ * statement names.
+ */
+export const scarcityCodes = codesOf(
+  "MEMORY_LIMIT_EXCEEDED",
+  "NOT_ENOUGH_SPACE",
+  "TOO_MANY_SIMULTANEOUS_QUERIES",
+  "TIMEOUT_EXCEEDED",
+  "QUERY_WAS_CANCELLED",
+  "CANNOT_SCHEDULE_TASK",
+);
+
 const namesByStatus: Readonly<Record<number, readonly ClickHouseCodeName[]>> = {
   400: [
     "CANNOT_PARSE_TEXT",

@@ -5,6 +5,7 @@
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { scarcityCodes } from "../../clickhouse/error-codes.ts";
 
 export type Unloaded = {
   readonly database: string;
@@ -27,7 +28,18 @@ export function loadFailureIn(output: string): string | undefined {
   return at === -1 ? undefined : output.slice(at + marker.length, at + marker.length + maxFailure);
 }
 
-/** Takes the object that the failure names out of use. Changes nothing when there is none of this name. */
+/** Out of memory, files or disk (`errno` of Linux): says nothing of the table. */
+const scarceErrno = /^Code: \d+\. DB::ErrnoException: .*, errno: (?:12|23|24|28), strerror: /s;
+
+function isScarcity(reason: string): boolean {
+  const [, code] = /^Code: (\d+)\./.exec(reason) ?? [];
+  return scarcityCodes.has(Number(code)) || scarceErrno.test(reason);
+}
+
+/**
+ * Takes the object that the failure names out of use. Changes nothing when there is none of this name, or when the
+ * engine could not load it for lack of something: the start fails, and is tried again.
+ */
 export function takeOutOfUse(dataDir: string, failure: string): void {
   // Names may hold anything, also the words of the message: the one that fits is looked for among those that exist.
   const found = definitionsIn(dataDir).filter(({ database, name }) =>
@@ -35,8 +47,11 @@ export function takeOutOfUse(dataDir: string, failure: string): void {
   );
   const [first] = found.toSorted((a, b) => a.name.length - b.name.length);
   if (first === undefined) return;
-  const reason = failure.slice(`${first.database}.${first.name}${ending}`.length).split(": Cannot attach table ")[0];
-  writeFileSync(`${first.path}${mark}`, (reason ?? "").slice(0, maxReason), { mode: 0o600 });
+  const [reason = ""] = failure
+    .slice(`${first.database}.${first.name}${ending}`.length)
+    .split(": Cannot attach table ");
+  if (isScarcity(reason)) return;
+  writeFileSync(`${first.path}${mark}`, reason.slice(0, maxReason), { mode: 0o600 });
 }
 
 /** What was taken out of use at this start or an earlier one. Users may have detached others, whose files are empty. */

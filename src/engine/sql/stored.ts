@@ -3,7 +3,7 @@
  * engine's start and before clients are admitted. Forbidden ones are disabled; their data stays.
  */
 import { type ClickHouseClient, ClickHouseError } from "../../clickhouse/client.ts";
-import { codesOf } from "../../clickhouse/error-codes.ts";
+import { scarcityCodes } from "../../clickhouse/error-codes.ts";
 import { ClickHouseException } from "../../clickhouse/exception.ts";
 import { identifier, ownDatabases } from "../../clickhouse/sql.ts";
 import type { Guard } from "./guard.ts";
@@ -16,15 +16,6 @@ export type Forbidden = {
   /** One sentence that names the forbidden part of the definition. */
   readonly reason: string;
 };
-
-/** Errors that say nothing of a definition: the start fails, and is tried again, instead of taking a table away. */
-const passing = codesOf(
-  "MEMORY_LIMIT_EXCEEDED",
-  "TOO_MANY_SIMULTANEOUS_QUERIES",
-  "TIMEOUT_EXCEEDED",
-  "QUERY_WAS_CANCELLED",
-  "CANNOT_SCHEDULE_TASK",
-);
 
 type Stored = { readonly name: string; readonly database: string; readonly text: string };
 
@@ -43,7 +34,8 @@ const detachedQuery = `SELECT table AS name, database,
 /**
  * Judges every function, table, view and dictionary; `client` is authenticated as the internal user. Forbidden
  * functions are dropped, other objects are detached until the engine's next start, when they are judged again, and
- * `guard` refuses to attach them. Resolves to what was forbidden. `hasFunctions` is false when there are no
+ * `guard` refuses to attach them. Resolves to what was forbidden. An error that says nothing of a definition takes
+ * nothing out of use: the start fails, and is tried again. `hasFunctions` is false when there are no
  * user-defined functions: listing them takes the engine about 40 ms, a fifth of a wake. Rejects when the engine cannot
  * be queried.
  */
@@ -98,7 +90,7 @@ async function readTables(
   try {
     return await client.rows<Stored>(tablesQuery);
   } catch (error) {
-    if (!(error instanceof ClickHouseError) || passing.has(error.code)) throw error;
+    if (!(error instanceof ClickHouseError) || scarcityCodes.has(error.code)) throw error;
   }
   const tables: Stored[] = [];
   for (const table of await client.rows<Stored>(namesQuery)) {
@@ -107,7 +99,7 @@ async function readTables(
       const params = { database: table.database, name: table.name };
       tables.push(...(await client.rows<Stored>(`${tablesQuery} ${where}`, { params })));
     } catch (error) {
-      if (!(error instanceof ClickHouseError) || passing.has(error.code)) throw error;
+      if (!(error instanceof ClickHouseError) || scarcityCodes.has(error.code)) throw error;
       await disable(table, `The engine cannot describe it: ${error.message.split("Stack address")[0]}`);
     }
   }
@@ -123,7 +115,7 @@ async function problem(judge: () => Promise<void>): Promise<string | undefined> 
     await judge();
     return undefined;
   } catch (error) {
-    if (error instanceof ClickHouseException && !passing.has(error.code)) return error.message;
+    if (error instanceof ClickHouseException && !scarcityCodes.has(error.code)) return error.message;
     throw error;
   }
 }
