@@ -115,7 +115,9 @@ function treeOf(root: string, base: string): string {
   const run = (cwd: string, command: string, ...args: string[]) =>
     execFileSync(command, args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] }).trim();
   const commit = run(root, "git", "rev-parse", "--verify", `${base}^{commit}`);
-  const cache = process.env.MILLRACE_CACHE ?? join(homedir(), ".cache", "millrace");
+  // Postgres runs as another user when root starts it, who cannot reach what is below root's home.
+  const own = process.getuid?.() === 0 ? "/var/cache" : join(homedir(), ".cache");
+  const cache = process.env.MILLRACE_CACHE ?? join(own, "millrace");
   const tree = join(cache, "commits", commit);
   if (!existsSync(tree)) run(root, "git", "worktree", "add", "--detach", "--force", tree, commit);
   // npm writes it last.
