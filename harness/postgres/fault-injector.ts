@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { details } from "../pipes.ts";
 import type { Dice } from "../random.ts";
-import { type BenchService, type Served, until } from "../serve.ts";
+import { type BenchService, query, type Served, until } from "../serve.ts";
 import { type Compared, compareTable, untilCaughtUp, untilTableEqual } from "./compare.ts";
 import type { FailoverPair } from "./failover.ts";
 import type { TestPostgres } from "./postgres.ts";
@@ -126,8 +126,20 @@ export class FaultInjector {
         problems.push((error as Error).message);
       }
     }
-    if (problems.length > 0) throw new Error(`${problems.join("\n")}\n${await this.describe()}`);
-    return compared;
+    if (problems.length === 0) return compared;
+    const found = await this.#destination().catch((error: Error) => error.message);
+    throw new Error(`${problems.join("\n")}\n${await this.describe()}\nThe destination has:\n${found}`);
+  }
+
+  /** What tells a table that was made anew from one whose rows are gone, or are not shown. */
+  async #destination(): Promise<string> {
+    const found = [
+      `SELECT now(), name, engine, total_rows, metadata_modification_time, comment, groupArray((p.name, p.rows, p.active))
+       FROM system.tables AS t LEFT JOIN system.parts AS p ON p.table = t.name AND p.database = t.database
+       WHERE t.database = 'default' GROUP BY ALL ORDER BY name FORMAT TSV`,
+      "SELECT table, name, reason, modification_time FROM system.detached_parts WHERE database = 'default' FORMAT TSV",
+    ].map((sql) => query(this.service, sql));
+    return (await Promise.all(found)).join("\n");
   }
 
   #pick(): Fault {
