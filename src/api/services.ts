@@ -102,7 +102,7 @@ export const serviceDetails = serviceRecord
       .string()
       .optional()
       .describe(
-        "Reason when the state differs from the requested one, or a note that the service exceeds its `diskGb`",
+        "Reason when the state differs from the requested one, or a note that the service exceeds its `diskGb`. The answer for one service also says when its memory differs from the requested one",
       ),
     diskGb: z.int().optional().describe("Disk quota of the service's tables, in GiB; absent: no quota"),
     diskUsedBytes: z.int().optional().describe("Disk use of the service's tables, as last measured"),

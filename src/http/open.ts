@@ -69,7 +69,7 @@ import { Space } from "./push/space.ts";
 import { HeldBodies } from "./push/telemetry.ts";
 import { RateLimiter } from "./rate-limit.ts";
 import { createApiServer } from "./server.ts";
-import { liveFactsOf } from "./states.ts";
+import { liveFactsOf, noteReader } from "./states.ts";
 import { atNode, publicEndpoint } from "./views/endpoints.ts";
 import type { EndpointFacts } from "./views/services.ts";
 
@@ -297,6 +297,7 @@ function serviceDeps(options: HttpOptions, shared: Shared): ServiceDeps {
     endpointOf: ({ nodeId }) => atNode(shared.endpoint, stores.leases.addressOf(nodeId)),
     ports: services.ports,
     live: liveFactsOf(options),
+    noteOf: noteReader(options),
     inspectConnection: services.inspectConnection,
     kubernetes: services.kubernetes,
     defaultDiskGb: config.serviceDiskGb,

@@ -28,10 +28,13 @@ export function liveFactsOf({ services: { access, disks }, endpoint }: LiveParts
     diskUsedBytes: disks.usedBytes(row),
     diskProblem: disks.problem(row),
     endpointProblem: endpoint.problemOf(row.id),
-    memoryNote: traitsOf(row).isOwnProcess
-      ? memoryNote(row, access.engines().get(row.id)?.process?.memoryGb)
-      : undefined,
   });
+}
+
+/** What a page of one service says beside its state. */
+export function noteReader({ services: { access } }: LiveParts): (row: Service) => string | undefined {
+  return (row) =>
+    traitsOf(row).isOwnProcess ? memoryNote(row, access.engines().get(row.id)?.process?.memoryGb) : undefined;
 }
 
 type StateParts = LiveParts & {

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { totalmem } from "node:os";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Api, startApi } from "./harness.ts";
 
@@ -38,6 +39,15 @@ describe("services", () => {
     expect(answer.body.result.endpoints[0]).toMatchObject({ protocol: "http", host: "127.0.0.1", username: "default" });
     expect(answer.text).not.toMatch(/\d\.0[,}]/);
     expect(answer.body.result.createdAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  });
+
+  test("what needs nobody's attention is told by the service itself, and not by the list", async () => {
+    const { service } = await create({ maxReplicaMemoryGb: 356 });
+    const { body } = await api.call("GET", `${services}/${service.id}`);
+    const isLess = totalmem() * 0.9 < 356 * 2 ** 30;
+    if (isLess) expect(body.result.stateMessage).toMatch(/^The machine has \d/);
+    const { result } = (await api.call("GET", services)).body;
+    expect(result.find(({ id }: { id: string }) => id === service.id).stateMessage).toBeUndefined();
   });
 
   test("a service of which a member cannot be read is failed with the reason, hides no other, and can be mended", async () => {

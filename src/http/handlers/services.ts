@@ -57,6 +57,7 @@ export type ServiceDeps = ConnectionDeps &
     readonly endpointOf: (service: Service) => EndpointFacts;
     readonly ports: Pick<ServicePorts, "pick" | "require">;
     readonly live: (service: Service) => LiveFacts;
+    readonly noteOf: (service: Service) => string | undefined;
     /** Disk quota of new services, in GiB; undefined: none. */
     readonly defaultDiskGb: number | undefined;
     /** Triggers a pass of the reconciler and the gateway. */
@@ -191,11 +192,12 @@ function stateHandlers(
 }
 
 async function details(deps: ServiceDeps, service: Service) {
-  return detailsWith(deps, service, (await deps.serviceFacts.of(service.organizationId))(service.id));
+  const factsOf = await deps.serviceFacts.of(service.organizationId);
+  return detailsWith(deps, service, factsOf(service.id), deps.noteOf(service));
 }
 
-function detailsWith(deps: ServiceDeps, service: Service, facts: ServiceFacts) {
-  return serviceDetailsOf(service, deps.endpointOf(service), { ...deps.live(service), ...facts });
+function detailsWith(deps: ServiceDeps, service: Service, facts: ServiceFacts, note?: string) {
+  return serviceDetailsOf(service, deps.endpointOf(service), { ...deps.live(service), ...facts }, note);
 }
 
 type ListQuery = Input<ManagementOperations["listServices"]>["query"];

@@ -20,8 +20,6 @@ export type LiveFacts = {
   readonly diskProblem: string | undefined;
   /** A sentence when the service is unreachable, because its port could not be opened. */
   readonly endpointProblem: string | undefined;
-  /** A sentence when the memory limit differs from the requested one. */
-  readonly memoryNote: string | undefined;
 };
 
 /** Where the endpoints of a service are. */
@@ -99,10 +97,10 @@ function serverEndpoints({ connection }: Service): z.input<typeof serviceRecord>
 /** What the service is now: its state, its disk, and its newest backup. */
 export function serviceStatesOf(
   service: Service,
-  { diskUsedBytes, diskProblem, endpointProblem, memoryNote, lastBackup }: LiveFacts & ServiceFacts,
+  { diskUsedBytes, diskProblem, endpointProblem, lastBackup }: LiveFacts & ServiceFacts,
 ) {
   const state = stateAfterCommand(service);
-  const stateMessage = service.stateMessage ?? endpointProblem ?? diskProblem ?? memoryNote;
+  const stateMessage = service.stateMessage ?? endpointProblem ?? diskProblem;
   const reachable = endpointProblem === undefined || !["running", "idle"].includes(state);
   return {
     state: reachable ? state : ("degraded" as const),
@@ -114,10 +112,12 @@ export function serviceStatesOf(
   };
 }
 
+/** `note`: a sentence that needs nobody's attention, shown when there is none that does. */
 export function serviceDetailsOf(
   service: Service,
   endpoint: EndpointFacts,
   facts: LiveFacts & ServiceFacts,
+  note?: string,
 ): z.input<typeof serviceDetails> {
   const { lastActivityAt } = facts;
   const idles = service.state === "running" && service.idleScaling && lastActivityAt !== undefined;
@@ -125,6 +125,7 @@ export function serviceDetailsOf(
     ...serviceRecordOf(service, endpoint),
     ...(servicePortOf(service) === undefined ? {} : { port: service.port }),
     version: service.version,
+    ...(note === undefined ? {} : { stateMessage: note }),
     ...serviceStatesOf(service, facts),
     ...(service.tableRows === null ? {} : { rows: service.tableRows }),
     pipes: facts.pipes,
