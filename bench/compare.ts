@@ -47,7 +47,7 @@ export function comparedField(
   return { field, base: old, here: own, ratio, spread, verdict };
 }
 
-/** Prints a table, and one line of JSON. False when something is worse, or could not be measured here. */
+/** Prints a table for each benchmark, and one line of JSON. False when something is worse, or was not measured here. */
 export async function compareCommits(root: string, base: string, chosen: readonly string[]): Promise<boolean> {
   const tree = treeOf(root, base);
   const [here, there] = [benchNames(root), benchNames(tree)];
@@ -55,7 +55,6 @@ export async function compareCommits(root: string, base: string, chosen: readonl
   const unknown = names.filter((name) => !here.includes(name) || !there.includes(name));
   if (unknown.length > 0) throw new Error(`not in both commits: ${unknown.join(", ")}`);
   const rounds = numberOf("ROUNDS", 3);
-  const rows: Record<string, string | number>[] = [];
   const worse: string[] = [];
   for (const name of names) {
     const runs = { base: [] as Run[], here: [] as Run[] };
@@ -68,11 +67,10 @@ export async function compareCommits(root: string, base: string, chosen: readonl
     const fields = comparedRuns(name, runs.base, runs.here);
     const missing = [...runs.base, ...runs.here].find(({ summary }) => summary === undefined);
     if (missing !== undefined) console.log(`${name}: a run has measured nothing\n${missing.output.slice(-1_000)}`);
-    rows.push(...fields.map((one) => ({ bench: name, ...shown(one) })));
+    console.table(fields.map((one) => ({ bench: name, ...shown(one) })));
     worse.push(...fields.filter(({ verdict }) => verdict === "worse").map(({ field }) => `${name}.${field}`));
     if (missing !== undefined) worse.push(name);
   }
-  console.table(rows);
   console.log(JSON.stringify({ bench: "compare", ok: worse.length === 0, base, rounds, worse }));
   return worse.length === 0;
 }
