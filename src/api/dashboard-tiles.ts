@@ -42,24 +42,34 @@ const selectItem = knownObject({
 });
 
 const items = z.array(selectItem).min(1).max(20);
+/** Clients of the HyperDX API send it, and it has no effect there either. */
+const unused = z.unknown().optional().describe("Has no effect: each item of select has its own");
+const several = { select: items, where: unused, whereLanguage: unused };
 const formulas = z.array(look).max(10).optional();
 const grouped = { groupBy: text.optional(), asRatio: flag, numberFormat, formulas, showOperandSeries: flag };
 const limits = { seriesLimit: z.int().min(0).optional() };
-const time = { sourceId, select: items, ...grouped, alignDateRangeToGranularity: flag, fillNulls: flag };
+const time = { sourceId, ...several, ...grouped, alignDateRangeToGranularity: flag, fillNulls: flag };
 const line = { compareToPreviousPeriod: flag, fitYAxisToData: flag, ...limits };
 const colors = { color: z.string().max(50).optional(), colorRules: z.array(look).max(10).optional() };
-const oneValue = { sourceId, select: items.max(1), groupBy: text.optional(), orderBy: text.optional(), numberFormat };
+const oneValue = {
+  sourceId,
+  ...several,
+  select: items.max(1),
+  groupBy: text.optional(),
+  orderBy: text.optional(),
+  numberFormat,
+};
 const filter = { where: text.optional(), whereLanguage: whereLanguage.optional() };
 
 const built = z.discriminatedUnion("displayType", [
   knownObject({ displayType: z.literal("line"), ...time, ...line }),
   knownObject({ displayType: z.literal("stacked_bar"), ...time, ...limits }),
   knownObject({
-    ...{ displayType: z.literal("table"), sourceId, select: items, ...grouped, having: text.optional() },
+    ...{ displayType: z.literal("table"), sourceId, ...several, ...grouped, having: text.optional() },
     ...{ orderBy: text.optional(), groupByColumnsOnLeft: flag, onClick: look.optional() },
   }),
   knownObject({
-    ...{ displayType: z.literal("number"), sourceId, select: items, numberFormat, formulas, ...colors },
+    ...{ displayType: z.literal("number"), sourceId, ...several, numberFormat, formulas, ...colors },
     backgroundChart: look.optional(),
   }),
   knownObject({ displayType: z.literal("pie"), ...oneValue, limit: z.int().min(0).optional() }),

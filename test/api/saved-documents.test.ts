@@ -68,6 +68,7 @@ test("a dashboard comes back whole; tiles and filters without an id get one, oth
     ...{ name: "Overview", tags: ["web"], savedQuery: "a:b", savedQueryLanguage: "lucene" },
     tiles: [
       { ...at, config: line({ fillNulls: true, numberFormat: { output: "time", mantissa: 2 } }), containerId: "c" },
+      { ...at, config: line({ where: "a:b", whereLanguage: "lucene" }) },
       { ...at, id: "mine", config: sql },
       { ...at, series, asRatio: false },
       { ...at, config: { displayType: "markdown", markdown: "# Text" } },
@@ -79,7 +80,7 @@ test("a dashboard comes back whole; tiles and filters without an id get one, oth
   const { data } = (await call("POST", "/dashboards", body)).body;
   expect(data).toMatchObject(body);
   expect(data.tiles.map(({ id }: { id: string }) => id)).toEqual([
-    ...[expect.stringMatching(/^[0-9a-f-]{36}$/), "mine"],
+    ...[expect.stringMatching(/^[0-9a-f-]{36}$/), expect.any(String), "mine"],
     ...[expect.any(String), expect.any(String)],
   ]);
   expect(data.filters[0].id).toEqual(expect.any(String));
