@@ -6,7 +6,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { createServer } from "../../lib/node-http.ts";
 import { networkOf } from "../auth/access-list.ts";
-import { isLoggedIn } from "../auth/logged-in.ts";
+import { makeRoom } from "../auth/logged-in.ts";
 import { aheadOf, clientAddressOf } from "./client-address.ts";
 import {
   beyondBudget,
@@ -27,8 +27,6 @@ const idleConnectionMs = 30_000;
 const headersTimeoutMs = 30_000;
 const checkEveryMs = 5_000;
 const budgetEveryMs = 100;
-/** Unauthenticated connections per address; above this the one that has waited longest is closed. */
-const maxStrangers = 500;
 
 export type ClientConnectionsOptions = {
   readonly onRequest: (message: IncomingMessage, response: ServerResponse) => void;
@@ -87,7 +85,7 @@ export class ClientConnections {
     const offset = ahead === undefined ? 0 : ahead.length - socket.bytesRead;
     const watched = { network, offset, open: 0, readAtRest: 0, readAtHead: 0, message: undefined, moved: undefined };
     this.#open.set(socket, watched);
-    this.#makeRoom(network);
+    makeRoom(socket, this.#open, this.#options.maxStrangers);
     this.#watch();
     socket.once("close", () => {
       this.#open.delete(socket);
@@ -189,20 +187,6 @@ export class ClientConnections {
     // More may have been read than was parsed: only the HTTP server knows whether another head has begun in it.
     this.#server.closeIdleConnections();
     for (const socket of used) if (socket.destroyed) this.#drained.add(socket);
-  }
-
-  /** At most a few hundred unauthenticated connections of one address may wait; authenticated ones do not count. */
-  #makeRoom(network: string): void {
-    const most = this.#options.maxStrangers ?? maxStrangers;
-    if (this.#open.size <= most) return;
-    let strangers = 0;
-    let first: Socket | undefined;
-    for (const [socket, watched] of this.#open) {
-      if (watched.network !== network || isLoggedIn(socket)) continue;
-      strangers += 1;
-      first ??= socket;
-    }
-    if (strangers > most) first?.destroy();
   }
 
   #watch(): void {

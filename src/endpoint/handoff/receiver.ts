@@ -10,6 +10,7 @@ import type { LineLogger } from "../../lib/deferred-logger.ts";
 import { EventCounter } from "../../lib/event-counter.ts";
 import { type AccessEvent, anyPrincipal } from "../auth/events.ts";
 import { Gatekeeper } from "../auth/gatekeeper.ts";
+import { makeRoom, markLoggedIn } from "../auth/logged-in.ts";
 import type { DatabasePrincipal, EndpointAccess } from "../auth/logins.ts";
 import { aheadOf, setClient } from "../connections/client-address.ts";
 import { ClientConnections } from "../connections/connections.ts";
@@ -110,6 +111,7 @@ export class HandoffReceiver {
       send({ type: isReleased ? "released" : "closed", id });
     });
     if (logins === undefined) return void socket.destroy();
+    if (native !== "new") markLoggedIn(socket);
     const connection = this.#native.serve(socket, {
       logins,
       session: native === "new" ? undefined : native,
@@ -125,6 +127,7 @@ export class HandoffReceiver {
       },
       end: (exception) => connection.end(exception),
     });
+    makeRoom(socket, this.#natives);
   }
 
   /** Takes a native connection that the control plane pipes: its client has logged in there. */
@@ -132,6 +135,7 @@ export class HandoffReceiver {
     const logins = this.#gatekeeper?.logins;
     if (logins === undefined) return void socket.destroy();
     let current = session;
+    markLoggedIn(socket);
     setClient(socket, { address });
     socket.on("error", () => {});
     socket.once("close", () => {
