@@ -4,7 +4,6 @@
  * its process, which alone handles their requests. Only TLS is terminated here.
  */
 import type { Socket } from "node:net";
-import { hostname } from "node:os";
 import type { TlsSource } from "../lib/certificate-files.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { AccessEvent } from "./auth/events.ts";
@@ -12,8 +11,7 @@ import { Gatekeeper } from "./auth/gatekeeper.ts";
 import type { GatewayBackend, GatewayService } from "./backend.ts";
 import { ClientListener } from "./client-listener.ts";
 import { ClientConnections } from "./connections/connections.ts";
-import type { HandoffSender } from "./handoff/sender.ts";
-import type { ServerFacts } from "./native/hello.ts";
+import { Admission } from "./handoff/admission.ts";
 import { RestingClients } from "./native/resting-clients.ts";
 import type { TrustedProxies } from "./proxied/trusted-proxies.ts";
 import { forwardToHost } from "./proxy/forward-to-host.ts";
@@ -37,16 +35,9 @@ type Listener = {
   readonly native: ClientListener;
   readonly gatekeeper: Gatekeeper;
   service: GatewayService;
-  /** The engine that has users and access list, and the pending update of them. */
-  admitted: { readonly to: HandoffSender; readonly done: Promise<void> } | undefined;
+  readonly admission: Admission;
   /** Frees the port, and closes the connections of this process; responses in progress get that long. */
   readonly close: (graceMs: number) => Promise<void>;
-};
-
-/** What the answer to a login says of the engine, which may not run. */
-const serverFacts: ServerFacts = {
-  displayName: hostname(),
-  timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
 };
 
 const defaultCloseGraceMs = 2_000;
@@ -131,26 +122,22 @@ export class Gateway {
       const keep = () => (closed ? socket.destroy() : connections.adopt(socket));
       const to = handsOver ? backend.handoff(service.id) : undefined;
       if (to === undefined) return keep();
-      if (listener.admitted?.to !== to) this.#admit(listener, to).catch(() => {});
+      listener.admission.admit(to).catch(() => {});
       to.send(socket, keep);
     };
     const onError = (error: Error) => logger.error({ err: error, service: service.id }, "listener failed");
     const clients = new ClientListener({ tls, proxies, onClient, onError });
-    const resting = new RestingClients({
-      ...{ serviceId: service.id, backend, logins: gatekeeper.logins, logger },
-      facts: serverFacts,
-      admit: (to) => (listener.admitted?.to === to ? listener.admitted.done : this.#admit(listener, to)),
-      handsOver,
-    });
-    const onNative = (socket: Socket) => (closed ? socket.destroy() : resting.adopt(socket));
-    const native = new ClientListener({ tls, proxies, onClient: onNative, onError });
+    const admission = new Admission(() => listener.service);
+    const { logins } = gatekeeper;
+    const resting = new RestingClients({ serviceId: service.id, backend, logins, logger, admission, handsOver });
+    const native = new ClientListener({ tls, proxies, onClient: (socket) => resting.adopt(socket), onError });
     const close = async (graceMs: number) => {
       closed = true;
       for (const one of [clients, native]) one.close();
       resting.close();
       await connections.close(graceMs);
     };
-    const listener: Listener = { clients, native, gatekeeper, service, admitted: undefined, close };
+    const listener: Listener = { clients, native, gatekeeper, service, admission, close };
     await clients.listen(service);
     return listener;
   }
@@ -166,19 +153,9 @@ export class Gateway {
     if (JSON.stringify(service) !== JSON.stringify(listener.service)) {
       listener.service = service;
       listener.gatekeeper.update(service);
-      if (listener.admitted !== undefined) this.#admit(listener, listener.admitted.to).catch(() => {});
+      listener.admission.update();
     }
-    const { admitted } = listener;
-    // The last attempt may have failed: every call retries it.
-    await admitted?.done.catch(() => this.#admit(listener, admitted.to));
-  }
-
-  /** Every connection handed over after this call gets the listener's users and access list. */
-  async #admit(listener: Listener, to: HandoffSender): Promise<void> {
-    const { id, ipAccessList, users } = listener.service;
-    const admitted = { to, done: to.admit({ id, ipAccessList, users }) };
-    listener.admitted = admitted;
-    await admitted.done;
+    await listener.admission.settle();
   }
 
   /** The port is free immediately. Responses in progress delay no other listener. */
@@ -188,10 +165,10 @@ export class Gateway {
   }
 
   /** Accepts no new connections; responses in progress get a moment. */
-  async #close({ admitted, close }: Listener): Promise<void> {
+  async #close({ admission, close }: Listener): Promise<void> {
     const graceMs = this.#options.closeGraceMs ?? defaultCloseGraceMs;
     const draining = close(graceMs);
-    await admitted?.to.drain({ graceMs }).catch(() => {});
+    await admission.host?.drain({ graceMs }).catch(() => {});
     await draining;
   }
 }

@@ -40,7 +40,10 @@ export async function openListeners(
   names?.sync(
     all
       .filter(({ desiredState }) => desiredState !== "deleted")
-      .map((row) => ({ ...accessOf(row), elsewhere: elsewhereOf(row, leases) })),
+      .map((row) => ({
+        ...{ ...accessOf(row), elsewhere: elsewhereOf(row, leases) },
+        hasNative: traitsOf(row).isOwnProcess,
+      })),
   );
   const failures = await gateway.sync(known);
   const rows = new Map(wanted.map((row) => [row.id, row]));

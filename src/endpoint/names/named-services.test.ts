@@ -3,9 +3,13 @@ import { createHash } from "node:crypto";
 import { Agent, type IncomingHttpHeaders, request } from "node:http";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
+import { connect as connectTls } from "node:tls";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { hello, NativeClient, newest } from "../../../harness/native/client.ts";
+import { loopbackCertificate } from "../../../harness/network/loopback-certificate.ts";
 import { createLogger } from "../../lib/logger.ts";
 import type { AccessEvent } from "../auth/events.ts";
+import { RestingClients } from "../native/resting-clients.ts";
 import { NameGateway } from "./name-gateway.ts";
 import { type NamedService, NamedServices } from "./named-services.ts";
 
@@ -16,15 +20,21 @@ const service = (id: string, over: Partial<NamedService> = {}): NamedService => 
   ipAccessList: [{ source: "127.0.0.0/8" }],
   users: [{ name: "default", passwordSha256Hex: sha("pw"), readonly: false }],
   elsewhere: undefined,
+  hasNative: true,
   ...over,
 });
 
+const logger = createLogger("silent");
 const namedServices = () =>
   new NamedServices({
     domain: "db.example",
-    logger: createLogger("silent"),
+    logger,
     handlerOf: (first, current) => async (_message, response, _url, principal) => {
       response.end(`${first.id} for ${principal.user} of ${principal.address}, ${current().elsewhere ?? "here"}`);
+    },
+    nativeOf: ({ id }, logins, admission) => {
+      const backend = { acquire: async () => Promise.reject(new Error("no engine runs")), handoff: () => undefined };
+      return new RestingClients({ serviceId: id, backend, logins, logger, admission, handsOver: false });
     },
     refresh: async () => {
       refreshed += 1;
@@ -44,13 +54,44 @@ beforeEach(async () => {
   [refreshed, onRefresh, events] = [0, () => {}, []];
   services = namedServices();
   gateway = new NameGateway({
-    logger: createLogger("silent"),
+    logger,
+    onNative: (socket) => void services.serveNative(socket),
     onRequest: (message, response) => void services.serve(message, response),
   });
   port = await gateway.listen("127.0.0.1", 0);
   services.sync([service(one), service(other, { elsewhere: "node-b" })]);
 });
 afterEach(() => gateway.close());
+
+/** What a client of the native protocol hears, when it names this server in the TLS handshake. */
+async function nativeAnswer(servername: string): Promise<string | undefined> {
+  const tls = { pair: loopbackCertificate, onRenewed: () => () => {} };
+  const secure = new NameGateway({
+    ...{ tls, logger, onRequest: () => {} },
+    onNative: (socket) => void services.serveNative(socket),
+  });
+  try {
+    const at = await secure.listen("127.0.0.1", 0);
+    const client = new NativeClient(connectTls({ port: at, servername, rejectUnauthorized: false }), newest);
+    client.send(hello({ password: "wrong" }));
+    const { exception } = await client.answer();
+    await client.ended();
+    return exception?.message;
+  } finally {
+    await secure.close();
+  }
+}
+
+test("the native protocol is chosen by the server name, which must be that of a service here", async () => {
+  services.sync([service(one), service(other, { hasNative: false })]);
+  expect(await nativeAnswer(`${one}.db.example`)).toMatch(/password is incorrect/);
+  expect(events).toMatchObject([{ serviceId: one, event: { type: "login_refused", user: "default" } }]);
+  expect(await nativeAnswer(`${other}.db.example`)).toMatch(/on a server of its own/);
+  const wanted = /the server name \(SNI\) of the connection is that of no service: it must be ID\.db\.example/i;
+  for (const name of ["db.example", "33333333-3333-4333-8333-333333333333.db.example", "elsewhere.example"]) {
+    expect(await nativeAnswer(name)).toMatch(wanted);
+  }
+});
 
 type Answer = { status: number | undefined; body: string; headers: IncomingHttpHeaders };
 

@@ -3,18 +3,24 @@
  * by its own `Host` header, because proxies use one connection for requests of several hosts.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { clickHouseException } from "../../clickhouse/exception.ts";
 import type { LineLogger } from "../../lib/deferred-logger.ts";
 import { answerFailure } from "../answer.ts";
 import type { AccessEvent } from "../auth/events.ts";
 import { type AuthenticatedHandler, Gatekeeper } from "../auth/gatekeeper.ts";
-import type { EndpointAccess } from "../auth/logins.ts";
+import type { EndpointAccess, Logins } from "../auth/logins.ts";
+import { Admission } from "../handoff/admission.ts";
+import { exceptionPacket, shownException } from "../native/exception-packet.ts";
+import type { RestingClients } from "../native/resting-clients.ts";
 import { namedHostOf, nameWithoutPort } from "./host-name.ts";
 
 export type NamedService = EndpointAccess & {
   /** The node whose server has the engine, if that is another one than this. */
   readonly elsewhere: string | undefined;
+  /** False: its server is one of its own, whose native protocol does not pass through here. */
+  readonly hasNative: boolean;
 };
 
 export type NamedServicesOptions = {
@@ -22,12 +28,19 @@ export type NamedServicesOptions = {
   readonly logger: LineLogger;
   /** Handles authenticated requests for the service, which may change. */
   readonly handlerOf: (first: NamedService, current: () => NamedService) => AuthenticatedHandler;
+  /** Serves connections of the native protocol. */
+  readonly nativeOf: (first: NamedService, logins: Logins, admission: Admission) => RestingClients;
   /** Reads the services again: one may have been created by another server a moment ago. */
   readonly refresh: () => Promise<void>;
   readonly onEvent: (serviceId: string, event: AccessEvent) => void;
 };
 
-type Entry = { service: NamedService; readonly gatekeeper: Gatekeeper };
+type Entry = {
+  service: NamedService;
+  readonly gatekeeper: Gatekeeper;
+  readonly admission: Admission;
+  readonly native: RestingClients;
+};
 
 /** Unknown names cause at most one reading of the services in this time. */
 const refreshEveryMs = 500;
@@ -48,13 +61,18 @@ export class NamedServices {
   sync(services: readonly NamedService[]): void {
     this.#isKnown = true;
     const wanted = new Set(services.map(({ id }) => id));
-    for (const id of this.#entries.keys()) if (!wanted.has(id)) this.#entries.delete(id);
+    for (const [id, { native }] of this.#entries) {
+      if (wanted.has(id)) continue;
+      this.#entries.delete(id);
+      native.close();
+    }
     for (const service of services) {
       const entry = this.#entries.get(service.id);
       if (entry === undefined) this.#entries.set(service.id, this.#entryOf(service));
       else if (JSON.stringify(service) !== JSON.stringify(entry.service)) {
         entry.service = service;
         entry.gatekeeper.update(service);
+        entry.admission.update();
       }
     }
   }
@@ -71,17 +89,39 @@ export class NamedServices {
     await entry?.gatekeeper.serve(message, response);
   }
 
+  /** Serves a connection of the native protocol, whose service is that of its server name (SNI). Never rejects. */
+  async serveNative(socket: TLSSocket): Promise<void> {
+    try {
+      const { domain } = this.#options;
+      const named = namedHostOf(serverNameOf(socket), domain);
+      const entry = named.kind === "service" ? await this.#service(named.id) : undefined;
+      if (entry?.service.hasNative === true) return entry.native.adopt(socket);
+      const text =
+        entry === undefined
+          ? `The server name (SNI) of the connection is that of no service: it must be ID.${domain}.`
+          : "This service is on a server of its own: connect to the native port of that server.";
+      throw clickHouseException("BAD_ARGUMENTS", text);
+    } catch (error) {
+      const unknown = clickHouseException("NETWORK_ERROR", "The service cannot be looked up now: connect again.");
+      socket.end(exceptionPacket(shownException(error) ?? unknown));
+      socket.resume();
+    }
+  }
+
+  close(): void {
+    for (const { native } of this.#entries.values()) native.close();
+  }
+
   #entryOf(first: NamedService): Entry {
-    const { logger, handlerOf, onEvent } = this.#options;
-    const entry: Entry = {
-      service: first,
-      gatekeeper: new Gatekeeper({
-        facts: first,
-        handler: handlerOf(first, () => entry.service),
-        logger,
-        onEvent: (event) => onEvent(first.id, event),
-      }),
-    };
+    const { logger, handlerOf, nativeOf, onEvent } = this.#options;
+    const current = () => entry.service;
+    const gatekeeper = new Gatekeeper({
+      ...{ facts: first, handler: handlerOf(first, current), logger },
+      onEvent: (event) => onEvent(first.id, event),
+    });
+    const admission = new Admission(current);
+    const native = nativeOf(first, gatekeeper.logins, admission);
+    const entry: Entry = { service: first, gatekeeper, admission, native };
     return entry;
   }
 
@@ -128,9 +168,14 @@ export class NamedServices {
 }
 
 function isForAnotherName({ socket }: IncomingMessage, host: string): boolean {
-  // False without a server name, or where TLS ends elsewhere.
+  const name = serverNameOf(socket);
+  return name !== undefined && nameWithoutPort(name) !== nameWithoutPort(host);
+}
+
+/** Undefined without a server name, or where TLS ends elsewhere. */
+function serverNameOf(socket: Socket): string | undefined {
   const name = socket instanceof TLSSocket ? (socket as { servername?: unknown }).servername : undefined;
-  return typeof name === "string" && nameWithoutPort(name) !== nameWithoutPort(host);
+  return typeof name === "string" ? name : undefined;
 }
 
 function hostsOf({ rawHeaders }: IncomingMessage): number {

@@ -3,6 +3,7 @@ import type { TlsSource } from "../../lib/certificate-files.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { AccessEvent } from "../auth/events.ts";
 import type { GatewayBackend } from "../backend.ts";
+import { RestingClients } from "../native/resting-clients.ts";
 import type { TrustedProxies } from "../proxied/trusted-proxies.ts";
 import { forwardToHost } from "../proxy/forward-to-host.ts";
 import { UpstreamPool, Upstreams } from "../proxy/upstream.ts";
@@ -71,8 +72,11 @@ export function openHostNames({ port, domain, tls, relay }: HostNamesOptions, co
       // The engine refuses by itself what belongs to a server that cannot be asked.
       return (...request) => (service().elsewhere === undefined ? here : (there ?? here))(...request);
     },
+    nativeOf: ({ id }, logins, admission) =>
+      new RestingClients({ serviceId: id, backend, logins, logger, admission, handsOver: false }),
   });
   const gateway = new NameGateway({
+    onNative: (socket) => void services.serveNative(socket),
     tls,
     proxies,
     logger,
@@ -87,6 +91,7 @@ export function openHostNames({ port, domain, tls, relay }: HostNamesOptions, co
     },
     sync: (wanted) => services.sync(wanted),
     close: async () => {
+      services.close();
       await Promise.all([gateway.close(), listener?.close()]);
       upstreams.close();
       relays?.close();

@@ -3,14 +3,16 @@
  * log in here, and their first packet after that wakes the service. A connection that rests holds no engine.
  */
 import type { Socket } from "node:net";
+import { hostname } from "node:os";
 import { clickHouseException } from "../../clickhouse/exception.ts";
 import type { LineLogger } from "../../lib/deferred-logger.ts";
 import { AppError } from "../../lib/errors.ts";
-import { networkOf, plainAddress } from "../auth/access-list.ts";
-import { isLoggedIn } from "../auth/logged-in.ts";
+import { plainAddress } from "../auth/access-list.ts";
+import { makeRoom, markLoggedIn } from "../auth/logged-in.ts";
 import type { Logins } from "../auth/logins.ts";
 import type { GatewayBackend } from "../backend.ts";
 import { aheadOf, clientAddressOf, namedClientOf, setClient } from "../connections/client-address.ts";
+import type { Admission } from "../handoff/admission.ts";
 import type { HandoffSender } from "../handoff/sender.ts";
 import type { ForwardAddress } from "../proxy/upstream.ts";
 import { exceptionPacket } from "./exception-packet.ts";
@@ -20,20 +22,24 @@ import { logIn } from "./login.ts";
 import { pipeToHost } from "./pipe.ts";
 import type { NativeSession } from "./session.ts";
 
-/** Connections of one service, and those of one address before the login. */
+/** Connections of one service. */
 const maxConnections = 2_000;
-const maxStrangers = 500;
 
 export type RestingOptions = {
   readonly serviceId: string;
   readonly backend: GatewayBackend;
   readonly logins: Logins;
-  readonly facts: ServerFacts;
-  /** Sends the host the service's users before its first connection. Resolves when it has them. */
-  readonly admit: (to: HandoffSender) => Promise<void>;
+  /** Gives a host the service's users before its first connection. */
+  readonly admission: Pick<Admission, "admit">;
   /** False: TLS ends here, so that another process cannot continue with a connection. */
   readonly handsOver: boolean;
   readonly logger: LineLogger;
+};
+
+/** What the answer to a login says of the engine, which may not run. */
+const facts: ServerFacts = {
+  displayName: hostname(),
+  timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
 };
 
 export class RestingClients {
@@ -47,15 +53,17 @@ export class RestingClients {
 
   /** Serves a connection of which nothing was read but what `setClient` knows. */
   adopt(socket: Socket): void {
+    if (this.#isClosed) return void socket.destroy();
     const to = this.#options.handsOver ? this.#receiver() : undefined;
     if (to !== undefined) this.#handOver(socket, to, "new");
-    else if (this.#hasRoom(socket)) this.#greet(socket);
+    else if (this.#here.size < maxConnections) this.#greet(socket);
     else socket.destroy();
   }
 
   #greet(socket: Socket): void {
     const input = this.#open(socket);
-    const { logins, facts } = this.#options;
+    makeRoom(socket, this.#here);
+    const { logins } = this.#options;
     void logIn(socket, input, { logins, facts }).then((session) => {
       if (session !== undefined) void this.#wait(socket, input, session);
     });
@@ -72,11 +80,12 @@ export class RestingClients {
   }
 
   #handOver(socket: Socket, to: HandoffSender, native: NativeSession | "new"): void {
-    this.#options.admit(to).catch(() => {});
+    this.#options.admission.admit(to).catch(() => {});
     const takeBack = (returned: Socket, session: NativeSession | undefined) => {
-      if (this.#isClosed) returned.destroy();
-      else if (session === undefined) this.adopt(returned);
-      else void this.#wait(returned, this.#open(returned), session);
+      if (this.#isClosed) return void returned.destroy();
+      if (session === undefined) return this.adopt(returned);
+      markLoggedIn(returned);
+      void this.#wait(returned, this.#open(returned), session);
     };
     to.send(socket, takeBack, native);
   }
@@ -110,7 +119,7 @@ export class RestingClients {
 
   async #pipe(client: Socket, input: PacketInput, session: NativeSession): Promise<NativeSession | undefined> {
     const { to: sender, host } = await this.#wake(client);
-    await this.#options.admit(sender);
+    await this.#options.admission.admit(sender);
     const address = plainAddress(clientAddressOf(client));
     return await pipeToHost({ client, input, address, session, host, sender });
   }
@@ -138,15 +147,5 @@ export class RestingClients {
     // What the client has sent is read, so that it gets to read the exception.
     socket.end();
     socket.resume();
-  }
-
-  #hasRoom(socket: Socket): boolean {
-    if (this.#here.size >= maxConnections) return false;
-    const network = networkOf(clientAddressOf(socket));
-    let strangers = 0;
-    for (const other of this.#here) {
-      if (!isLoggedIn(other) && networkOf(clientAddressOf(other)) === network) strangers += 1;
-    }
-    return strangers < maxStrangers;
   }
 }

@@ -25,13 +25,18 @@ test.each([
     "the certificate of the API",
     gateway,
     { hasTls: true },
-    [`https://${name}:8443`, "https://127.0.0.1:21000", "nativesecure://127.0.0.1:22000"],
+    [
+      `https://${name}:8443`,
+      "https://127.0.0.1:21000",
+      `nativesecure://${name}:8443`,
+      "nativesecure://127.0.0.1:22000",
+    ],
   ],
   [
     "a certificate of its own",
     { ...gateway, gatewayTlsCert: "c", gatewayTlsKey: "k" },
     {},
-    [`https://${name}:8443`, "http://127.0.0.1:21000", "native://127.0.0.1:22000"],
+    [`https://${name}:8443`, "http://127.0.0.1:21000", `nativesecure://${name}:8443`, "native://127.0.0.1:22000"],
   ],
   [
     "a proxy in front of both",

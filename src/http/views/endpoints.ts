@@ -27,12 +27,12 @@ export function atNode(endpoint: EndpointFacts, address: string | undefined): En
 function gatewayOf(config: Config, hasTls: boolean): NamedEndpoints | undefined {
   const { gatewayPort: port, gatewayDomain: domain, gatewayPublicUrl, gatewayTlsCert } = config;
   if (port === undefined || domain === undefined) return undefined;
-  if (gatewayPublicUrl === undefined) {
-    return { protocol: hasTls || gatewayTlsCert !== undefined ? "https" : "http", domain, port };
-  }
+  const hasNative = hasTls || gatewayTlsCert !== undefined;
+  if (gatewayPublicUrl === undefined) return { protocol: hasNative ? "https" : "http", domain, port, hasNative };
   const url = new URL(gatewayPublicUrl);
   const protocol = schemeOf(url);
-  return { protocol, domain, port: url.port === "" ? (protocol === "https" ? 443 : 80) : Number(url.port) };
+  const shown = url.port === "" ? (protocol === "https" ? 443 : 80) : Number(url.port);
+  return { protocol, domain, port: shown, hasNative };
 }
 
 function schemeOf({ protocol }: URL): "http" | "https" {

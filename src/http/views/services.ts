@@ -39,6 +39,8 @@ export type NamedEndpoints = {
   readonly protocol: "http" | "https";
   readonly domain: string;
   readonly port: number;
+  /** True where TLS ends at the gateway itself: it has the native protocol then. */
+  readonly hasNative: boolean;
 };
 
 /** Exactly the contract's record, without additional members. */
@@ -75,13 +77,17 @@ export function ownEndpoints(
 ): z.input<typeof serviceRecord>["endpoints"] {
   const named = gateway && { ...gateway, host: hostNameOf(service.id, gateway.domain) };
   const port = hasPorts ? servicePortOf(service) : undefined;
-  const nativePort = port !== undefined && hasNative && traitsOf(service).isOwnProcess ? service.nativePort : null;
+  const { isOwnProcess } = traitsOf(service);
+  const nativePort = port !== undefined && hasNative && isOwnProcess ? service.nativePort : null;
   const native = protocol === "https" ? "nativesecure" : "native";
   return [
     ...(named === undefined
       ? []
       : [{ protocol: named.protocol, host: named.host, port: named.port, username: "default" }]),
     ...(port === undefined ? [] : [{ protocol, host, port, username: "default" }]),
+    ...(named?.hasNative === true && isOwnProcess
+      ? [{ protocol: "nativesecure", host: named.host, port: named.port, username: "default" } as const]
+      : []),
     ...(nativePort === null ? [] : [{ protocol: native, host, port: nativePort, username: "default" } as const]),
   ];
 }
