@@ -12,6 +12,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type ClickHouseAddress, ClickHouseClient } from "../../src/clickhouse/client.ts";
 import { type EngineRole, internalUser } from "../../src/engine/chdb/users.ts";
+import type { NativePort } from "../../src/engine/native/sealed-connection.ts";
 import { freePort } from "../network/free-port.ts";
 
 const childFile = fileURLToPath(new URL("./bare-engine-child.ts", import.meta.url));
@@ -56,6 +57,11 @@ export class BareEngine implements AsyncDisposable {
 
   addressOf(user: string): ClickHouseAddress {
     return { host: "127.0.0.1", port: this.#port, user, password: key };
+  }
+
+  /** Of the native protocol, for the front's connections. */
+  get nativeAddress(): NativePort {
+    return { host: "127.0.0.1", key, ...this.native };
   }
 
   get dataDir(): string {

@@ -8,8 +8,8 @@ import { MalformedPacket, type Reader, Writer } from "./codec.ts";
 
 /** Above it the engine also compresses its log lines and profile events, which the end of an INSERT is found in. */
 export const ourRevision = 54_479;
-/** Below it settings are binary, and each type would have to be known. */
-export const leastRevision = 54_429;
+/** That of clickhouse-go 1, which golang-migrate has. */
+export const leastRevision = 54_213;
 
 /** The revisions that add something, by what they add. */
 export const since = {
@@ -17,6 +17,8 @@ export const since = {
   quotaKey: 54_060,
   displayName: 54_372,
   patch: 54_401,
+  /** Before, each setting has a form of its own. */
+  settingTexts: 54_429,
   seal: 54_441,
   traces: 54_442,
   forwardedFor: 54_447,
@@ -119,24 +121,20 @@ export function readAddendum(reader: Reader, revision: number): void {
   if (revision >= since.replicasVersion) reader.varUint();
 }
 
-/** How a connection introduces itself whose every query carries a seal, in place of a login. */
-export function sealedHello(at: { revision: number; database: string; cluster: string; salt: Buffer }): Buffer {
+/** How a connection to the engine introduces itself: with a login, or as one whose every query carries a seal. */
+export type EngineLogin =
+  | { readonly user: string; readonly password: string }
+  | { readonly cluster: string; readonly salt: Buffer };
+
+export function engineHello(at: { revision: number; database: string; login: EngineLogin }): Buffer {
   const [major = 0, minor = 0] = packagedVersion.split(".").map(Number);
-  return new Writer()
-    .varUint(clientPackets.hello)
-    .string("Millrace")
-    .varUint(major)
-    .varUint(minor)
-    .varUint(at.revision)
-    .string(at.database)
-    .string(" INTERSERVER SECRET ")
-    .string("")
-    .string(at.cluster)
-    .string(at.salt)
-    .done();
+  const hello = new Writer().varUint(clientPackets.hello).string("Millrace").varUint(major).varUint(minor);
+  hello.varUint(at.revision).string(at.database);
+  if ("user" in at.login) return hello.string(at.login.user).string(at.login.password).done();
+  return hello.string(" INTERSERVER SECRET ").string("").string(at.login.cluster).string(at.login.salt).done();
 }
 
-export function sealedAddendum(revision: number): Buffer {
+export function engineAddendum(revision: number): Buffer {
   const addendum = new Writer();
   if (revision >= since.addendum) addendum.string("");
   if (revision >= since.chunks) addendum.string("notchunked").string("notchunked");
@@ -151,8 +149,9 @@ export function readServerHello(reader: Reader, revision: number): { readonly no
   reader.string();
   for (let i = 0; i < 3; i += 1) reader.varUint();
   if (has(since.replicasVersion)) reader.varUint();
-  skipStrings(reader, 2);
-  reader.varUint();
+  reader.string();
+  if (has(since.displayName)) reader.string();
+  if (has(since.patch)) reader.varUint();
   if (has(since.chunks)) skipStrings(reader, 2);
   if (has(since.passwordRules)) skipStrings(reader, 2 * reader.varUint());
   const nonce = has(since.nonce) ? reader.uint64() : undefined;

@@ -72,7 +72,7 @@ async function shakeHands(
   onBegin?.();
   const { revision, user: name, password, database } = await input.read(readFirst, limits);
   if (revision < leastRevision) {
-    const text = `Clients of protocol revision ${revision} are not supported: use a client of 2020 or later (${leastRevision}).`;
+    const text = `Clients of protocol revision ${revision} are not supported: use a client of 2017 or later (${leastRevision}).`;
     throw clickHouseException("NOT_IMPLEMENTED", text);
   }
   // Names that begin with a space are marks of other ways to log in: secrets of servers, keys, tokens.

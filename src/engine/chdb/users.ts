@@ -41,6 +41,14 @@ export function engineUserOf(
   return same?.readonly === isReader && hasOwnName(name) ? name : isReader ? readerUser : writerUser;
 }
 
+/** The same for a login at the engine's native port, where nobody can be `default`. */
+export function sessionUserOf(known: readonly EngineUser[], principal: StatementUser): string {
+  return engineUserOf(
+    known.filter(({ name }) => name !== "default"),
+    principal,
+  );
+}
+
 function hasOwnName(name: string): boolean {
   return plainName.test(name) && !name.startsWith("millrace-");
 }

@@ -10,16 +10,17 @@ import { plainAddress } from "../../endpoint/auth/access-list.ts";
 import { type DatabasePrincipal, principalFor } from "../../endpoint/auth/logins.ts";
 import { clientAddressOf } from "../../endpoint/connections/client-address.ts";
 import type { NativeConnection, NativeHooks } from "../../endpoint/handoff/native-server.ts";
-import { MalformedPacket, type Reader, Writer } from "../../endpoint/native/codec.ts";
+import { MalformedPacket } from "../../endpoint/native/codec.ts";
 import { exceptionPacket, shownException } from "../../endpoint/native/exception-packet.ts";
 import { clientPackets, serverPackets } from "../../endpoint/native/hello.ts";
 import { ClientGone, PacketInput } from "../../endpoint/native/input.ts";
 import { logIn } from "../../endpoint/native/login.ts";
 import type { NativeSession } from "../../endpoint/native/session.ts";
-import { engineUserOf } from "../chdb/users.ts";
+import { engineUserOf, sessionUserOf } from "../chdb/users.ts";
 import { requireAdministrator } from "../http/query-service.ts";
 import type { StatementVerdict } from "../sql/guard.ts";
 import { refuse } from "../sql/rules/refusal.ts";
+import { isKeyword } from "../sql/text/scan.ts";
 import { readFirstBlock } from "./first-block.ts";
 import { KeptAnswers } from "./kept-answers.ts";
 import type { NativeOptions, Unsettled } from "./options.ts";
@@ -28,6 +29,8 @@ import type { SealedConnection } from "./sealed-connection.ts";
 import { changedSession, tokensOf } from "./session-statement.ts";
 import { ownSettings, passedSettings } from "./settings.ts";
 import { passSingle } from "./single-answer.ts";
+import { tablesStatus } from "./tables-status.ts";
+import { isOld, refuseTemporary, temporaryName, wantsData } from "./temporary.ts";
 
 /** A kept connection to the engine costs it a thread. */
 const keptMs = 5_000;
@@ -39,7 +42,13 @@ const limits = { packet: 1_048_576, string: 1_048_576 };
 const endOfStream = Buffer.from([serverPackets.endOfStream]);
 const pong = Buffer.from([serverPackets.pong]);
 
-type Kept = { readonly connection: SealedConnection; readonly answers: KeptAnswers; readonly database: string };
+type Kept = {
+  readonly connection: SealedConnection;
+  readonly answers: KeptAnswers;
+  readonly database: string;
+  /** Of a session that the engine keeps: the user that has logged in. */
+  readonly user: string | undefined;
+};
 
 export class ClientSession implements NativeConnection, Unsettled {
   readonly #socket: Socket;
@@ -50,6 +59,8 @@ export class ClientSession implements NativeConnection, Unsettled {
   #session: NativeSession | undefined;
   #kept: Kept | undefined;
   #keptTimer: NodeJS.Timeout | undefined;
+  /** Present when the engine keeps a session for this client: the temporary tables that were created in it. */
+  #temporary: Set<string> | undefined;
   /** The last query that was sent to the engine on the kept connection. */
   #queryId = "";
   #isHandling = true;
@@ -104,7 +115,7 @@ export class ClientSession implements NativeConnection, Unsettled {
 
   end(exception: ClickHouseException): void {
     this.#kept?.connection.end();
-    if (this.#isRunning && this.#kept?.answers.hasBegun !== true) this.#socket.write(exceptionPacket(exception));
+    if (this.#isRunning && this.#kept?.answers.isUnderWay !== true) this.#socket.write(exceptionPacket(exception));
     this.#socket.destroySoon();
   }
 
@@ -117,7 +128,10 @@ export class ClientSession implements NativeConnection, Unsettled {
     if (type === clientPackets.query) return await this.#query(session);
     if (type === clientPackets.cancel) return void this.#kept?.connection.socket.write(Buffer.from([type]));
     if (type === clientPackets.ping) return this.#ping();
-    if (type === clientPackets.tablesStatus) return await this.#tablesStatus();
+    if (type === clientPackets.tablesStatus) {
+      this.#socket.write(await this.#input.read(tablesStatus, limits));
+      return;
+    }
     // The rest of an INSERT that has failed meanwhile.
     if (type === clientPackets.data) return await this.#closeLate();
     throw new MalformedPacket(`Unexpected packet of type ${type}.`);
@@ -129,16 +143,10 @@ export class ClientSession implements NativeConnection, Unsettled {
     else this.#socket.write(pong);
   }
 
-  /** Other servers ask whether a replica has the tables. The query will tell. */
-  async #tablesStatus(): Promise<void> {
-    const tables = await this.#input.read(readTables, limits);
-    const answer = new Writer().varUint(serverPackets.tablesStatus).varUint(tables.length);
-    for (const [database, table] of tables) answer.string(database).string(table).byte(0);
-    this.#socket.write(answer.done());
-  }
-
   async #query(session: NativeSession): Promise<void> {
     const query = await this.#input.read((reader) => readQuery(reader, session.revision), limits);
+    // Answers that pass unread are those of the client's own revision, and such a query cannot have a seal.
+    if (isOld(session)) this.#temporary ??= new Set();
     const first = await this.#input.read((reader) => readFirstBlock(reader, query.compressed), limits);
     let principal: DatabasePrincipal | undefined;
     try {
@@ -187,29 +195,39 @@ export class ClientSession implements NativeConnection, Unsettled {
       requireAdministrator(principal);
       await changeAccess(verdict.access);
       this.#socket.write(endOfStream);
-    } else if (verdict.kind === "set") await this.#changeSession(session, principal, query);
-    else {
-      if (verdict.takesDisk) disk.requireRoom();
-      if (verdict.kind === "define") await this.#refuseTemporary(query);
-      await this.#run(session, principal, { ...query, settings, parameters: params }, verdict, hasBlocks);
+      return;
     }
+    if (verdict.kind === "set" && !(await this.#changeSession(session, principal, query))) {
+      this.#socket.write(endOfStream);
+      return;
+    }
+    if (verdict.takesDisk) disk.requireRoom();
+    if (verdict.kind === "define") await this.#noteTemporary(query);
+    const judged = { ...query, settings, parameters: params };
+    await this.#run(this.#session as NativeSession, principal, judged, verdict, hasBlocks);
   }
 
-  async #changeSession(session: NativeSession, principal: DatabasePrincipal, { text }: ClientQuery): Promise<void> {
+  /** Resolves with true when the engine must run the statement as well, because it keeps a session. */
+  async #changeSession(session: NativeSession, principal: DatabasePrincipal, { text }: ClientQuery): Promise<boolean> {
     const { guardQuery, users, askAs } = this.#options;
+    const tokens = await tokensOf(guardQuery, text);
+    const isUse = isKeyword(tokens[0], "USE");
+    if (isKeyword(tokens[1], "ROLE") || (isOld(session) && !isUse)) {
+      this.#temporary ??= new Set();
+      return true;
+    }
     const user = engineUserOf(users, principal);
     const ask = (sql: string, settings?: Readonly<Record<string, string>>) => askAs(user, sql, settings);
-    this.#session = await changedSession(session, await tokensOf(guardQuery, text), ask);
+    this.#session = await changedSession(session, tokens, ask);
     this.#hooks.onSession(this.#session);
-    this.#socket.write(endOfStream);
+    return this.#temporary !== undefined && isUse;
   }
 
-  /** The engine keeps no session, which such a table would belong to. */
-  async #refuseTemporary({ text }: ClientQuery): Promise<void> {
-    if (!/temporary/i.test(text.toString("latin1"))) return;
-    const tokens = await tokensOf(this.#options.guardQuery, text);
-    if (!tokens.slice(0, 4).some(({ kind, value }) => kind === "word" && value === "TEMPORARY")) return;
-    refuse("Temporary tables are not available over the native protocol: use HTTP with a `session_id`.");
+  /** The engine keeps a session from the first temporary table on. */
+  async #noteTemporary({ text }: ClientQuery): Promise<void> {
+    const isLikely = /temporary/i.test(text.toString("latin1"));
+    const name = isLikely ? temporaryName(await tokensOf(this.#options.guardQuery, text)) : undefined;
+    if (name !== undefined) this.#temporary = new Set(this.#temporary).add(name);
   }
 
   async #run(
@@ -219,10 +237,16 @@ export class ClientSession implements NativeConnection, Unsettled {
     verdict: StatementVerdict,
     hasBlocks: boolean,
   ): Promise<void> {
-    const { users, disk } = this.#options;
+    const { users, disk, guardQuery } = this.#options;
     const isInsert = verdict.kind === "insert";
-    const once = isInsert || hasBlocks;
-    const own = ownSettings({ valuesMayCompute: verdict.expressions, diskIsFull: disk.isFull, once });
+    const hasData = hasBlocks || wantsData(verdict, query.text);
+    if (this.#temporary !== undefined && hasData && isInsert) {
+      refuseTemporary(await tokensOf(guardQuery, query.text.subarray(0, verdict.head?.headEnd)), this.#temporary);
+    }
+    const once = this.#temporary === undefined ? isInsert || hasBlocks : hasData;
+    if (isOld(session) && hasBlocks && !isInsert) refuse("External tables need a client of 2020 or later.");
+    const facts = { valuesMayCompute: verdict.expressions, diskIsFull: disk.isFull };
+    const own = ownSettings({ ...facts, once, isOld: isOld(session) });
     const id = query.id.length === 0 ? randomUUID() : query.id.toString();
     const address = { host: this.#address, port: this.#socket.remotePort ?? 0 };
     const user = engineUserOf(users, principal);
@@ -241,22 +265,28 @@ export class ClientSession implements NativeConnection, Unsettled {
 
   async #keep(session: NativeSession, principal: DatabasePrincipal): Promise<Kept> {
     const { database, revision } = session;
+    const user = this.#temporary && sessionUserOf(this.#options.users, principal);
     const present = this.#kept;
-    if (present?.connection.isOpen === true && present.database === database) return present;
+    if (present?.user !== undefined && present.user !== user) {
+      throw clickHouseException("AUTHENTICATION_FAILED", "The rights of the user have changed: connect again.");
+    }
+    const fits = present?.user === user && (user !== undefined || present?.database === database);
+    if (fits && present?.connection.isOpen === true) return present;
     present?.connection.end();
     this.#kept = undefined;
-    const connection = await this.#options.pool.open(revision, database);
+    const connection = await this.#openKept(revision, database, user);
     const answers = new KeptAnswers(connection.socket, this.#socket, {
       onRest: (atRest) => {
         if (this.#kept?.connection !== connection) return;
         this.#setRunning(!atRest);
+        if (user !== undefined) return;
         this.#tellResting(atRest);
         clearTimeout(this.#keptTimer);
         this.#keptTimer = setTimeout(() => (atRest ? this.dropKept() : this.#askEngine()), atRest ? keptMs : 1_000);
       },
       onException: (code) => this.#hooks.logins.refused(code, principal),
     });
-    const kept = { connection, answers, database };
+    const kept = { connection, answers, database, user };
     connection.socket.once("close", () => {
       if (this.#kept !== kept) return;
       this.#kept = undefined;
@@ -266,6 +296,17 @@ export class ClientSession implements NativeConnection, Unsettled {
     if (this.#socket.destroyed) connection.end();
     else this.#kept = kept;
     return kept;
+  }
+
+  async #openKept(revision: number, database: string, user: string | undefined): Promise<SealedConnection> {
+    const { pool } = this.#options;
+    if (user === undefined) return await pool.open(revision, database);
+    try {
+      return await pool.openSession(revision, database, user);
+    } catch (error) {
+      this.#temporary = undefined;
+      throw error;
+    }
   }
 
   /** Ends the connection to the engine. The next query opens another one. */
@@ -301,8 +342,8 @@ export class ClientSession implements NativeConnection, Unsettled {
     try {
       if (hasBlocks) engine.queryWithBlocks(query);
       else engine.query(query);
-      const { compressed } = query;
-      const outcome = await passSingle({ client: this.#socket, input: this.#input, engine, compressed, isInsert });
+      const way = { client: this.#socket, input: this.#input, engine, compressed: query.compressed };
+      const outcome = await passSingle({ ...way, isInsert, isOld: isOld(session) });
       if (outcome.code !== undefined) this.#hooks.logins.refused(outcome.code, principal);
       if (!outcome.isClean) await this.#closeLate();
     } finally {
@@ -339,7 +380,9 @@ export class ClientSession implements NativeConnection, Unsettled {
     this.#tellBusy();
   }
 
-  #setRunning(isRunning: boolean): void {
+  #setRunning(queryRuns: boolean): void {
+    // What the engine keeps for a client is lost when it idles.
+    const isRunning = queryRuns || this.#kept?.user !== undefined;
     if (this.#isRunning === isRunning) return;
     this.#isRunning = isRunning;
     this.#hooks.onRunning(isRunning);
@@ -349,10 +392,4 @@ export class ClientSession implements NativeConnection, Unsettled {
   #tellBusy(): void {
     this.#hooks.onBusy(this.#isHandling || this.#isRunning);
   }
-}
-
-function readTables(reader: Reader): readonly (readonly [Buffer, Buffer])[] {
-  const count = reader.varUint();
-  if (count > 100) throw new MalformedPacket("A client can ask for the status of 100 tables.");
-  return Array.from({ length: count }, () => [reader.string(), reader.string()] as const);
 }

@@ -1,6 +1,7 @@
 /**
  * Finds the end of the answer to an INSERT. Its blocks are headers without rows, log lines and profile events, whose
- * types are few. Anything else is left to the engine, which ends the connection after the answer.
+ * types are few. Anything else is left to the engine, which ends the connection after the answer. What a client of an
+ * old revision does not know is left out.
  */
 import { Incomplete, MalformedPacket, Reader } from "../../endpoint/native/codec.ts";
 import { serverPackets, since, skipStrings } from "../../endpoint/native/hello.ts";
@@ -18,6 +19,8 @@ export class InsertAnswer {
   #state: "reading" | "ended" | "unknown" = "reading";
   /** The engine's code, when it has sent an exception. */
   code: number | undefined;
+  /** The packets that every client knows, since the last call of `read`. */
+  readonly known: Buffer[] = [];
 
   /** `revision` is that of the engine's connection. */
   constructor(compressed: boolean, revision: number) {
@@ -28,12 +31,14 @@ export class InsertAnswer {
 
   /** "unknown" when the end of the answer cannot be seen. */
   read(chunk: Buffer): "reading" | "ended" | "unknown" {
+    this.known.length = 0;
     if (this.#state !== "reading") return this.#state;
     this.#kept = this.#kept.length === 0 ? chunk : Buffer.concat([this.#kept, chunk]);
     try {
       while (this.#state === "reading" && this.#kept.length > 0) {
         const reader = new Reader(this.#kept, limit);
-        this.#packet(reader);
+        const type = this.#packet(reader);
+        if (!addedLater.has(type)) this.known.push(this.#kept.subarray(0, reader.at));
         this.#kept = this.#kept.subarray(reader.at);
       }
     } catch (error) {
@@ -44,38 +49,40 @@ export class InsertAnswer {
     return this.#state;
   }
 
-  #packet(reader: Reader): void {
+  /** Returns the type. */
+  #packet(reader: Reader): number {
     const type = reader.varUint();
     switch (type) {
       case serverPackets.endOfStream:
         this.#state = "ended";
-        return;
+        break;
       case serverPackets.exception:
         this.code = this.#exception(reader);
         this.#state = "ended";
-        return;
+        break;
       case serverPackets.tableColumns:
         skipStrings(reader, 2);
-        return;
+        break;
       case serverPackets.progress:
         for (let i = this.#progressNumbers; i > 0; i -= 1) reader.varUint();
-        return;
+        break;
       case serverPackets.timezone:
         reader.string();
-        return;
+        break;
       case serverPackets.data:
         reader.string();
         if (this.#compressed) this.#frame(reader);
         else this.#block(reader, 0);
-        return;
+        break;
       case serverPackets.log:
       case serverPackets.profileEvents:
         reader.string();
         this.#block(reader, 100_000);
-        return;
+        break;
       default:
         throw new MalformedPacket(`A packet of type ${type} has an end that is not known.`);
     }
+    return type;
   }
 
   #exception(reader: Reader): number {
@@ -114,6 +121,15 @@ export class InsertAnswer {
     else throw new MalformedPacket(`A column of type ${type} has an end that is not known.`);
   }
 }
+
+/** Packets that an old client does not know, or knows with fewer numbers. */
+const addedLater: ReadonlySet<number> = new Set([
+  serverPackets.progress,
+  serverPackets.log,
+  serverPackets.tableColumns,
+  serverPackets.profileEvents,
+  serverPackets.timezone,
+]);
 
 const widths: Readonly<Record<string, number>> = {
   DateTime: 4,

@@ -30,9 +30,9 @@ export class KeptAnswers {
     });
   }
 
-  /** True when bytes of the last answer have arrived. */
-  get hasBegun(): boolean {
-    return !this.#isFirst;
+  /** True when bytes of an answer have arrived, and its end has not. */
+  get isUnderWay(): boolean {
+    return !this.#isFirst && !this.#atRest;
   }
 
   /** A query is sent now. */

@@ -12,7 +12,7 @@ import { SealedPool } from "./sealed-pool.ts";
 
 const revision = since.seal;
 let engine: BareEngine;
-const address = () => ({ host: "127.0.0.1", ...engine.native });
+const address = () => engine.nativeAddress;
 const pool = () => new SealedPool(address(), (sql) => engine.client.text(sql));
 
 beforeAll(async () => {

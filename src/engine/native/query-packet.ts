@@ -44,7 +44,7 @@ export const customFlag = 2;
 export function readQuery(reader: Reader, revision: number): ClientQuery {
   const id = reader.string();
   const { kind, origin } = readClientInfo(reader, revision);
-  const settings = readSettings(reader);
+  const settings = revision >= since.settingTexts ? readSettings(reader) : readNoSettings(reader);
   if (revision >= since.roles && reader.string().some((byte) => byte !== 0)) refused("roles of another server");
   if (revision >= since.seal && reader.string().length > 0) refused("the seal of a server");
   const stage = reader.varUint();
@@ -54,6 +54,14 @@ export function readQuery(reader: Reader, revision: number): ClientQuery {
   const given = revision >= since.parameters ? readSettings(reader) : [];
   const parameters = given.map(({ name, value }) => [name, unquoted(name, value)] as const);
   return { id, origin, isPart: kind === secondaryQuery, settings, stage, compressed, text, parameters };
+}
+
+/** What ends an old list of settings also ends an empty one. */
+function readNoSettings(reader: Reader): readonly WireSetting[] {
+  const name = reader.text();
+  if (name === "") return [];
+  const text = `write ${name} into the statement (SETTINGS).`;
+  throw new MalformedPacket(`Settings of clients before 2020 cannot be read: ${text}`);
 }
 
 function readClientInfo(reader: Reader, revision: number): { readonly kind: number; readonly origin: Origin } {
@@ -70,7 +78,7 @@ function readClientInfo(reader: Reader, revision: number): { readonly kind: numb
   if (way === http) readHttpInfo(reader, revision);
   reader.string();
   if (revision >= since.depth) reader.varUint();
-  const patch = way === tcp ? reader.varUint() : 0;
+  const patch = way === tcp && revision >= since.patch ? reader.varUint() : 0;
   const trace = revision >= since.traces ? readTrace(reader) : undefined;
   if (revision >= since.parallelReplicas) for (let i = 0; i < 3; i += 1) reader.varUint();
   if (revision >= since.lineNumbers) for (let i = 0; i < 2; i += 1) reader.varUint();
@@ -106,14 +114,18 @@ export type SealedQuery = Omit<ClientQuery, "parameters" | "settings" | "id" | "
 /** What a connection's seals are made with. */
 export type Sealing = { readonly salt: Buffer; readonly nonce: bigint | undefined; readonly secret: string };
 
-/** A whole Query packet, sealed: the engine runs it as this user. */
-export function sealedQuery(query: SealedQuery, revision: number, sealing: Sealing): Buffer {
+/**
+ * A whole Query packet. The engine runs a sealed one as its user; one without a seal is for a connection on which that
+ * user has logged in.
+ */
+export function sealedQuery(query: SealedQuery, revision: number, sealing: Sealing | undefined): Buffer {
   const writer = new Writer().varUint(clientPackets.query).string(query.id);
   writeClientInfo(writer, query, revision);
-  writeSettings(writer, query.settings);
+  if (revision >= since.settingTexts) writeSettings(writer, query.settings);
+  else writeNumbers(writer, query.settings);
   if (revision >= since.roles) writer.string("");
+  if (revision >= since.seal) writer.string(sealing === undefined ? "" : sealOf(query, sealing));
   writer
-    .string(sealOf(query, sealing))
     .varUint(query.stage)
     .varUint(query.compressed ? 1 : 0)
     .string(query.text);
@@ -125,6 +137,12 @@ export function sealedQuery(query: SealedQuery, revision: number, sealing: Seali
     );
   }
   return writer.done();
+}
+
+/** Settings in the old form. Those of the front are numbers, and an old client has sent none. */
+function writeNumbers(writer: Writer, settings: readonly WireSetting[]): void {
+  for (const { name, value } of settings) writer.string(name).varUint(Number(value));
+  writer.string("");
 }
 
 function sealOf({ text, id, user }: SealedQuery, { salt, nonce, secret }: Sealing): Buffer {
@@ -141,7 +159,7 @@ function writeClientInfo(writer: Writer, { id, user, address, origin }: SealedQu
   writer.byte(tcp).string(origin.osUser).string(origin.hostName).string(origin.clientName);
   writer.varUint(major).varUint(minor).varUint(revision).string("");
   if (revision >= since.depth) writer.varUint(0);
-  writer.varUint(patch);
+  if (revision >= since.patch) writer.varUint(patch);
   if (revision >= since.traces) writeTrace(writer, origin.trace);
   if (revision >= since.parallelReplicas) writer.varUint(0).varUint(0).varUint(0);
   if (revision >= since.lineNumbers) writer.varUint(0).varUint(0);

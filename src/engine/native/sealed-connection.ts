@@ -1,7 +1,7 @@
 /**
- * A connection to the engine's own native port, on which only sealed queries run. It is never broken, because the
- * engine library ends with its process when a connection breaks at the wrong moment: it is ended, and read until the
- * engine ends it too.
+ * A connection to the engine's own native port, on which only sealed queries run, or only those of a user that has
+ * logged in there. It is never broken, because the engine library ends with its process when a connection breaks at
+ * the wrong moment: it is ended, and read until the engine ends it too.
  */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -9,16 +9,22 @@ import { connect, type Socket } from "node:net";
 import { Incomplete, Reader } from "../../endpoint/native/codec.ts";
 import {
   clientPackets,
+  engineAddendum,
+  engineHello,
   ourRevision,
   readServerHello,
-  sealedAddendum,
-  sealedHello,
   since,
 } from "../../endpoint/native/hello.ts";
 import { sealedClusterName } from "../chdb/configuration.ts";
 import { type SealedQuery, type Sealing, sealedQuery } from "./query-packet.ts";
 
-export type NativePort = { readonly host: string; readonly port: number; readonly secret: string };
+export type NativePort = {
+  readonly host: string;
+  readonly port: number;
+  readonly secret: string;
+  /** The password of the engine's users. */
+  readonly key: string;
+};
 
 /** The revision of the engine's side: a client below the first one with seals gets the same blocks. */
 export function engineRevision(clientRevision: number): number {
@@ -28,10 +34,10 @@ export function engineRevision(clientRevision: number): number {
 export class SealedConnection {
   readonly socket: Socket;
   readonly revision: number;
-  readonly #sealing: Sealing;
+  readonly #sealing: Sealing | undefined;
   #ended = false;
 
-  private constructor(socket: Socket, revision: number, sealing: Sealing) {
+  private constructor(socket: Socket, revision: number, sealing: Sealing | undefined) {
     this.socket = socket;
     this.revision = revision;
     this.#sealing = sealing;
@@ -40,17 +46,26 @@ export class SealedConnection {
     });
   }
 
-  /** Rejects when the engine does not answer. The database must exist. */
-  static async open({ host, port, secret }: NativePort, revision: number, database: string): Promise<SealedConnection> {
+  /**
+   * Rejects when the engine does not answer. The database must exist, and so must `user`, which logs in; without one,
+   * queries are sealed.
+   */
+  static async open(
+    { host, port, secret, key }: NativePort,
+    revision: number,
+    database: string,
+    user?: string,
+  ): Promise<SealedConnection> {
     const socket = connect({ host, port, noDelay: true });
     socket.on("error", () => {});
     await once(socket, "connect");
     const salt = Buffer.from(randomBytes(16).toString("hex"));
-    socket.write(sealedHello({ revision, database, cluster: sealedClusterName, salt }));
+    const login = user === undefined ? { cluster: sealedClusterName, salt } : { user, password: key };
+    socket.write(engineHello({ revision, database, login }));
     const { nonce } = await readHello(socket, revision);
-    const addendum = sealedAddendum(revision);
+    const addendum = engineAddendum(revision);
     if (addendum.length > 0) socket.write(addendum);
-    return new SealedConnection(socket, revision, { salt, nonce, secret });
+    return new SealedConnection(socket, revision, user === undefined ? { salt, nonce, secret } : undefined);
   }
 
   /** False once either side has ended it. */

@@ -2,9 +2,13 @@
  * Opens connections to the engine's native port. One for a single query is opened ahead of it, because that takes as
  * long as a small insert.
  */
-
+import { clickHouseException } from "../../clickhouse/exception.ts";
+import { ourRevision } from "../../endpoint/native/hello.ts";
 import { engineRevision, type NativePort, SealedConnection } from "./sealed-connection.ts";
 import { type AskAsUser, requireDatabase } from "./session-statement.ts";
+
+/** Sessions that the engine keeps: each costs it a thread, and holds its service awake. */
+const mostSessions = 100;
 
 /** How long a connection waits for the next query of a single use. */
 const spareMs = 5_000;
@@ -15,6 +19,7 @@ export class SealedPool {
   readonly #port: NativePort;
   readonly #ask: AskAsUser;
   readonly #spares = new Map<string, Spare>();
+  #sessions = 0;
 
   /** `ask` asks as a user that sees every database. */
   constructor(port: NativePort, ask: AskAsUser) {
@@ -27,6 +32,28 @@ export class SealedPool {
     // A handshake with a database that does not exist ends the engine library.
     if (database !== "" && database !== "default") await requireDatabase(database, this.#ask);
     return await SealedConnection.open(this.#port, engineRevision(clientRevision), database);
+  }
+
+  /** A session of the engine's own, in which this user has logged in. Rejects also when there are too many of them. */
+  async openSession(clientRevision: number, database: string, user: string): Promise<SealedConnection> {
+    if (this.#sessions >= mostSessions) {
+      const text = `A service can have ${mostSessions} native connections with temporary tables or roles.`;
+      throw clickHouseException("TOO_MANY_SIMULTANEOUS_QUERIES", text);
+    }
+    this.#sessions += 1;
+    const leave = () => {
+      this.#sessions -= 1;
+    };
+    try {
+      if (database !== "") await requireDatabase(database, this.#ask);
+      const revision = Math.min(ourRevision, clientRevision);
+      const connection = await SealedConnection.open(this.#port, revision, database, user);
+      connection.socket.once("close", leave);
+      return connection;
+    } catch (error) {
+      leave();
+      throw error;
+    }
   }
 
   /** A connection for one query. The next one of its kind is opened meanwhile. */

@@ -24,7 +24,6 @@ export async function tokensOf(guardQuery: GuardQuery, text: Buffer): Promise<To
 /** The session after a judged SET or USE. Throws the exception for the client, and changes nothing then. */
 export async function changedSession(session: NativeSession, tokens: Tokens, ask: AskAsUser): Promise<NativeSession> {
   if (isKeyword(tokens[0], "USE")) return await withDatabase(session, tokens, ask);
-  if (isKeyword(tokens[1], "ROLE")) refuse("SET ROLE is not available over the native protocol: use HTTP with `role`.");
   const settings = new Map(session.settings);
   const parameters = new Map(session.parameters);
   for (const [name, value] of assignments(tokens)) {

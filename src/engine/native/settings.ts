@@ -47,16 +47,19 @@ export type OwnSettings = {
   readonly diskIsFull: boolean;
   /** True when the engine closes the connection after the answer. */
   readonly once: boolean;
+  /** True of a client that does not know every type of today. */
+  readonly isOld: boolean;
 };
 
 /** Settings that the front adds to a sealed query. */
-export function ownSettings({ valuesMayCompute, diskIsFull, once }: OwnSettings): WireSetting[] {
+export function ownSettings({ valuesMayCompute, diskIsFull, once, isOld }: OwnSettings): WireSetting[] {
   const own: [string, string][] = [
     // Lifts the lock of the user `default`.
     ["sleep_after_receiving_query_ms", "0"],
     ...(valuesMayCompute ? expressionSettings.map((name): [string, string] => [name, "1"]) : []),
     ...(diskIsFull ? [[waitForDrop, "1"] as [string, string]] : []),
     ...(once ? [["idle_connection_timeout", "0"] as [string, string]] : []),
+    ...(isOld ? [["low_cardinality_allow_in_native_format", "0"] as [string, string]] : []),
   ];
   return own.map(([name, value]) => ({ name, flags: importantFlag, value }));
 }

@@ -22,6 +22,8 @@ export type SingleOptions = {
   readonly compressed: boolean;
   /** Of an INSERT: its answer has no rows, so that its end is seen at once. */
   readonly isInsert: boolean;
+  /** True of a client that knows other packets than the engine sends. */
+  readonly isOld: boolean;
 };
 
 /** Joins client and engine until the answer ends. Resolves when the client was sent all of it. */
@@ -31,6 +33,7 @@ export async function passSingle({
   engine,
   compressed,
   isInsert,
+  isOld,
 }: SingleOptions): Promise<SingleOutcome> {
   const { socket } = engine;
   const { promise: ended, resolve } = Promise.withResolvers<void>();
@@ -53,8 +56,9 @@ export async function passSingle({
   socket.on("data", (chunk: Buffer) => {
     first ??= chunk;
     last = chunk.at(-1) as number;
-    if (!client.write(chunk)) socket.pause();
-    if (answer?.read(chunk) === "ended") resolve();
+    const state = answer?.read(chunk);
+    if (!client.write(isOld && answer !== undefined ? Buffer.concat(answer.known) : chunk)) socket.pause();
+    if (state === "ended") resolve();
     else if (!seemsOver()) for (const kept of held.splice(0)) send(kept);
   });
   socket.once("end", resolve).once("close", resolve);
