@@ -11,6 +11,8 @@ import { loopbackCertificate } from "../network/loopback-certificate.ts";
 
 export type ClientOptions = {
   readonly host?: string;
+  /** The client's own. */
+  readonly localAddress?: string;
   readonly port: number;
   readonly user?: string;
   readonly password?: string;
@@ -19,6 +21,10 @@ export type ClientOptions = {
   /** Bytes before the hello, such as a PROXY header. */
   readonly before?: Buffer;
   readonly tls?: boolean;
+  /** Of the TLS handshake; default: localhost. */
+  readonly servername?: string;
+  /** Trusted in place of the loopback certificate. */
+  readonly ca?: Buffer;
 };
 
 export type Answer = {
@@ -39,10 +45,19 @@ export type QueryParts = {
   readonly initialUser?: string;
   readonly compressed?: boolean;
   readonly token?: string;
+  readonly clientName?: string;
+  /** Ids of a trace, which have 24 bytes, and the state and flags of it. */
+  readonly trace?: { readonly ids: Buffer; readonly state: string; readonly flags: number };
 };
 
 /** The newest revision that the endpoint offers. */
 export const newest = 54_479;
+
+/** Since then, progress also tells what was written, and an INSERT which columns have defaults. */
+const sinceWritten = 54_420;
+const sinceDefaults = 54_410;
+/** Since then, the profile has the rows before aggregation. */
+const sinceAggregation = 54_469;
 
 /** A block without columns, which ends data. */
 export const emptyData = Buffer.from("0200010002ffffffff000000", "hex");
@@ -68,10 +83,16 @@ export function queryPacket(text: string | Buffer, revision: number, parts: Quer
     .string("")
     .string(parts.initialAddress ?? "0.0.0.0:0");
   if (revision >= since.startTime) writer.raw(Buffer.alloc(8));
-  writer.byte(1).string("os").string("host").string("test").varUint(26).varUint(7).varUint(revision).string("");
+  writer.byte(1).string("os").string("host");
+  writer
+    .string(parts.clientName ?? "test")
+    .varUint(26)
+    .varUint(7)
+    .varUint(revision)
+    .string("");
   if (revision >= since.depth) writer.varUint(0);
-  writer.varUint(1);
-  if (revision >= since.traces) writer.byte(0);
+  if (revision >= since.patch) writer.varUint(1);
+  if (revision >= since.traces) writeTrace(writer, parts.trace);
   if (revision >= since.parallelReplicas) writer.varUint(0).varUint(0).varUint(0);
   if (revision >= since.lineNumbers) writer.varUint(0).varUint(0);
   if (revision >= since.token) {
@@ -93,6 +114,17 @@ export function queryPacket(text: string | Buffer, revision: number, parts: Quer
   return writer.done();
 }
 
+/** As servers and clients write a text in quotes. */
+export function quoted(text: string): string {
+  const names: Readonly<Record<string, string>> = { "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t", "\0": "0" };
+  return `'${text.replace(/[\b\f\n\r\t\0\\']/g, (char) => `\\${names[char] ?? char}`)}'`;
+}
+
+function writeTrace(writer: Writer, trace: QueryParts["trace"]): void {
+  if (trace === undefined) writer.byte(0);
+  else writer.byte(1).raw(trace.ids).string(trace.state).byte(trace.flags);
+}
+
 /** Data of one column of type String. */
 export function stringData(revision: number, values: readonly string[], { table = "", column = "s" } = {}): Buffer {
   const writer = new Writer().varUint(clientPackets.data).string(table);
@@ -108,7 +140,8 @@ export class NativeClient {
   #bytes: Buffer = Buffer.alloc(0);
   #ended = false;
 
-  private constructor(socket: Socket, revision: number) {
+  /** `revision` is that of a connection that has logged in already. */
+  constructor(socket: Socket, revision: number) {
     this.socket = socket;
     this.revision = revision;
     socket.on("error", () => {});
@@ -125,16 +158,18 @@ export class NativeClient {
   /** A connection without a login. */
   static async dial({
     host = "127.0.0.1",
+    localAddress,
     port,
     before,
     tls,
+    servername = "localhost",
+    ca,
     revision = newest,
   }: ClientOptions): Promise<NativeClient> {
-    const raw = connect({ host, port, noDelay: true });
+    const raw = connect({ host, port, localAddress, noDelay: true });
     await once(raw, "connect");
     if (before !== undefined) raw.write(before);
-    const socket =
-      tls === true ? connectTls({ socket: raw, ca: loopbackCertificate.cert, servername: "localhost" }) : raw;
+    const socket = tls === true ? connectTls({ socket: raw, ca: ca ?? loopbackCertificate.cert, servername }) : raw;
     return new NativeClient(socket, Math.min(revision, newest));
   }
 
@@ -205,6 +240,10 @@ export class NativeClient {
     }
   }
 
+  get hasEnded(): boolean {
+    return this.#ended;
+  }
+
   /** Resolves when the other side has ended the connection. */
   async ended(): Promise<void> {
     while (!this.#ended) await once(this.socket, "told");
@@ -240,12 +279,16 @@ function readPacket(reader: Reader, revision: number): Packet {
     return { type, rows: readBlock(reader, revision) };
   }
   if (type === 3) {
-    const numbers = 3 + (revision >= since.totalBytes ? 1 : 0) + 2 + (revision >= since.elapsed ? 1 : 0);
+    const written = revision >= sinceWritten ? 2 : 0;
+    const numbers = 3 + (revision >= since.totalBytes ? 1 : 0) + written + (revision >= since.elapsed ? 1 : 0);
     for (let i = 0; i < numbers; i += 1) reader.varUint();
-  } else if (type === 6)
-    for (const read of ["n", "n", "n", "b", "n", "b"]) read === "n" ? reader.varUint() : reader.byte();
-  else if (type === 11) for (let i = 0; i < 2; i += 1) reader.string();
+  } else if (type === 11 && revision < sinceDefaults) throw new Error("the client does not know this packet");
+  else if (type === 6) {
+    const added = revision >= sinceAggregation ? ["b", "n"] : [];
+    for (const read of ["n", "n", "n", "b", "n", "b", ...added]) read === "n" ? reader.varUint() : reader.byte();
+  } else if (type === 11) for (let i = 0; i < 2; i += 1) reader.string();
   else if (type === 17) reader.string();
+  else if (type !== 5) throw new Error(`an answer has no packet of type ${type}`);
   return { type };
 }
 

@@ -1,6 +1,7 @@
 /** What clients of the native protocol may rely on, at every revision that they may have. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { emptyData, NativeClient, newest, queryPacket, stringData } from "../../../harness/native/client.ts";
+import { until } from "../../../harness/serve.ts";
 import { since } from "../../../src/endpoint/native/hello.ts";
 import { type NativeStage, nativeStage } from "./stage.ts";
 
@@ -11,43 +12,49 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.[Symbol.asyncDispose]());
 
-describe.each([54_429, 54_441, 54_448, 54_453, 54_460, 54_468, 54_470, newest, 54_488])("revision %i", (revision) => {
-  test("queries, inserts, errors and settings", async () => {
-    const client = await stage.connect({ revision });
-    const table = `t${revision}`;
-    await client.query(`CREATE TABLE ${table} (s String) ENGINE = MergeTree ORDER BY s`);
-    for (const values of [["a", "b"], ["c"]]) {
-      expect(await client.insert(`INSERT INTO ${table} VALUES`, values)).toEqual({ rows: [], exception: undefined });
-    }
-    await client.query(`INSERT INTO ${table} VALUES ('d'), (concat('e', 'f'))`);
-    await client.query(`INSERT INTO ${table} SELECT 'g'`);
-    expect(await client.query(`SELECT s FROM ${table} ORDER BY s`)).toEqual([
-      ["a"],
-      ["b"],
-      ["c"],
-      ["d"],
-      ["ef"],
-      ["g"],
-    ]);
-    await expect(client.query("SELECT * FROM nowhere")).rejects.toMatchObject({ code: 60 });
-    expect((await client.insert("INSERT INTO nowhere VALUES", [])).exception).toMatchObject({ code: 60 });
-    await expect(client.query("SELECT * FROM url('http://127.0.0.1/', CSV)")).rejects.toMatchObject({ code: 497 });
-    await client.query("SET max_threads = 3");
-    expect(await client.query("SELECT getSetting('max_threads')")).toEqual([["3"]]);
-    if (revision >= since.parameters) {
-      await client.query("SET param_p = 'it''s'");
-      expect(await client.query("SELECT {p:String}")).toEqual([["it's"]]);
-    }
-    expect(await client.query("SELECT getSetting('max_threads')", { settings: [["max_threads", "2"]] })).toEqual([
-      ["2"],
-    ]);
-    await client.query(`CREATE DATABASE IF NOT EXISTS d${revision}`);
-    await client.query(`USE d${revision}`);
-    expect(await client.query("SELECT currentDatabase(), currentUser()")).toEqual([[`d${revision}`, "default"]]);
-    await client.ping();
-    client.close();
-  });
-});
+describe.each([54_213, 54_380, 54_412, 54_429, 54_441, 54_448, 54_453, 54_460, 54_468, 54_470, newest, 54_488])(
+  "revision %i",
+  (revision) => {
+    test("queries, inserts, errors and settings", async () => {
+      const client = await stage.connect({ revision });
+      const table = `t${revision}`;
+      await client.query(`CREATE TABLE ${table} (s String) ENGINE = MergeTree ORDER BY s`);
+      for (const values of [["a", "b"], ["c"]]) {
+        expect(await client.insert(`INSERT INTO ${table} VALUES`, values)).toEqual({ rows: [], exception: undefined });
+      }
+      await client.query(`INSERT INTO ${table} VALUES ('d'), (concat('e', 'f'))`);
+      await client.query(`INSERT INTO ${table} SELECT 'g'`);
+      expect(await client.query(`SELECT s FROM ${table} ORDER BY s`)).toEqual([
+        ["a"],
+        ["b"],
+        ["c"],
+        ["d"],
+        ["ef"],
+        ["g"],
+      ]);
+      await expect(client.query("SELECT * FROM nowhere")).rejects.toMatchObject({ code: 60 });
+      expect((await client.insert("INSERT INTO nowhere VALUES", [])).exception).toMatchObject({ code: 60 });
+      await expect(client.query("SELECT * FROM url('http://127.0.0.1/', CSV)")).rejects.toMatchObject({ code: 497 });
+      await client.query("SET max_threads = 3");
+      expect(await client.query("SELECT getSetting('max_threads')")).toEqual([["3"]]);
+      if (revision >= since.parameters) {
+        await client.query("SET param_p = 'it''s'");
+        expect(await client.query("SELECT {p:String}")).toEqual([["it's"]]);
+      }
+      if (revision >= since.settingTexts) {
+        const settings = [["max_threads", "2"]] as const;
+        expect(await client.query("SELECT getSetting('max_threads')", { settings })).toEqual([["2"]]);
+      }
+      await client.query(`CREATE DATABASE IF NOT EXISTS d${revision}`);
+      await client.query(`USE d${revision}`);
+      // A client before settings in texts gets a session of the engine's own, where nobody can log in as default.
+      const user = revision < since.settingTexts ? "millrace-writer" : "default";
+      expect(await client.query("SELECT currentDatabase(), currentUser()")).toEqual([[`d${revision}`, user]]);
+      await client.ping();
+      client.close();
+    });
+  },
+);
 
 test("parameters keep every character", async () => {
   const client = await stage.connect();
@@ -65,6 +72,24 @@ test("parameters keep every character", async () => {
     ]);
   }
   client.close();
+});
+
+test("an old client's settings are refused by name, and others types than it knows are not sent", async () => {
+  const client = await stage.connect({ revision: 54_213 });
+  // The engine would send its defaults, too.
+  await client.query(
+    "CREATE TABLE old (s LowCardinality(String), d String DEFAULT upper(s)) ENGINE = MergeTree ORDER BY s",
+  );
+  expect((await client.insert("INSERT INTO old (s) VALUES", ["a"])).exception).toBeUndefined();
+  expect(await client.query("SELECT s, d, toTypeName(s) FROM old")).toEqual([["a", "A", "LowCardinality(String)"]]);
+  const data = stringData(client.revision, ["x"], { table: "ext" });
+  client.send(queryPacket("SELECT s FROM ext", client.revision), data, emptyData);
+  expect((await client.answer()).exception?.message).toMatch(/External tables need a client of 2020/);
+  client.close();
+  const other = await stage.connect({ revision: 54_213 });
+  other.send(queryPacket("SELECT 1", other.revision, { settings: [["max_threads", "2"]] }), emptyData);
+  expect((await other.answer()).exception?.message).toMatch(/write max_threads into the statement/);
+  other.close();
 });
 
 test("external tables", async () => {
@@ -122,12 +147,80 @@ test("what the engine and its users say of a query is the client's", async () =>
   client.close();
 });
 
-test("temporary tables and SET ROLE are refused with a sentence", async () => {
+test("temporary tables live as long as their connection, with everything else of the session", async () => {
   const client = await stage.connect();
-  for (const sql of ["CREATE TEMPORARY TABLE x (a Int8)", "SET ROLE NONE"]) {
-    await expect(client.query(sql)).rejects.toThrow(/not available over the native protocol/);
+  await client.query("CREATE DATABASE IF NOT EXISTS later");
+  await client.query("CREATE TABLE later.plain (s String) ENGINE = MergeTree ORDER BY s");
+  await client.query("SET max_threads = 3, param_p = 'it''s'");
+  await client.query("CREATE TEMPORARY TABLE x (s String)");
+  await client.query("INSERT INTO x VALUES ('a'), (concat('b', 'c'))");
+  await client.query("INSERT INTO x SELECT 'd'");
+  await client.query("USE later");
+  const sql = "SELECT s, currentDatabase(), getSetting('max_threads'), {p:String} FROM x ORDER BY s";
+  expect(await client.query(sql)).toEqual(["a", "bc", "d"].map((s) => [s, "later", "3", "it's"]));
+  // Data of the client goes past the session.
+  expect((await client.insert("INSERT INTO plain VALUES", ["e"])).exception).toBeUndefined();
+  expect((await client.insert("INSERT INTO x (s) VALUES", ["e"])).exception?.message).toMatch(
+    /Data of a client cannot be inserted into a temporary table/,
+  );
+  await expect(client.query("SELECT * FROM nowhere")).rejects.toMatchObject({ code: 60 });
+  await expect(client.query("SELECT * FROM url('http://127.0.0.1/', CSV)")).rejects.toMatchObject({ code: 497 });
+  await client.ping();
+  expect(await client.query("SELECT count() FROM plain")).toEqual([["1"]]);
+  expect(await client.query("SELECT count() FROM x")).toEqual([["3"]]);
+  const other = await stage.connect();
+  await expect(other.query("SELECT * FROM x")).rejects.toMatchObject({ code: 60 });
+  client.close();
+  other.close();
+});
+
+test("a query in a session of the engine is cancelled, and the session goes on", async () => {
+  const client = await stage.connect();
+  await client.query("CREATE TEMPORARY TABLE x (s String)");
+  const id = `session-${Date.now()}`;
+  const sql = "SELECT sleepEachRow(0.1) FROM numbers(1000) SETTINGS max_block_size = 1";
+  client.send(queryPacket(sql, client.revision, { id }), emptyData);
+  const running = async () => await stage.http(`SELECT count() FROM system.processes WHERE query_id = '${id}'`);
+  await expect.poll(running).toBe("1");
+  client.send(Buffer.from([3]));
+  await client.answer();
+  expect(await client.query("SELECT count() FROM x")).toEqual([["0"]]);
+  client.close();
+});
+
+test("SET ROLE changes what a user may do", async () => {
+  await stage.http("CREATE TABLE secret (s String) ENGINE = MergeTree ORDER BY s");
+  for (const sql of [
+    "CREATE USER alice IDENTIFIED BY 'password of alice'",
+    "CREATE ROLE looks",
+    "GRANT SELECT ON default.secret TO looks",
+    "GRANT looks TO alice",
+  ]) {
+    await until(
+      sql,
+      async () =>
+        await stage.http(sql).then(
+          () => true,
+          () => false,
+        ),
+    );
   }
-  expect(await client.query("SELECT 1")).toEqual([["1"]]);
+  const client = await until("alice can log in", async () =>
+    stage.connect({ user: "alice", password: "password of alice" }).catch(() => undefined),
+  );
+  const count = async () => await client.query("SELECT count() FROM secret");
+  await until(
+    "the engine knows alice",
+    async () =>
+      await count().then(
+        () => true,
+        () => false,
+      ),
+  );
+  await client.query("SET ROLE NONE");
+  await expect(count()).rejects.toMatchObject({ code: 497 });
+  await client.query("SET ROLE looks");
+  expect(await count()).toEqual([["0"]]);
   client.close();
 });
 

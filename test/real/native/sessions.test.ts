@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { emptyData, type NativeClient, queryPacket } from "../../../harness/native/client.ts";
-import { until } from "../../../harness/serve.ts";
+import { runningService, until } from "../../../harness/serve.ts";
 import { type NativeStage, nativeStage } from "./stage.ts";
 
 let stage: NativeStage;
@@ -67,6 +67,29 @@ test("a database that does not exist is told at the first query", async () => {
   const client = await stage.connect({ database: "nowhere" });
   await expect(client.query("SELECT 1")).rejects.toMatchObject({ code: 81 });
   client.close();
+});
+
+test("a temporary table keeps its service awake, until it is stopped, which its client is told", async () => {
+  const { api } = stage.served;
+  const client = await stage.connect();
+  await client.query("CREATE TEMPORARY TABLE x (s String)");
+  // It begins to be unused later than this one.
+  const other = await runningService(stage.served, { name: "other", idleTimeoutMinutes: 5 });
+  const stateOf = async () => (await api.getService({ params: other.params })).state;
+  await until("the other service is idle", async () => (await stateOf()) === "idle");
+  expect(await client.query("SELECT count() FROM x")).toEqual([["0"]]);
+  const gone = await stage.connect();
+  await gone.query("CREATE TEMPORARY TABLE x (s String)");
+  gone.close();
+  const { params } = stage.service;
+  await api.updateServiceState({ params, body: { command: "stop" } });
+  expect((await client.answer()).exception?.message).toMatch(/stopped/);
+  await client.ended();
+  await until("it is stopped", async () => (await stage.state()) === "stopped");
+  await api.updateServiceState({ params, body: { command: "start" } });
+  await until("it runs", async () => (await stage.state()) === "running");
+  // Nothing is left that would hold it awake.
+  await idle();
 });
 
 test("a query that runs keeps the service awake", async () => {
