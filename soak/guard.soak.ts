@@ -1,8 +1,10 @@
 /**
- * Two hundred thousand random statements for the guard; accepted ones run on a genuine engine in a temporary directory.
- * No canary is reached: a file, a path to write, a listener, and the data of another engine. Nothing written as
- * forbidden is accepted, and our tokens of the engine's canonical text equal the engine's own. At the end it prints how
- * often each kind of node was written, and fails when one never was. `SEED` repeats a run, `COUNT` and `RUNS` bound it.
+ * Two hundred thousand random statements for the guard; accepted ones run on a genuine engine in a temporary
+ * directory. No canary is reached: a file, a path to write, a listener, and the data of another engine. Nothing
+ * written as forbidden is accepted, and our tokens of the engine's canonical text equal the engine's own. A share of
+ * both kinds goes through the front of the native protocol, which judges them again: what is forbidden is not run. At
+ * the end it prints how often each kind of node was written, and fails when one never was. `SEED` repeats a run,
+ * `COUNT` and `RUNS` bound it.
  */
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -11,6 +13,8 @@ import { join } from "node:path";
 import { text as bodyText } from "node:stream/consumers";
 import { numberOf, seedOf } from "../harness/bounds.ts";
 import { BareEngine } from "../harness/engine/bare-engine.ts";
+import { type QueryParts, quoted } from "../harness/native/client.ts";
+import { NativeFront } from "../harness/native/front.ts";
 import { Dice } from "../harness/random.ts";
 import { type Canonical, canonicalBatch } from "../harness/sql/canonical-batch.ts";
 import { Grammar, type Statement } from "../harness/sql/grammar.ts";
@@ -18,6 +22,7 @@ import { mutated } from "../harness/sql/spelling.ts";
 import { anyKind } from "../harness/sql/statements.ts";
 import { ClickHouseError } from "../src/clickhouse/client.ts";
 import { ClickHouseException } from "../src/clickhouse/exception.ts";
+import { serverPackets } from "../src/endpoint/native/hello.ts";
 import { Guard, type StatementVerdict } from "../src/engine/sql/guard.ts";
 import { guardQueryOf } from "../src/engine/sql/judge.ts";
 import { nodeKinds } from "../src/engine/sql/lists/lists.ts";
@@ -35,6 +40,11 @@ const maxRuns = numberOf("RUNS", 30_000);
 const batchSize = 400;
 const lanes = 4;
 const canaryText = "CANARY-guard-soak";
+/** Of what is run, and of what is forbidden. */
+const nativeShare = 0.2;
+const nativeForbidden = 0.1;
+/** A truncated answer would prove nothing. */
+const bounds = { max_execution_time: "2", max_memory_usage: "400000000", max_result_rows: "10000" };
 
 /** The engine's message when a statement has reached for a file or a server, even for a missing one. */
 const reached =
@@ -46,6 +56,8 @@ type Tally = {
   forbidden: number;
   passed: number;
   ran: number;
+  native: number;
+  nativeRefused: number;
   answered: number;
   longestMs: number;
 };
@@ -55,9 +67,20 @@ export async function run(): Promise<Record<string, string | number>> {
   const started = Date.now();
   await using engine = await BareEngine.start();
   await using other = await BareEngine.start();
+  await using front = await NativeFront.start(engine);
   const stage = await prepare(engine, other);
   const dice = new Dice(seed);
-  const counts: Tally = { judged: 0, parsed: 0, forbidden: 0, passed: 0, ran: 0, answered: 0, longestMs: 0 };
+  const counts: Tally = {
+    judged: 0,
+    parsed: 0,
+    forbidden: 0,
+    passed: 0,
+    ran: 0,
+    native: 0,
+    nativeRefused: 0,
+    answered: 0,
+    longestMs: 0,
+  };
   try {
     while (counts.judged < count) {
       const batch = Array.from({ length: batchSize }, (_, at) => {
@@ -65,7 +88,7 @@ export async function run(): Promise<Record<string, string | number>> {
         const fixed = anyKind[counts.judged + at];
         return fixed === undefined ? write(dice, stage.canaries) : { text: fixed, params: {}, dangerous: false };
       });
-      await judgeBatch(engine, batch, counts, dice);
+      await judgeBatch({ engine, front }, batch, counts, dice);
       stage.check();
       if (counts.judged % 20_000 === 0) console.log(JSON.stringify({ ...counts, seconds: secondsSince(started) }));
     }
@@ -139,19 +162,27 @@ function write(dice: Dice, { files, loot, url }: Stage["canaries"]): Statement {
   return dice.chance(0.4) ? { ...statement, text: mutated(dice, statement.text), dangerous: false } : statement;
 }
 
-async function judgeBatch(engine: BareEngine, batch: readonly Statement[], counts: Tally, dice: Dice): Promise<void> {
+type Servers = { readonly engine: BareEngine; readonly front: NativeFront };
+type Run = { readonly statement: Statement; readonly verdict: StatementVerdict; readonly user: "default" | "reader" };
+
+async function judgeBatch(servers: Servers, batch: readonly Statement[], counts: Tally, dice: Dice): Promise<void> {
+  const { engine, front } = servers;
   const texts = batch.map(({ text }) => Buffer.from(text).toString("latin1"));
   const beginnings = texts.flatMap((text) => [...insertHeads(text)].map((head) => text.slice(0, head.headEnd)));
   const canonical = await canonicalBatch(engine.client, [...new Set([...texts, ...beginnings])]);
   for (const one of canonical.values()) checkReading(one);
   for (const [text, { text: own }] of canonical) if (own !== undefined) checkShortWay(text, own);
   const guard = new Guard({ guardQuery: answering(engine, canonical) });
-  const passed: [Statement, StatementVerdict, "default" | "reader"][] = [];
+  const passed: Run[] = [];
+  const forbidden: Statement[] = [];
   for (const [at, statement] of batch.entries()) {
     counts.judged += 1;
     const parsed = canonical.get(texts[at] as string)?.text !== undefined;
     if (parsed) counts.parsed += 1;
-    if (parsed && statement.dangerous) counts.forbidden += 1;
+    if (parsed && statement.dangerous) {
+      counts.forbidden += 1;
+      if (dice.chance(nativeForbidden)) forbidden.push(statement);
+    }
     const user = dice.chance(0.3) ? "reader" : "default";
     const start = performance.now();
     const verdict = await judge(guard, statement, user);
@@ -165,14 +196,20 @@ async function judgeBatch(engine: BareEngine, batch: readonly Statement[], count
         `${JSON.stringify(statement.text)} becomes ${JSON.stringify(text)}, and that ${JSON.stringify(again)}`,
       );
     }
-    if (verdict.addresses.length === 0) passed.push([statement, verdict, user]);
+    if (verdict.addresses.length === 0) passed.push({ statement, verdict, user });
   }
   // A share of every batch, so that the whole run reaches its number.
   const wanted = Math.ceil((maxRuns * batch.length) / count);
   const running = passed.filter(() => dice.chance(wanted / passed.length));
+  const jobs = [
+    ...running.map((one) =>
+      dice.chance(nativeShare) ? () => runNative(front, counts, one) : () => runOne(engine, counts, one),
+    ),
+    ...forbidden.map((one) => () => refuseNative(front, counts, one)),
+  ];
   await Promise.all(
     Array.from({ length: lanes }, async () => {
-      for (let next = running.pop(); next !== undefined; next = running.pop()) await runOne(engine, counts, ...next);
+      for (let next = jobs.pop(); next !== undefined; next = jobs.pop()) await next();
     }),
   );
 }
@@ -257,23 +294,10 @@ function checkShortWay(text: string, own: string): void {
   }
 }
 
-async function runOne(
-  engine: BareEngine,
-  counts: Tally,
-  statement: Statement,
-  verdict: StatementVerdict,
-  user: string,
-): Promise<void> {
+async function runOne(engine: BareEngine, counts: Tally, { statement, verdict, user }: Run): Promise<void> {
   counts.ran += 1;
   const compute: Record<string, string> = verdict.expressions ? { input_format_values_interpret_expressions: "1" } : {};
-  // A truncated answer would prove nothing.
-  const bounds = {
-    wait_end_of_query: "1",
-    max_execution_time: "2",
-    max_memory_usage: "400000000",
-    max_result_rows: "10000",
-  };
-  const settings = { ...bounds, ...compute };
+  const settings = { ...bounds, ...compute, wait_end_of_query: "1" };
   const send = async () =>
     await engine
       .clientOf(user)
@@ -288,9 +312,34 @@ async function runOne(
       if (error instanceof ClickHouseError) return error.message;
       throw new Error(`the engine broke at ${JSON.stringify(statement.text)}`, { cause: error });
     });
-  if (answer.includes(canaryText) || reached.test(answer.replaceAll(statement.text, ""))) {
-    throw new Error(`reached: ${JSON.stringify(statement)} as ${user}: ${answer.slice(0, 500)}`);
+  checkAnswer(statement, user, answer);
+}
+
+function checkAnswer(statement: Statement, user: string, answer: string): void {
+  if (!answer.includes(canaryText) && !reached.test(answer.replaceAll(statement.text, ""))) return;
+  throw new Error(`reached: ${JSON.stringify(statement)} as ${user}: ${answer.slice(0, 500)}`);
+}
+
+/** What is accepted runs over the native protocol too, and reaches nothing there either. */
+async function runNative(front: NativeFront, counts: Tally, { statement, verdict, user }: Run): Promise<void> {
+  counts.native += 1;
+  const { bytes } = await front.run(user, statement.text, partsOf(statement), { endsData: verdict.kind === "insert" });
+  checkAnswer(statement, user, bytes.toString());
+}
+
+async function refuseNative(front: NativeFront, counts: Tally, statement: Statement): Promise<void> {
+  counts.nativeRefused += 1;
+  const { bytes, hasRun } = await front.run("default", statement.text, partsOf(statement));
+  if (hasRun || bytes[0] !== serverPackets.exception) {
+    throw new Error(`passed over native: ${JSON.stringify(statement.text)}`);
   }
+}
+
+function partsOf({ params }: Statement): QueryParts {
+  return {
+    settings: Object.entries(bounds),
+    parameters: Object.entries(params).map(([name, value]) => [name, quoted(value)]),
+  };
 }
 
 function secondsSince(started: number): number {
