@@ -4,6 +4,7 @@ export const versions = {
   python: "1.12.0",
   driver: "0.2.11",
   asynch: "0.4.0",
+  migrate: "v4.20.1",
   node: "1.23.1",
   rust: "0.15.3",
   rustArrow: "0.1.0",
