@@ -61,6 +61,9 @@ async function* arriving(request: IncomingMessage, seen: (piece: Buffer) => void
     }
   } catch (cause) {
     throw brokenOff(cause);
+  } finally {
+    // The rest of a refused body would hold up the next request of the connection.
+    request.resume();
   }
   if (!request.complete) throw brokenOff();
 }
@@ -90,9 +93,10 @@ async function* through(from: AsyncGenerator<Buffer>, transform: Transform, enco
     if (failure !== undefined) throw failure;
     throw new AppError("BAD_REQUEST", `The body cannot be decompressed as ${encoding}.`, { cause });
   } finally {
+    // Not waited for: the sender may rest, and is to be told meanwhile why its body is refused.
     transform.destroy();
-    await feeding;
   }
+  await feeding;
   if (failure !== undefined) throw failure;
 }
 
