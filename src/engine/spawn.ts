@@ -92,7 +92,12 @@ async function startOnce(
   // A confined host sees no other process, so the launcher's side checks whether the data directory is still open.
   await awaitUnlocked(options.dataDir, lockTimeoutMs);
   const { child, ports } = (await standbys?.take(options)) ?? (await startHostProcess(options));
-  if (child.pid !== undefined) options.onSpawn?.(child.pid);
+  try {
+    if (child.pid !== undefined) options.onSpawn?.(child.pid);
+  } catch (error) {
+    child.kill("SIGKILL");
+    throw error;
+  }
   const handoff = new HandoffSender(child, hostDirOf(options));
   let reason: string | undefined;
   child.on("message", (message: { type?: string; reason?: string; usedBytes?: number }) => {
