@@ -80,7 +80,8 @@ export class OtlpGrpcServer {
 
   async #call(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Promise<void> {
     stream.on("error", () => {});
-    stream.setTimeout(callMs, () => stream.close());
+    const late = setTimeout(() => stream.close(), callMs);
+    stream.once("close", () => clearTimeout(late));
     const signal = calls[String(headers[":path"])];
     if (signal === undefined) {
       refuse(stream, { status: 404, code: unimplemented, message: `There is no ${headers[":path"]}.` });
