@@ -58,7 +58,8 @@ export async function acceptTelemetry({ signal, body, records, headers, config, 
   const intake = { config, mediaType: undefined, folder, mostBytes: body.length, digests: true };
   try {
     const taken = await takeIn([body], { ...intake, memoryBytes: telemetryMemoryBytes });
-    const key = keyOf(headers, config) ?? taken.digest;
+    // Empty records of two signals have the same bytes.
+    const key = keyOf(headers, config) ?? `${signal} ${taken.digest}`;
     return await kept({ config, inbox, taken, key, facts: { n: records, g: signal } });
   } catch (error) {
     throw diskError(error);

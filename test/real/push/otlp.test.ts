@@ -245,6 +245,29 @@ describe("answers", () => {
     expect([full.status, full.headers.get("retry-after"), full.body.code]).toEqual([429, "10", 14]);
   });
 
+  test("a request is kept once by its bytes and signal, and by its key where it has one", async () => {
+    const to = await telemetryPipe(served, service, "repeated");
+    const one = { timeUnixNano: nanos(1), body: { stringValue: "one" } };
+    const statuses = async (signal: "logs" | "traces", body: object, headers: Record<string, string>[]) => {
+      const answers = [];
+      for (const each of headers) answers.push((await exportJson(to, signal, body, each)).status);
+      return answers;
+    };
+    expect(await statuses("logs", logsOf([one]), [{}, {}])).toEqual([200, 200]);
+    // Other bytes of the same record are another request.
+    expect(await statuses("logs", logsOf([{ ...one, droppedAttributesCount: 1 }]), [{}, {}])).toEqual([200, 200]);
+    const key = { "idempotency-key": "k" };
+    expect(await statuses("logs", logsOf([one]), [key, key])).toEqual([200, 200]);
+    expect(await statuses("logs", logsOf([one, one]), [key])).toEqual([422]);
+    await untilText("three rows", "3", () => sql("SELECT count() FROM repeated.otel_logs"));
+    // Records without members have the same bytes in both signals.
+    expect(await statuses("logs", { resourceLogs: [{ scopeLogs: [{ logRecords: [{}] }] }] }, [{}])).toEqual([200]);
+    expect(await statuses("traces", { resourceSpans: [{ scopeSpans: [{ spans: [{}] }] }] }, [{}])).toEqual([200]);
+    await untilText("both", "4\t1", () =>
+      sql("SELECT (SELECT count() FROM repeated.otel_logs), (SELECT count() FROM repeated.otel_traces) FORMAT TSV"),
+    );
+  });
+
   test("what was acknowledged before a kill is there once after it", async () => {
     const to = await telemetryPipe(served, service, "killed");
     const bodies = Array.from({ length: 20 }, (_, at) => tracesOf([spanOf(at * 2), spanOf(at * 2 + 1)]));
