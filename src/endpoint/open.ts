@@ -5,6 +5,7 @@ import type { Leases } from "../store/leases.ts";
 import type { ServiceStore } from "../store/services.ts";
 import { Gateway, type GatewayOptions } from "./gateway.ts";
 import { openListeners } from "./listeners.ts";
+import type { RequestTaker } from "./names/named-services.ts";
 import { type HostNamesOptions, openHostNames } from "./names/open.ts";
 import { TrustedProxies } from "./proxied/trusted-proxies.ts";
 import { ServicePorts } from "./service-ports.ts";
@@ -32,10 +33,10 @@ export type Endpoint = {
   /** All reasons, by service. */
   problems(): ReadonlyMap<string, string>;
   /**
-   * Opens the gateway, if there is one. Resolves with the address of its relay, if it has one. Rejects when a port is
-   * taken.
+   * Opens the gateway, if there is one; `push` takes the requests to the addresses of push pipes there. Resolves with
+   * the address of its relay, if it has one. Rejects when a port is taken.
    */
-  listen(): Promise<{ readonly relay: string | undefined }>;
+  listen(push: RequestTaker): Promise<{ readonly relay: string | undefined }>;
   close(): Promise<void>;
 };
 
@@ -72,7 +73,7 @@ export function openEndpoint({
     loop,
     problemOf: (serviceId) => problems.get(serviceId),
     problems: () => problems,
-    listen: async () => (await names?.listen()) ?? { relay: undefined },
+    listen: async (push) => (await names?.listen(push)) ?? { relay: undefined },
     close: async () => {
       await Promise.all([gateway.close(), names?.close()]);
     },

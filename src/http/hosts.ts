@@ -12,7 +12,8 @@ export type RequestHead = { readonly url: string; readonly headers: IncomingHttp
 /**
  * Returns a check of a request's head, which throws MISDIRECTED_REQUEST for a Host that does not name this server. The
  * two APIs accept any Host with an `Authorization` header unless this server listens on a loopback address: a page
- * elsewhere has no credentials, and operators need not list every name of a machine in their network.
+ * elsewhere has no credentials, and operators need not list every name of a machine in their network. The addresses of
+ * push pipes accept any: they know no cookies, and judge the Origin of a page themselves.
  */
 export function requireKnownHost(options: {
   /** Names of this server, besides addresses and names of this machine. */
@@ -22,7 +23,7 @@ export function requireKnownHost(options: {
   const isKnown = hostCheck([...options.names, options.listensOn]);
   const local = isLoopbackHost(options.listensOn);
   return ({ url, headers }) => {
-    if (isKnown(headers.host)) return;
+    if (isKnown(headers.host) || url.startsWith("/v1/push/")) return;
     if (!local && headers.authorization !== undefined && /^\/(v1|api)\//.test(url)) return;
     throw new AppError(
       "MISDIRECTED_REQUEST",

@@ -1,5 +1,6 @@
 /** Opens the HTTP server: both APIs with their handlers, and the other pages. */
 
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyInstance } from "fastify";
 import { openApiDocument } from "../api/openapi.ts";
 import { managementOperations, observabilityOperations } from "../api/operations.ts";
@@ -122,6 +123,8 @@ export type Http = {
   readonly server: FastifyInstance;
   /** Listens as configured; resolves with the port and the address that clients use. */
   listen(): Promise<{ readonly port: number; readonly baseUrl: string }>;
+  /** Answers a request of another listener. */
+  readonly serve: (message: IncomingMessage, response: ServerResponse) => void;
   close(): Promise<void>;
 };
 
@@ -194,6 +197,7 @@ export async function openHttp(options: HttpOptions): Promise<Http> {
       if (cloudServer !== undefined) announced(cloudServer.server);
       return Object.assign(reached, await listen(server, config, endpoint));
     },
+    serve: (message, response) => void server.server.emit("request", message, response),
     close: async () => {
       await Promise.all([server.close(), cloudServer?.close(), otlp?.close()]);
       upstreams.close();

@@ -142,7 +142,7 @@ async function run(options: AppOptions, rooms: Rooms, shutdown: ShutdownStack) {
   const { baseUrl } = await http.listen();
   shutdown.add("gateway", () => endpoint.close());
   // Its first requests wait for the first pass of its loop.
-  const { relay } = await endpoint.listen();
+  const { relay } = await endpoint.listen(http.serve);
   const running = new Map(loops.map((loop) => [loop, loop.run(options.signal)]));
   stores.db.onTold(() => {
     for (const loop of [services.loop, endpoint.loop, pipes.loop]) loop.poke();

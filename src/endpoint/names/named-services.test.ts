@@ -41,6 +41,7 @@ const namedServices = () =>
       onRefresh();
     },
     onEvent: (serviceId, event) => events.push({ serviceId, event }),
+    push: ({ url }, response) => response.end(`pushed to ${url}`),
   });
 
 let services: NamedServices;
@@ -137,6 +138,25 @@ test("login, access list and probes are those of the service", async () => {
   expect((await ask(`${one}.db.example`, "/ping")).status).toBe(403);
   const probe = await ask(`${other}.db.example`, "/ping");
   expect([probe.status, probe.body]).toEqual([200, "Ok.\n"]);
+});
+
+test("the addresses of push pipes are those of the domain and of every service, without a login there", async () => {
+  const asked = async (host: string, path: string) => (await ask(host, path, { key: "no" })).body;
+  for (const host of [`${one}.db.example`, "db.example"]) {
+    for (const path of ["/v1/push/a-pipe", "/v1/push/a-pipe?wait=true", "/v1/push/a-pipe/v1/logs"])
+      expect(await asked(host, path)).toBe(`pushed to ${path}`);
+  }
+  for (const path of [
+    "/v1/push/",
+    "/v1/push/a/b",
+    "/v1/push/a/../../organizations",
+    "//v1/push/a",
+    "/v1/organizations",
+  ]) {
+    expect(await asked(`${one}.db.example`, path)).toContain("AUTHENTICATION_FAILED");
+    expect(await asked("db.example", path)).toContain("No service has the host name");
+  }
+  expect(await asked("33333333-3333-4333-8333-333333333333.db.example", "/v1/push/a")).toContain("No service has");
 });
 
 describe("host names that lead to no service", () => {

@@ -33,7 +33,11 @@ export type NamedServicesOptions = {
   /** Reads the services again: one may have been created by another server a moment ago. */
   readonly refresh: () => Promise<void>;
   readonly onEvent: (serviceId: string, event: AccessEvent) => void;
+  /** Takes the requests to the addresses of push pipes, whichever service or the domain their host names. */
+  readonly push: RequestTaker;
 };
+
+export type RequestTaker = (message: IncomingMessage, response: ServerResponse) => void;
 
 type Entry = {
   service: NamedService;
@@ -44,6 +48,7 @@ type Entry = {
 
 /** Unknown names cause at most one reading of the services in this time. */
 const refreshEveryMs = 500;
+const pushPath = /^\/v1\/push\/[^/?]+(?:\/v1\/\w+)?(?:\?|$)/;
 const serviceId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export class NamedServices {
@@ -127,7 +132,7 @@ export class NamedServices {
 
   /** Undefined: the request is answered. */
   async #find(message: IncomingMessage, response: ServerResponse): Promise<Entry | undefined> {
-    const { domain } = this.#options;
+    const { domain, push } = this.#options;
     const refuse = (status: number, text: string): never => {
       response.statusCode = status;
       throw clickHouseException("BAD_ARGUMENTS", `${text} The host name of a service is ID.${domain}.`);
@@ -146,6 +151,10 @@ export class NamedServices {
       return undefined;
     }
     const entry = named.kind === "service" ? await this.#service(named.id) : undefined;
+    if ((entry !== undefined || named.kind === "gateway") && pushPath.test(message.url ?? "")) {
+      push(message, response);
+      return undefined;
+    }
     return entry ?? refuse(404, "No service has the host name of this request.");
   }
 

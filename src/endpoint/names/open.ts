@@ -11,7 +11,7 @@ import { relayConnector } from "../relay/channel.ts";
 import { forwardToServer } from "../relay/forward-to-server.ts";
 import { RelayListener } from "../relay/listener.ts";
 import { NameGateway } from "./name-gateway.ts";
-import { type NamedService, NamedServices } from "./named-services.ts";
+import { type NamedService, NamedServices, type RequestTaker } from "./named-services.ts";
 import { reachableHost } from "./reachable-host.ts";
 
 export type HostNamesOptions = {
@@ -44,8 +44,11 @@ export type HostNamesContext = {
 };
 
 export type HostNames = {
-  /** Resolves with the address of the relay for the other servers, if there is one. Rejects when a port is taken. */
-  listen(): Promise<{ readonly relay: string | undefined }>;
+  /**
+   * `push` takes the requests to the addresses of push pipes. Resolves with the address of the relay for the other
+   * servers, if there is one. Rejects when a port is taken.
+   */
+  listen(push: RequestTaker): Promise<{ readonly relay: string | undefined }>;
   sync(services: readonly NamedService[]): void;
   close(): Promise<void>;
 };
@@ -62,8 +65,10 @@ export function openHostNames({ port, domain, tls, relay }: HostNamesOptions, co
       address: () => relay?.addressOf(service().elsewhere ?? ""),
       upstreams: relays,
     });
+  let takePush: RequestTaker = () => {};
   const services = new NamedServices({
     domain,
+    push: (message, response) => takePush(message, response),
     logger,
     refresh,
     onEvent,
@@ -84,7 +89,8 @@ export function openHostNames({ port, domain, tls, relay }: HostNamesOptions, co
   });
   const listener = relay && new RelayListener({ key: relay.key, logger, handlerOf: toHost });
   return {
-    listen: async () => {
+    listen: async (push) => {
+      takePush = push;
       const relayPort = await listener?.listen(host, relay?.port ?? 0);
       await gateway.listen(host, port);
       return { relay: relayPort === undefined ? undefined : reachableHost(relay?.host ?? host, relayPort) };

@@ -1,7 +1,8 @@
 /** Lets requests that send rows in: who sends, where the rows are accepted, and whether there is room for them. */
 import type { IncomingHttpHeaders } from "node:http";
-import type { FastifyReply } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { traitsOf } from "../../api/runtimes.ts";
+import { clientAddressOf } from "../../endpoint/connections/client-address.ts";
 import { AppError, notFound } from "../../lib/errors.ts";
 import type { Inbox } from "../../sources/push/inbox/inbox.ts";
 import type { Inboxes } from "../../sources/push/inbox/inboxes.ts";
@@ -28,6 +29,11 @@ export type GateOptions = {
 export type Params = { readonly pipeId: string; readonly organizationId?: string; readonly serviceId?: string };
 
 type Asked = { readonly params: Params | undefined; readonly headers: IncomingHttpHeaders; readonly ip: string };
+
+/** Of a request at the API or at the gateway, whose clients may come from proxies. */
+export function askedOf({ params, headers, raw }: FastifyRequest): Asked {
+  return { params: params as Params, headers, ip: clientAddressOf(raw.socket) };
+}
 
 export type Admitted = {
   readonly pipe: PushPipe;

@@ -5,7 +5,7 @@ import { isSignal } from "../../sources/push/otlp/messages.ts";
 import { setHeaders } from "../headers.ts";
 import { mediaTypeOf } from "./accept.ts";
 import { requestBytes } from "./bodies.ts";
-import type { Params, PushGate } from "./gate.ts";
+import { askedOf, type PushGate } from "./gate.ts";
 import { type Encoding, exportTelemetry, type HeldBodies, outcomeOf, statusBody } from "./telemetry.ts";
 
 export type OtlpHttpOptions = {
@@ -38,11 +38,10 @@ async function received(
   encoding: Encoding,
   retryIn: (seconds: number) => void,
 ): Promise<Buffer> {
-  const { headers, ip } = request;
-  const params = request.params as Params & { readonly signal: string };
-  const { signal } = params;
+  const { headers } = request;
+  const { signal } = request.params as { readonly signal: string };
   if (!isSignal(signal)) throw notFound("Signal", signal);
-  const admitted = await gate.admit({ params, headers, ip }, retryIn);
+  const admitted = await gate.admit(askedOf(request), retryIn);
   const { origin, sender } = admitted;
   setHeaders(reply, origin);
   const pieces = await requestBytes(request.raw, (piece) => sender.signature?.add(piece));

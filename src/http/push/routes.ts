@@ -7,7 +7,7 @@ import { fixedHeaders } from "../headers.ts";
 import { refuseOtherMethods } from "../server.ts";
 import { accept } from "./accept.ts";
 import { originHeaders } from "./admission.ts";
-import { type Params, type PushGate, retryAfter } from "./gate.ts";
+import { askedOf, type Params, type PushGate, retryAfter } from "./gate.ts";
 import { type OtlpHttpOptions, receiveTelemetry } from "./otlp-http.ts";
 import type { PushPipes } from "./pipes.ts";
 
@@ -42,9 +42,7 @@ export function addPush(server: FastifyInstance, options: PushOptions): void {
 }
 
 async function receive(options: PushOptions, gate: PushGate, request: FastifyRequest, reply: FastifyReply) {
-  const { headers, ip } = request;
-  const params = request.params as Params;
-  const { pipe, inbox, sender, origin } = await gate.admit({ params, headers, ip }, retryAfter(reply));
+  const { pipe, inbox, sender, origin } = await gate.admit(askedOf(request), retryAfter(reply));
   const { config } = pipe;
   const { signature } = sender;
   const { mostBytes } = options;
