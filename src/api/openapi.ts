@@ -3,6 +3,7 @@ import { z } from "zod";
 import { errorCodes } from "../lib/errors.ts";
 import { requestExamples } from "./examples.ts";
 import { type Operation, roleOf } from "./operation.ts";
+import { pushPaths } from "./push.ts";
 
 type Document = Record<string, unknown>;
 
@@ -26,6 +27,7 @@ export function openApiDocument(tables: {
   };
   add("management", tables.management);
   add("observability", tables.observability);
+  Object.assign(paths, pushPaths(reference("ManagementError")));
   return {
     openapi: "3.1.1",
     info: {
@@ -36,11 +38,9 @@ export function openApiDocument(tables: {
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: "/" }],
-    tags: [...new Set(Object.values({ ...tables.management, ...tables.observability }).map((o) => o.tag))].map(
-      (name) => ({
-        name,
-      }),
-    ),
+    tags: [
+      ...new Set([...Object.values({ ...tables.management, ...tables.observability }).map((o) => o.tag), "Push"]),
+    ].map((name) => ({ name })),
     paths,
     components: { securitySchemes, schemas: components },
   };
