@@ -141,6 +141,8 @@ export const benchGoals: Readonly<Record<string, readonly Goal[]>> = {
 
 const shows = (field: string, why = "a run that has done nothing shows nothing"): Goal => least(field, 1, why);
 
+const ordeal = [shows("server"), shows("engine"), shows("sleep")];
+
 /** A broken guarantee ends a soak with an error. What is left to require is that it has tried. */
 export const soakGoals: Readonly<Record<string, readonly Goal[]>> = {
   backup: [shows("backups"), shows("restores"), shows("rounds")],
@@ -155,11 +157,13 @@ export const soakGoals: Readonly<Record<string, readonly Goal[]>> = {
   ],
   filters: [shows("accepted"), shows("refused")],
   guard: [shows("passed"), shows("ran"), shows("native"), shows("nativeRefused")],
+  inserts: [shows("rows"), shows("unanswered"), ...ordeal],
   kafka: [shows("rows")],
   kinesis: [shows("rows")],
   move: [shows("rows"), shows("changes")],
   native: [shows("continued"), shows("ended"), shows("broken"), shows("silent"), shows("attacks"), shows("rows")],
-  push: [shows("rows"), shows("kills")],
+  otlp: [shows("records"), shows("repeats"), shows("worker"), ...ordeal],
+  push: [shows("rows"), shows("repeats"), shows("worker"), ...ordeal],
   objects: [shows("rows")],
   openapi: [shows("chartRequests"), shows("requests"), shows("deletions")],
   planes: [shows("holders"), shows("asked")],

@@ -1,29 +1,14 @@
 /** The disk of the data directory is full: what says so, and that everything goes on by itself when it is not. */
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { startTestStore } from "../../harness/objects/object-store.ts";
+import { pushPipe, send } from "../../harness/push/pipes.ts";
+import { exportJson, logsOf, nanos, telemetryPipe } from "../../harness/push/telemetry.ts";
 import { query, runningService, serve, until } from "../../harness/serve.ts";
+import { canMount, fill, smallDisk } from "../../harness/small-disk.ts";
 
-const isRoot = process.getuid?.() === 0 && process.platform === "linux";
-if (!isRoot) console.log("skipped: a small disk can only be mounted by root on Linux");
-
-/** A small disk, until its end. */
-function smallDisk(size: string): Disposable & { readonly folder: string } {
-  const folder = mkdtempSync(join(tmpdir(), "millrace-small-disk-"));
-  execFileSync("mount", ["-t", "tmpfs", "-o", `size=${size}`, "tmpfs", folder]);
-  return {
-    folder,
-    [Symbol.dispose]: () => {
-      execFileSync("umount", [folder]);
-      rmdirSync(folder);
-    },
-  };
-}
-
-test.skipIf(!isRoot)("a full disk is named by pipes and refused changes, and nothing is lost", async () => {
+test.skipIf(!canMount)("a full disk is named by pipes and refused changes, and nothing is lost", async () => {
   using disk = smallDisk("400m");
   await using store = await startTestStore();
   await using served = await serve({
@@ -54,12 +39,18 @@ test.skipIf(!isRoot)("a full disk is named by pipes and refused changes, and not
     const { state, progress } = await served.api.getPipe({ params });
     return state === "Running" && progress.sentRows === 1;
   });
+  const to = await pushPipe(served, service, "pushed");
+  const otlp = await telemetryPipe(served, service, "otel");
+  const log = logsOf([{ timeUnixNano: nanos(1), body: { stringValue: "one" } }]);
   const filler = join(disk.folder, "filler");
   fill(filler);
   await store.put("in/2.json", '{"n":2}\n');
   expect(await query(service, "SELECT sum(n) FROM numbers")).toBe("1");
   const unwaited = "INSERT INTO numbers (n) SETTINGS async_insert = 1, wait_for_async_insert = 0 VALUES (5)";
   await expect(query(service, unwaited)).rejects.toThrow("The rows cannot be kept on disk");
+  const pushed = await send(to, '{"id":1}', { headers: { "idempotency-key": "one" } });
+  expect([pushed.status, pushed.body.code, pushed.headers.get("retry-after")]).toEqual([507, "DISK_FULL", "30"]);
+  expect((await exportJson(otlp, "logs", log)).status).toBe(503);
   const full = "The disk of the data directory is full.";
   const seen = await until("the pipe says so", async () => {
     const { state, lastError = "" } = await served.api.getPipe({ params });
@@ -76,16 +67,11 @@ test.skipIf(!isRoot)("a full disk is named by pipes and refused changes, and not
   const { loops } = await served.api.getSystem({ params: {} });
   expect(loops.map(({ lastError }) => lastError ?? "").join(" ")).not.toContain("rollback");
   rmSync(filler);
+  const again = await send(to, '{"id":1}', { headers: { "idempotency-key": "one" }, query: "?wait=true" });
+  expect([again.status, again.body.result?.repeated]).toEqual([200, undefined]);
+  expect(await query(service, "SELECT count() FROM pushed")).toBe("1");
+  expect((await exportJson(otlp, "logs", log)).status).toBe(200);
+  await until("the log is there", async () => (await query(service, "SELECT count() FROM otel.otel_logs")) === "1");
   await until("the rows are there", async () => (await query(service, "SELECT sum(n) FROM numbers")) === "3");
   await until("the pipe runs", async () => (await served.api.getPipe({ params })).state === "Running");
 });
-
-/** Writes until nothing is free. */
-function fill(file: string): void {
-  const { bavail, bsize } = statfsSync(join(file, ".."));
-  try {
-    writeFileSync(file, Buffer.alloc(bavail * bsize + bsize));
-  } catch (error) {
-    expect((error as { code?: string }).code).toBe("ENOSPC");
-  }
-}
