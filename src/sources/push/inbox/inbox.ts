@@ -47,9 +47,8 @@ export type Depth = {
   readonly rows: number;
   readonly bytes: number;
   readonly ageMs: number;
-  /** Rows accepted and loaded since the process began. */
+  /** Rows accepted since the process began. */
   readonly acceptedRows: number;
-  readonly loadedRows: number;
   readonly keys: number;
 };
 
@@ -78,8 +77,7 @@ export class Inbox {
   #hurried = 0;
   #windowMs = 86_400_000;
   #cutting: Promise<void> | undefined;
-  readonly #began: { readonly end: number; readonly next: number };
-
+  readonly #begunAt: number;
   readonly #onProblem: (error: unknown) => void;
   readonly #keptBytes: number;
 
@@ -95,7 +93,7 @@ export class Inbox {
     for (const [file, facts] of recovered.files) this.#files.set(file, facts);
     this.#next = next;
     const end = Math.max(next, recovered.end);
-    this.#began = { end, next };
+    this.#begunAt = end;
     this.#log = new Log({ folder, end, segments: recovered.segments, segmentBytes }, (entries) => {
       for (const { offset, ...entry } of entries) this.#durable(offset, entry);
       this.#tell();
@@ -128,8 +126,7 @@ export class Inbox {
     const { bytes, ageMs = 0 } = this.#arrivals.after(this.#next);
     return {
       ...{ rows: this.end - this.#next, bytes, ageMs },
-      acceptedRows: this.end - this.#began.end,
-      loadedRows: this.#next - this.#began.next,
+      acceptedRows: this.end - this.#begunAt,
       keys: this.#keys.size,
     };
   }
