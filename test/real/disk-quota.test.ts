@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startFauxqs } from "../../harness/objects/pipe-stores.ts";
 import { createPipe, details, pipeBody, rows, untilDegraded, untilState } from "../../harness/pipes.ts";
+import { pushPipe, send } from "../../harness/push/pipes.ts";
+import { exportJson, logsOf, nanos, telemetryPipe } from "../../harness/push/telemetry.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../harness/serve.ts";
 
 let served: Served;
@@ -104,6 +106,24 @@ describe("above the quota of disk", () => {
     await query(service, "DROP TABLE big");
     await untilRoom();
     await query(service, createBig);
+  });
+
+  test("rows and telemetry that applications send are refused until there is room, and nothing is kept before", async () => {
+    const to = await pushPipe(served, service, "pushed");
+    const otlp = await telemetryPipe(served, service, "otel");
+    const log = logsOf([{ timeUnixNano: nanos(1), body: { stringValue: "one" } }]);
+    await fill();
+    const full = await send(to, rows(0, 1));
+    expect([full.status, full.body.code, full.headers.get("retry-after")]).toEqual([507, "DISK_FULL", "30"]);
+    expect(full.body.error).toMatch(/\(diskGb\) is 1 GiB/);
+    const telemetry = await exportJson(otlp, "logs", log);
+    expect([telemetry.status, telemetry.body.code, telemetry.headers.get("retry-after")]).toEqual([503, 14, "30"]);
+    await query(service, "TRUNCATE TABLE big");
+    await untilRoom();
+    await until("rows are accepted", async () => (await send(to, rows(1, 2), { query: "?wait=true" })).status === 200);
+    expect(await query(service, "SELECT groupUniqArray(id) FROM pushed")).toBe("[1]");
+    await until("so is telemetry", async () => (await exportJson(otlp, "logs", log)).status === 200);
+    await until("it is loaded", async () => (await query(service, "SELECT count() FROM otel.otel_logs")) === "1");
   });
 
   test("a pipe begins no batch, says why, and loads every row once when there is room", async () => {

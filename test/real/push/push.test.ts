@@ -3,12 +3,15 @@ import { execFile } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
 import { brotliCompressSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { columns, rows } from "../../../harness/pipes.ts";
+import { freePort } from "../../../harness/network/free-port.ts";
+import { columns, rows, untilState } from "../../../harness/pipes.ts";
 import { addressOf, pushPipe, send } from "../../../harness/push/pipes.ts";
 import {
   type BenchService,
@@ -223,6 +226,34 @@ describe("who may send", () => {
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
   });
 
+  test("a key that has expired cannot push, and bytes are limited as rows are", async () => {
+    const short = { expireAt: new Date(Date.now() + 2_000).toISOString() };
+    const to = await pushPipe(served, service, "expired", { key: short });
+    await until("the key has expired", async () => (await send(to, rows(0, 1))).status === 401);
+    const slow = await addressOf(served, to.pipeId, { pushLimits: { bytesPerSecond: 10 } });
+    expect((await send(slow, rows(0, 100))).status).toBe(202);
+    const refused = await send(slow, rows(100, 101));
+    expect([refused.status, Number(refused.headers.get("retry-after")) > 100]).toEqual([429, true]);
+  });
+
+  test("a full inbox refuses rows, and takes them when it is loaded", async () => {
+    const to = await pushPipe(served, service, "full", { source: { maxInboxGb: 0.001 } });
+    const params = { ...service.params, pipeId: to.pipeId };
+    await served.api.updatePipeState({ params, body: { command: "stop" } });
+    await untilState(served, service, to.pipeId, "Stopped");
+    expect((await send(to, rows(0, 50_000))).status).toBe(202);
+    const full = await send(to, rows(50_000, 50_001), { headers: { "idempotency-key": "later" } });
+    expect([full.status, full.body.code, full.headers.get("retry-after")]).toEqual([429, "INBOX_FULL", "10"]);
+    expect(full.body.error).toContain("has 50000 rows that are not loaded");
+    await served.api.updatePipeState({ params, body: { command: "start" } });
+    const headers = { "idempotency-key": "later" };
+    await until(
+      "there is room",
+      async () => (await send(to, rows(50_000, 50_001), { headers, ...wait })).status === 200,
+    );
+    expect(await sql("SELECT count(), uniqExact(id) FROM full FORMAT TSV")).toBe("50001\t50001");
+  });
+
   test("a webhook is accepted by its signature, and its delivery id is its key", async () => {
     const secret = "It is a secret to everybody";
     const to = await pushPipe(served, service, "hook", { source: { signature: { scheme: "github", secret } } });
@@ -249,6 +280,29 @@ describe("who may send", () => {
     expect([sent.status, sent.headers.get("access-control-allow-origin")]).toEqual([202, origin]);
     expect((await send(to, rows(0, 1), { headers: { origin: "https://evil.example.com" } })).status).toBe(403);
   });
+});
+
+test("rows and telemetry are accepted at the gateway by host name, from the client that its proxy names", async () => {
+  const [port, domain] = [await freePort(), "gw.example"];
+  const env = { MILLRACE_GATEWAY_PORT: String(port), MILLRACE_GATEWAY_DOMAIN: domain };
+  await using other = await serve({ env: { ...env, MILLRACE_GATEWAY_PROXY_NETWORKS: "127.0.0.1" } });
+  const own = await runningService(other, { idleScaling: false });
+  const { pipeId } = await pushPipe(other, own, "named");
+  const { key } = await addressOf(other, pipeId, { ipAccessList: [{ source: "10.1.2.3", description: "" }] });
+  /** The status of a request of this client behind the proxy. */
+  const status = async (host: string, client: string, path = `/v1/push/${pipeId}?wait=true`) => {
+    const head = `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${key}\r\nContent-Length: 8\r\n`;
+    const socket = connect({ port, host: "127.0.0.1" });
+    socket.write(`PROXY TCP4 ${client} 127.0.0.1 1 1\r\n${head}Connection: close\r\n\r\n{"id":1}`);
+    return Number(/^HTTP\/1\.1 (\d+)/.exec(await text(socket))?.[1]);
+  };
+  expect(await status(`${own.id}.${domain}`, "10.1.2.3")).toBe(200);
+  expect(await status(domain, "10.1.2.3")).toBe(200);
+  expect(await status(domain, "10.1.2.4")).toBe(403);
+  expect(await status(`${pipeId}.${domain}`, "10.1.2.3")).toBe(404);
+  expect(await status(domain, "10.1.2.3", "/v1/organizations")).toBe(404);
+  expect(await status(domain, "10.1.2.3", `/v1/push/${pipeId}/v1/logs`)).toBe(415);
+  expect(await query(own, "SELECT count() FROM named")).toBe("2");
 });
 
 describe("a sleeping service", () => {
