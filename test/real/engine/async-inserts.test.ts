@@ -2,6 +2,7 @@
 import { createClient } from "@clickhouse/client";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { Stage } from "../../../harness/engine/stage.ts";
+import { query, runningService, serve, untilText } from "../../../harness/serve.ts";
 
 let stage: Stage;
 beforeAll(async () => {
@@ -318,6 +319,23 @@ describe("kill -9", () => {
     };
     await expect.poll(lost).toEqual([]);
     expect(answered.length).toBeGreaterThanOrEqual(500);
+  });
+
+  test("of the whole server inserts each row once that was answered and not inserted yet", async () => {
+    await using served = await serve();
+    const service = await runningService(served);
+    await query(service, "CREATE TABLE t (id UInt64) ORDER BY id");
+    const settings = new URLSearchParams({ ...returns, ...held, query: "INSERT INTO t FORMAT JSONEachRow" });
+    const login = { "X-ClickHouse-User": "default", "X-ClickHouse-Key": service.password };
+    await fromClients(20, 100, async (id) => {
+      const url = `http://${service.host}:${service.port}/?${settings}`;
+      expect((await fetch(url, { method: "POST", body: row(id), headers: login })).status).toBe(200);
+    });
+    expect(await query(service, "SELECT count() FROM t")).toBe("0");
+    await using again = await served.restartAfterKill();
+    expect(again.process.pid).not.toBe(served.process.pid);
+    const found = () => query(service, "SELECT count(), uniqExact(id) FROM t FORMAT TSV").catch(() => "");
+    await untilText("each row once", "100\t100", found);
   });
 
   test("and a stop inserts what was answered before", async () => {
