@@ -11,7 +11,7 @@ const cache = join(process.env.MILLRACE_CACHE ?? join(homedir(), ".cache", "mill
 const senders = fileURLToPath(new URL("senders/", import.meta.url));
 
 /** Of the registries. */
-const versions = { node: "0.223.0", python: "1.45.2", pythonContrib: "0.66b2" };
+const versions = { node: "0.223.0", python: "1.45.2", pythonContrib: "0.66b2", java: "1.68.0" };
 
 export type Sender = {
   readonly name: string;
@@ -67,4 +67,34 @@ export async function pythonSender(): Promise<Sender> {
       await run(bin("opentelemetry-instrument"), args, { env: { ...process.env, ...logs, ...env } });
     },
   };
+}
+
+/** Throws when the packages cannot be had, and without a JDK. */
+export async function javaSender(): Promise<Sender> {
+  const folder = join(cache, `otel-java-${versions.java}`);
+  if (!existsSync(join(folder, "done"))) {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, "pom.xml"), pom(["sdk-extension-autoconfigure", "exporter-otlp"]));
+    await run("mvn", ["-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=libraries"], { cwd: folder });
+    const compiled = ["-cp", join(folder, "libraries", "*"), "-d", folder, join(senders, "Sdk.java")];
+    await run("javac", compiled);
+    mkdirSync(join(folder, "done"));
+  }
+  return {
+    name: "Java",
+    send: async (spans, env) => {
+      const classPath = `${folder}:${join(folder, "libraries", "*")}`;
+      await run("java", ["-cp", classPath, "Sdk", String(spans)], { env: { ...process.env, ...env } });
+    },
+  };
+}
+
+function pom(modules: readonly string[]): string {
+  const dependencies = modules.map(
+    (module) =>
+      `<dependency><groupId>io.opentelemetry</groupId><artifactId>opentelemetry-${module}</artifactId><version>${versions.java}</version></dependency>`,
+  );
+  return `<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
+<groupId>own</groupId><artifactId>sender</artifactId><version>1</version>
+<dependencies>${dependencies.join("")}</dependencies></project>`;
 }

@@ -1,13 +1,14 @@
 /** Applications with the SDKs of OpenTelemetry: their environment variables are all that has to be set. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { freePort } from "../../../harness/network/free-port.ts";
-import { nodeSender, pythonSender, type Sender } from "../../../harness/push/sdks.ts";
+import { javaSender, nodeSender, pythonSender, type Sender } from "../../../harness/push/sdks.ts";
 import { telemetryPipe } from "../../../harness/push/telemetry.ts";
 import { type BenchService, query, runningService, type Served, serve, untilText } from "../../../harness/serve.ts";
 
 const senders: Readonly<Record<string, Sender | undefined>> = {
   Node: await nodeSender().catch((error: Error) => skipped("Node", error)),
   Python: await pythonSender().catch((error: Error) => skipped("Python", error)),
+  Java: await javaSender().catch((error: Error) => skipped("Java", error)),
 };
 
 function skipped(name: string, { message }: Error): undefined {
