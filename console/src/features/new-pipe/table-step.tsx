@@ -41,9 +41,8 @@ function DatabaseTarget({ form, change, onNext }: StepProps) {
         </Note>
       ) : (
         <Note>
-          The pipe creates its tables and their chart sources. Applications need two variables, with the id of the pipe
-          and a key with the role push: <code>OTEL_EXPORTER_OTLP_ENDPOINT={location.origin}/v1/push/PIPE_ID</code> and{" "}
-          <code>OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20KEY_ID.KEY_SECRET</code>.
+          The pipe creates its tables and their chart sources. Its page has the two environment variables that
+          applications need.
         </Note>
       )}
       <div className={css.actions}>

@@ -1,4 +1,5 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
+import { sourceDescriptions } from "../../../../src/sources/descriptions.ts";
 import { bytesText } from "../../lib/format.ts";
 import { Bytes, Count, Duration } from "../../parts/numbers.tsx";
 import { Facts, Panel, Tile, Tiles } from "../../parts/page.tsx";
@@ -11,6 +12,7 @@ import { PipeCharts } from "./pipe-charts.tsx";
 import { PipeProgress } from "./pipe-progress.tsx";
 import { PipeTables } from "./pipe-tables.tsx";
 import css from "./pipes.module.css";
+import { SendPanel } from "./send-panel.tsx";
 import { SourceStrip } from "./source-strip.tsx";
 import { kindOf, type PipeDetails, usePipe, usePipeSummary } from "./use-pipe.ts";
 
@@ -41,6 +43,7 @@ function Overview({ pipe }: { readonly pipe: PipeDetails }) {
   return (
     <>
       <SourceStrip pipe={pipe} summary={summary} />
+      {"hasInbox" in sourceDescriptions[kindOf(pipe)] && <SendPanel pipe={pipe} />}
       {pipe.state === "Completed" ? <Result pipe={pipe} summary={summary} /> : <Numbers summary={summary} />}
       <Conditions summary={summary} />
       {pipe.tables !== undefined && <PipeTables tables={pipe.tables} />}

@@ -1,0 +1,52 @@
+/** OpenTelemetry in the console: a pipe is made, says how applications send, and leads to a chart of what has arrived. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  accessibilityProblemsInBothThemes,
+  type ConsoleBrowser,
+  chromiumMissing,
+  openConsole,
+} from "../../harness/browser.ts";
+import { exportJson, spanOf, tracesOf } from "../../harness/push/telemetry.ts";
+import { runningService } from "../../harness/serve.ts";
+
+if (chromiumMissing !== undefined) console.log(`skipped: ${chromiumMissing}`);
+
+describe.skipIf(chromiumMissing !== undefined)("telemetry in the console", () => {
+  let console_: ConsoleBrowser;
+
+  beforeAll(async () => {
+    console_ = await openConsole();
+    await runningService(console_.served, { name: "observed" });
+  });
+  afterAll(async () => await console_?.[Symbol.asyncDispose]());
+
+  test("from the choice of OpenTelemetry to a chart of the first span", async () => {
+    const { page } = await console_.open("/new-pipe");
+    await page.getByRole("button", { name: "OpenTelemetry" }).click();
+    const next = page.getByRole("button", { name: "Next" });
+    await next.click();
+    await next.click();
+    await page.getByLabel("Database").fill("otel");
+    await next.click();
+    await page.getByLabel("Name of the pipe").fill("telemetry");
+    await page.getByRole("button", { name: "Create pipe" }).click();
+
+    const title = page.getByRole("heading", { name: "Send telemetry" });
+    const panel = page.locator("section").filter({ has: title });
+    await panel.getByText("Waiting for the first span, log record or metric.").waitFor();
+    const variables = (await panel.getByRole("region", { name: "environment variables" }).textContent()) ?? "";
+    const url = /OTEL_EXPORTER_OTLP_ENDPOINT=(\S+)/.exec(variables)?.[1] as string;
+    expect(variables).toContain("OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20KEY_ID.KEY_SECRET");
+    await panel.getByRole("button", { name: "Create a key for senders" }).click();
+    const key = await panel.getByLabel("KEY_ID.KEY_SECRET", { exact: true }).inputValue();
+    expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
+
+    const to = { url, key: `Bearer ${key}`, pipeId: "" };
+    expect((await exportJson(to, "traces", tracesOf([spanOf(1)]))).status).toBe(200);
+    await panel.getByText("Telemetry has arrived.").waitFor();
+    await panel.getByRole("link", { name: "Chart of otel_traces" }).click();
+    await page.waitForURL(/\/explore/);
+    await page.getByText("GET /1").first().waitFor();
+    expect(console_.problems()).toEqual([]);
+  });
+});
