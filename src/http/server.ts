@@ -364,7 +364,9 @@ function sendError(options: RouterOptions, error: unknown, request: FastifyReque
     const isBasic = apiOf(request) === "management" && pathOf(request) !== "/metrics";
     reply.header("WWW-Authenticate", isBasic ? 'Basic realm="millrace", charset="UTF-8"' : "Bearer");
   }
-  if (known.status === 503) reply.header("Retry-After", String(retryAfterSeconds));
+  if ([503, 507].includes(known.status) && !reply.hasHeader("Retry-After")) {
+    reply.header("Retry-After", String(retryAfterSeconds));
+  }
   addRateHeaders(options, request, reply);
   reply.status(known.status).send(errorBody(apiOf(request), known, request.id));
 }
