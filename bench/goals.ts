@@ -164,6 +164,11 @@ export const soakGoals: Readonly<Record<string, readonly Goal[]>> = {
   native: [shows("continued"), shows("ended"), shows("broken"), shows("silent"), shows("attacks"), shows("rows")],
   otlp: [shows("records"), shows("repeats"), shows("worker"), ...ordeal],
   push: [shows("rows"), shows("repeats"), shows("worker"), ...ordeal],
+  "push-memory": [
+    most("controlPlaneGrowthMb", 64, "bodies do not stay; the keys of requests do, about 100 bytes each"),
+    most("pushWorkerGrowthMb", 64, "a worker holds one batch"),
+    most("otlpWorkerGrowthMb", 64, "and one block of each table"),
+  ],
   objects: [shows("rows")],
   openapi: [shows("chartRequests"), shows("requests"), shows("deletions")],
   planes: [shows("holders"), shows("asked")],

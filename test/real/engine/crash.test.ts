@@ -39,6 +39,18 @@ test("a head that the engine would refuse does not reach it: it may end when suc
   expect((await stage.query("SELECT 1", long)).text).toMatch(/QUERY_IS_TOO_LARGE/);
 });
 
+test("a host that cannot be recorded is not left running", async () => {
+  const pids: number[] = [];
+  const onSpawn = (pid: number) => {
+    pids.push(pid);
+    throw new Error("no space left");
+  };
+  const [dataDir, runDir] = [join(stage.dir, "unrecorded"), join(stage.dir, "unrecorded-run", "files")];
+  const options = { dataDir, runDir, maxMemoryBytes: 2e9, users: [], logLevel: "fatal", onSpawn } as const;
+  await expect(spawnEngineHost(options)).rejects.toThrow("no space left");
+  await expect.poll(() => pids.map(alive)).toEqual([false]);
+});
+
 test("kill -9 in the middle of a query: its connection breaks, and after the restart the rows are there", async () => {
   await stage.ok("CREATE TABLE kept (a UInt64) ENGINE = MergeTree ORDER BY a");
   await stage.ok("INSERT INTO kept SELECT number FROM numbers(1000)");
