@@ -21,7 +21,7 @@ const pauseMs = { first: 200, most: 3_000 };
 /** Answers that get lost on the way. */
 const lost = 0.1;
 
-/** What becomes of a request: `same` repeats its bytes, `other` makes new bytes for each attempt, as a collector may. */
+/** How a request is repeated: in the `same` bytes, or in `other` ones for each attempt, as a collector may. */
 type Way = "same" | "other";
 type Sender = { readonly protocol: "http" | "grpc"; readonly way: Way };
 const senders: readonly Sender[] = (["http", "grpc"] as const).flatMap((protocol) => [

@@ -6,8 +6,8 @@ const services = { traces: "trace.v1.Trace", metrics: "metrics.v1.Metrics", logs
 const callMs = 10_000;
 
 /**
- * The status of gRPC with its sentence. `message` is a request in Protobuf, compressed with `encoding` if that is given,
- * and `length` is what the frame says of it. Rejects when the connection fails.
+ * The status of gRPC with its sentence. `message` is a request in Protobuf, compressed with `encoding` if that is
+ * given, and `length` is what the frame says of it. Rejects when the connection fails.
  */
 export async function exportGrpc(
   port: number,

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { errorCodes } from "../lib/errors.ts";
 import { requestExamples } from "./examples.ts";
 import { type Operation, roleOf } from "./operation.ts";
-import { pushPaths } from "./push.ts";
+import { pushPaths } from "./sent-rows.ts";
 
 type Document = Record<string, unknown>;
 

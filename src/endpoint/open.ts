@@ -33,10 +33,10 @@ export type Endpoint = {
   /** All reasons, by service. */
   problems(): ReadonlyMap<string, string>;
   /**
-   * Opens the gateway, if there is one; `push` takes the requests to the addresses of push pipes there. Resolves with
-   * the address of its relay, if it has one. Rejects when a port is taken.
+   * Opens the gateway, if there is one; `toPipes` takes the requests to the addresses of push pipes there. Resolves
+   * with the address of its relay, if it has one. Rejects when a port is taken.
    */
-  listen(push: RequestTaker): Promise<{ readonly relay: string | undefined }>;
+  listen(toPipes: RequestTaker): Promise<{ readonly relay: string | undefined }>;
   close(): Promise<void>;
 };
 
@@ -73,7 +73,7 @@ export function openEndpoint({
     loop,
     problemOf: (serviceId) => problems.get(serviceId),
     problems: () => problems,
-    listen: async (push) => (await names?.listen(push)) ?? { relay: undefined },
+    listen: async (toPipes) => (await names?.listen(toPipes)) ?? { relay: undefined },
     close: async () => {
       await Promise.all([gateway.close(), names?.close()]);
     },

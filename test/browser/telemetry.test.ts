@@ -1,4 +1,4 @@
-/** OpenTelemetry in the console: a pipe is made, says how applications send, and leads to a chart of what has arrived. */
+/** OpenTelemetry in the console: a pipe says how applications send, and leads to a chart of what has arrived. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   accessibilityProblemsInBothThemes,

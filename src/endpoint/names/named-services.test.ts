@@ -41,7 +41,7 @@ const namedServices = () =>
       onRefresh();
     },
     onEvent: (serviceId, event) => events.push({ serviceId, event }),
-    push: ({ url }, response) => response.end(`pushed to ${url}`),
+    toPipes: ({ url }, response) => response.end(`pushed to ${url}`),
   });
 
 let services: NamedServices;

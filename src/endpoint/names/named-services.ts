@@ -34,7 +34,7 @@ export type NamedServicesOptions = {
   readonly refresh: () => Promise<void>;
   readonly onEvent: (serviceId: string, event: AccessEvent) => void;
   /** Takes the requests to the addresses of push pipes, whichever service or the domain their host names. */
-  readonly push: RequestTaker;
+  readonly toPipes: RequestTaker;
 };
 
 export type RequestTaker = (message: IncomingMessage, response: ServerResponse) => void;
@@ -132,7 +132,7 @@ export class NamedServices {
 
   /** Undefined: the request is answered. */
   async #find(message: IncomingMessage, response: ServerResponse): Promise<Entry | undefined> {
-    const { domain, push } = this.#options;
+    const { domain, toPipes } = this.#options;
     const refuse = (status: number, text: string): never => {
       response.statusCode = status;
       throw clickHouseException("BAD_ARGUMENTS", `${text} The host name of a service is ID.${domain}.`);
@@ -152,7 +152,7 @@ export class NamedServices {
     }
     const entry = named.kind === "service" ? await this.#service(named.id) : undefined;
     if ((entry !== undefined || named.kind === "gateway") && pushPath.test(message.url ?? "")) {
-      push(message, response);
+      toPipes(message, response);
       return undefined;
     }
     return entry ?? refuse(404, "No service has the host name of this request.");

@@ -45,10 +45,10 @@ export type HostNamesContext = {
 
 export type HostNames = {
   /**
-   * `push` takes the requests to the addresses of push pipes. Resolves with the address of the relay for the other
+   * `toPipes` takes the requests to the addresses of push pipes. Resolves with the address of the relay for the other
    * servers, if there is one. Rejects when a port is taken.
    */
-  listen(push: RequestTaker): Promise<{ readonly relay: string | undefined }>;
+  listen(toPipes: RequestTaker): Promise<{ readonly relay: string | undefined }>;
   sync(services: readonly NamedService[]): void;
   close(): Promise<void>;
 };
@@ -65,10 +65,10 @@ export function openHostNames({ port, domain, tls, relay }: HostNamesOptions, co
       address: () => relay?.addressOf(service().elsewhere ?? ""),
       upstreams: relays,
     });
-  let takePush: RequestTaker = () => {};
+  let taker: RequestTaker = () => {};
   const services = new NamedServices({
     domain,
-    push: (message, response) => takePush(message, response),
+    toPipes: (message, response) => taker(message, response),
     logger,
     refresh,
     onEvent,
@@ -89,8 +89,8 @@ export function openHostNames({ port, domain, tls, relay }: HostNamesOptions, co
   });
   const listener = relay && new RelayListener({ key: relay.key, logger, handlerOf: toHost });
   return {
-    listen: async (push) => {
-      takePush = push;
+    listen: async (toPipes) => {
+      taker = toPipes;
       const relayPort = await listener?.listen(host, relay?.port ?? 0);
       await gateway.listen(host, port);
       return { relay: relayPort === undefined ? undefined : reachableHost(relay?.host ?? host, relayPort) };

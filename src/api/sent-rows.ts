@@ -1,4 +1,4 @@
-/** The addresses to which applications send rows, for the OpenAPI document. They are no operations: bodies are bytes. */
+/** The addresses to which applications send rows, for the OpenAPI document: no operations, since bodies are bytes. */
 
 type Document = Record<string, unknown>;
 
