@@ -35,16 +35,16 @@ export function AccountMenu() {
       </MenuNote>
       <MenuSeparator />
       {themes.map(({ value, label, Icon }) => (
-        <MenuItem key={value} icon={<Icon aria-hidden />} onSelect={() => setTheme(value)}>
+        <MenuItem key={value} icon={Icon} onSelect={() => setTheme(value)}>
           {label}
           {theme === value ? " ✓" : ""}
         </MenuItem>
       ))}
       <MenuSeparator />
-      <MenuItem icon={<BookOpen aria-hidden />} onSelect={() => void window.open("/docs", "_blank", "noopener")}>
+      <MenuItem icon={BookOpen} onSelect={() => void window.open("/docs", "_blank", "noopener")}>
         Documentation
       </MenuItem>
-      <MenuItem icon={<LogOut aria-hidden />} onSelect={() => void signOut()}>
+      <MenuItem icon={LogOut} onSelect={() => void signOut()}>
         Sign out
       </MenuItem>
     </Menu>

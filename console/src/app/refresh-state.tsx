@@ -20,10 +20,10 @@ export function RefreshState() {
       <IconButton
         small
         label={paused ? "Resume automatic refresh" : "Pause automatic refresh"}
-        icon={paused ? <Play aria-hidden /> : <Pause aria-hidden />}
+        icon={paused ? Play : Pause}
         onClick={() => pausedStore.set(!paused)}
       />
-      <IconButton small label="Refresh now (r)" icon={<RefreshCw aria-hidden />} onClick={refreshNow} />
+      <IconButton small label="Refresh now (r)" icon={RefreshCw} onClick={refreshNow} />
     </div>
   );
 }

@@ -6,11 +6,7 @@ import { EmptyState, ErrorState, Skeleton } from "../parts/states.tsx";
 export function NotFoundPage() {
   return (
     <Page title="There is no such page">
-      <EmptyState
-        icon={<SearchX aria-hidden />}
-        title="This address shows nothing"
-        actions={<ButtonLink to="/">Overview</ButtonLink>}
-      >
+      <EmptyState icon={SearchX} title="This address shows nothing" actions={<ButtonLink to="/">Overview</ButtonLink>}>
         The link is mistyped, or from another version of the console.
       </EmptyState>
     </Page>

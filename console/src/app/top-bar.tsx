@@ -16,13 +16,7 @@ export function TopBar({ railOpen, onRail }: TopBarProps) {
   return (
     <header className={css.bar}>
       <div className={css.menuButton}>
-        <IconButton
-          label="Menu"
-          icon={<MenuIcon aria-hidden />}
-          aria-expanded={railOpen}
-          aria-controls="rail"
-          onClick={onRail}
-        />
+        <IconButton label="Menu" icon={MenuIcon} aria-expanded={railOpen} aria-controls="rail" onClick={onRail} />
       </div>
       <Link to="/" className={css.brand} aria-label="Millrace, overview">
         <img src="/console/icon.svg" alt="" />

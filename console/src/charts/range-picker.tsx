@@ -18,7 +18,7 @@ export function RangePicker({ range, onChange }: RangePickerProps) {
     <>
       <Menu
         trigger={
-          <Button small icon={<CalendarClock aria-hidden />} aria-label={`Time range: ${label}`}>
+          <Button small icon={CalendarClock} aria-label={`Time range: ${label}`}>
             {label}
           </Button>
         }
@@ -34,7 +34,7 @@ export function RangePicker({ range, onChange }: RangePickerProps) {
       <IconButton
         small
         label="Zoom out"
-        icon={<ZoomOut aria-hidden />}
+        icon={ZoomOut}
         onClick={() => onChange(widened(range, serverNow()) ?? range)}
       />
       {isTyping && <RangeDialog range={range} onChange={onChange} onClose={() => setTyping(false)} />}

@@ -35,7 +35,7 @@ export function GridTools({ text, onText, shown, total, columns, rowsToCopy }: G
       <span className={css.gap} />
       <Menu
         trigger={
-          <Button small icon={<Copy aria-hidden />}>
+          <Button small icon={Copy}>
             Copy rows
           </Button>
         }

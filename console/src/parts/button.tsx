@@ -1,4 +1,5 @@
 import { Link, type LinkProps } from "@tanstack/react-router";
+import type { LucideIcon } from "lucide-react";
 import type { ComponentProps, ReactNode } from "react";
 import { type Role, useRefusal } from "../api/role.ts";
 import { classes } from "../lib/classes.ts";
@@ -17,13 +18,24 @@ type ButtonProps = Omit<ComponentProps<"button">, "disabled"> &
     readonly refusal?: string | undefined;
     /** While the action runs. */
     readonly busy?: boolean;
-    readonly icon?: ReactNode;
+    readonly icon?: LucideIcon;
     /** Shown on hover and focus, before the reason of a refusal. */
     readonly tip?: string;
   };
 
 /** A button that stays focusable when it does nothing, so that everybody can read why. */
-export function Button({ look, small, needs, refusal, busy, icon, tip, children, onClick, ...rest }: ButtonProps) {
+export function Button({
+  look,
+  small,
+  needs,
+  refusal,
+  busy,
+  icon: Icon,
+  tip,
+  children,
+  onClick,
+  ...rest
+}: ButtonProps) {
   const reason = useRefusal(needs) ?? refusal;
   const inactive = reason !== undefined || busy === true;
   const tips = [tip, reason].filter((text) => text !== undefined);
@@ -41,13 +53,13 @@ export function Button({ look, small, needs, refusal, busy, icon, tip, children,
         else onClick?.(event);
       }}
     >
-      {icon}
+      {Icon && <Icon aria-hidden />}
       {children}
     </button>
   );
 }
 
-type IconButtonProps = Omit<ButtonProps, "children" | "tip"> & { readonly label: string; readonly icon: ReactNode };
+type IconButtonProps = Omit<ButtonProps, "children" | "tip"> & { readonly label: string; readonly icon: LucideIcon };
 
 /** A button with an icon alone; the label is its name and its tooltip. */
 export function IconButton({ label, look = "quiet", ...rest }: IconButtonProps) {
@@ -55,10 +67,16 @@ export function IconButton({ label, look = "quiet", ...rest }: IconButtonProps) 
 }
 
 /** A link that looks like a button. */
-export function ButtonLink({ look, small, icon, children, ...rest }: LinkProps & ButtonLook & { icon?: ReactNode }) {
+export function ButtonLink({
+  look,
+  small,
+  icon: Icon,
+  children,
+  ...rest
+}: LinkProps & ButtonLook & { icon?: LucideIcon }) {
   return (
     <Link {...rest} className={className({ look, small })}>
-      {icon}
+      {Icon && <Icon aria-hidden />}
       {children as ReactNode}
     </Link>
   );

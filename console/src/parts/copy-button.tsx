@@ -18,7 +18,7 @@ export function CopyButton({ text, label, labelled, look = "quiet", small = true
     const timer = setTimeout(() => setCopied(false), 2_000);
     return () => clearTimeout(timer);
   }, [copied]);
-  const icon = copied ? <Check aria-hidden /> : <Copy aria-hidden />;
+  const icon = copied ? Check : Copy;
   const shown = copied ? "Copied" : label;
   const copy = () => void copyText(text).then(setCopied);
   if (!labelled) return <IconButton look={look} small={small} label={shown} icon={icon} onClick={copy} />;

@@ -45,7 +45,7 @@ export function Dialog({ open, onClose, title, children, actions, wide, onSubmit
           <div className={css.head}>
             <Base.Title className={css.title}>{title}</Base.Title>
             {onClose !== undefined && (
-              <Button look="quiet" aria-label="Close" title="Close (Esc)" icon={<X aria-hidden />} onClick={onClose} />
+              <Button look="quiet" aria-label="Close" title="Close (Esc)" icon={X} onClick={onClose} />
             )}
           </div>
           {onSubmit === undefined ? (

@@ -1,3 +1,4 @@
+import type { LucideIcon } from "lucide-react";
 import {
   cloneElement,
   createContext,
@@ -46,7 +47,7 @@ export function Menu({ trigger, children }: MenuProps) {
 }
 
 type MenuItemProps = {
-  readonly icon?: ReactNode;
+  readonly icon?: LucideIcon;
   readonly onSelect: () => void;
   readonly danger?: boolean;
   readonly needs?: Role;
@@ -55,7 +56,7 @@ type MenuItemProps = {
 };
 
 /** An action; one that is not possible says why. */
-export function MenuItem({ icon, onSelect, danger, needs, refusal, children }: MenuItemProps) {
+export function MenuItem({ icon: Icon, onSelect, danger, needs, refusal, children }: MenuItemProps) {
   const reason = useRefusal(needs) ?? refusal;
   const { Item } = useParts();
   return (
@@ -64,7 +65,7 @@ export function MenuItem({ icon, onSelect, danger, needs, refusal, children }: M
       disabled={reason !== undefined}
       onClick={onSelect}
     >
-      {icon}
+      {Icon && <Icon aria-hidden />}
       <span>
         {children}
         {reason !== undefined && <span className={css.reason}>{reason}</span>}

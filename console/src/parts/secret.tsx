@@ -31,14 +31,10 @@ export function Secret({ label, value, fileName, fileText = value }: SecretProps
             readOnly
             value={value}
           />
-          <IconButton
-            label={shown ? "Hide" : "Show"}
-            icon={shown ? <EyeOff aria-hidden /> : <Eye aria-hidden />}
-            onClick={() => setShown(!shown)}
-          />
+          <IconButton label={shown ? "Hide" : "Show"} icon={shown ? EyeOff : Eye} onClick={() => setShown(!shown)} />
           <CopyButton small={false} text={value} label={`Copy ${label.toLowerCase()}`} />
           {fileName !== undefined && (
-            <Button look="quiet" icon={<Download aria-hidden />} onClick={save}>
+            <Button look="quiet" icon={Download} onClick={save}>
               Download
             </Button>
           )}

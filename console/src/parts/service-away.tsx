@@ -63,7 +63,7 @@ export function ServiceAway({ serviceId, keptAt, reads, onWake, wakeLabel = "Wak
       {state === "idle" && (
         <Button
           small
-          icon={<Sunrise aria-hidden />}
+          icon={Sunrise}
           busy={busy}
           needs={onWake === undefined ? "developer" : undefined}
           onClick={() => void run(onWake ?? (() => send("awake")))}
@@ -72,13 +72,7 @@ export function ServiceAway({ serviceId, keptAt, reads, onWake, wakeLabel = "Wak
         </Button>
       )}
       {(state === "stopped" || state === "failed") && (
-        <Button
-          small
-          needs="developer"
-          icon={<Play aria-hidden />}
-          busy={busy}
-          onClick={() => void run(() => send("start"))}
-        >
+        <Button small needs="developer" icon={Play} busy={busy} onClick={() => void run(() => send("start"))}>
           Start
         </Button>
       )}

@@ -51,7 +51,7 @@ export function stateWord(state: string): string {
 export function StateBadge({ state }: { readonly state: string }) {
   const { tone, Icon, turning } = lookOf(state);
   return (
-    <Badge tone={tone} icon={<Icon aria-hidden />} turning={turning === true}>
+    <Badge tone={tone} icon={Icon} turning={turning === true}>
       {stateWord(state)}
     </Badge>
   );

@@ -1,6 +1,6 @@
 /** What a screen shows instead of its content, and how it chooses. */
 import type { UseQueryResult } from "@tanstack/react-query";
-import { CircleAlert, Lock, SearchX } from "lucide-react";
+import { CircleAlert, Lock, type LucideIcon, SearchX } from "lucide-react";
 import { type ReactNode, useLayoutEffect, useState } from "react";
 import { type ApiError, asApiError } from "../api/error.ts";
 import { Button } from "./button.tsx";
@@ -9,17 +9,17 @@ import { RelativeTime } from "./relative-time.tsx";
 import css from "./states.module.css";
 
 type EmptyStateProps = {
-  readonly icon?: ReactNode;
+  readonly icon?: LucideIcon;
   readonly title: string;
   /** What this is for, and how it begins. */
   readonly children?: ReactNode;
   readonly actions?: ReactNode;
 };
 
-export function EmptyState({ icon, title, children, actions }: EmptyStateProps) {
+export function EmptyState({ icon: Icon, title, children, actions }: EmptyStateProps) {
   return (
     <div className={`${css.box} ${css.centered}`}>
-      {icon}
+      {Icon && <Icon aria-hidden />}
       <Title>{title}</Title>
       {children !== undefined && <div className={css.text}>{children}</div>}
       {actions !== undefined && <div className={css.actions}>{actions}</div>}
@@ -43,7 +43,7 @@ export function ErrorState({ error, onRetry }: { readonly error: unknown; readon
   if (known.status === 403) return <NoPermission error={known} />;
   if (known.status === 404) {
     return (
-      <EmptyState icon={<SearchX aria-hidden />} title="This does not exist">
+      <EmptyState icon={SearchX} title="This does not exist">
         It was deleted, or never existed. {known.message}
       </EmptyState>
     );
@@ -65,7 +65,7 @@ export function ErrorState({ error, onRetry }: { readonly error: unknown; readon
 
 function NoPermission({ error }: { readonly error: ApiError }) {
   return (
-    <EmptyState icon={<Lock aria-hidden />} title="This key may not see this">
+    <EmptyState icon={Lock} title="This key may not see this">
       {error.message}
     </EmptyState>
   );

@@ -42,7 +42,7 @@ export function Toasts() {
       {shown.map(({ id, text, tone }) => (
         <div key={id} className={css.toast}>
           <Note tone={tone}>{text}</Note>
-          <IconButton small label="Close" icon={<X aria-hidden />} onClick={() => remove(id)} />
+          <IconButton small label="Close" icon={X} onClick={() => remove(id)} />
         </div>
       ))}
     </div>

@@ -17,7 +17,7 @@ export function CredentialState({ credential }: { readonly credential: Credentia
   const state = credentialState(credential, useServerNow());
   if (state !== "expired") return <StateBadge state={state} />;
   return (
-    <Badge tone="bad" icon={<Hourglass aria-hidden />}>
+    <Badge tone="bad" icon={Hourglass}>
       Expired
     </Badge>
   );

@@ -22,31 +22,21 @@ export function KeyMenu({ apiKey: key, isOwn }: KeyMenuProps) {
   const close = () => setDialog(undefined);
   return (
     <>
-      <Menu trigger={<IconButton label={`Actions of ${key.name}`} icon={<Ellipsis aria-hidden />} />}>
-        <MenuItem needs="admin" icon={<Pencil aria-hidden />} onSelect={() => setDialog("edit")}>
+      <Menu trigger={<IconButton label={`Actions of ${key.name}`} icon={Ellipsis} />}>
+        <MenuItem needs="admin" icon={Pencil} onSelect={() => setDialog("edit")}>
           Edit
         </MenuItem>
         {key.state === "enabled" ? (
-          <MenuItem needs="admin" refusal={refusal} icon={<Ban aria-hidden />} onSelect={() => setDialog("disable")}>
+          <MenuItem needs="admin" refusal={refusal} icon={Ban} onSelect={() => setDialog("disable")}>
             Disable
           </MenuItem>
         ) : (
-          <MenuItem
-            needs="admin"
-            icon={<CircleCheck aria-hidden />}
-            onSelect={() => void set("enabled").catch(toastError)}
-          >
+          <MenuItem needs="admin" icon={CircleCheck} onSelect={() => void set("enabled").catch(toastError)}>
             Enable
           </MenuItem>
         )}
         <MenuSeparator />
-        <MenuItem
-          danger
-          needs="admin"
-          refusal={refusal}
-          icon={<Trash2 aria-hidden />}
-          onSelect={() => setDialog("delete")}
-        >
+        <MenuItem danger needs="admin" refusal={refusal} icon={Trash2} onSelect={() => setDialog("delete")}>
           Delete
         </MenuItem>
       </Menu>

@@ -35,7 +35,7 @@ export function KeysTab() {
         search={search}
         onChange={(next) => void navigate({ search: (before) => withoutEmpty({ ...before, ...next }), replace: true })}
       >
-        <Button look="primary" needs="admin" icon={<Plus aria-hidden />} onClick={() => setCreates(true)}>
+        <Button look="primary" needs="admin" icon={Plus} onClick={() => setCreates(true)}>
           Create key
         </Button>
       </CredentialFilters>
@@ -45,7 +45,7 @@ export function KeysTab() {
             const shown = shownCredentials(keys, search, serverNow());
             if (shown.length === 0) {
               return (
-                <EmptyState icon={<KeyRound aria-hidden />} title="No key matches">
+                <EmptyState icon={KeyRound} title="No key matches">
                   Programs and people sign in with keys. Give each its own, with the lowest role that suffices.
                 </EmptyState>
               );

@@ -32,7 +32,7 @@ export function SessionsTab() {
         actions={
           <Button
             small
-            icon={<MonitorX aria-hidden />}
+            icon={MonitorX}
             refusal={others.length === 0 ? "There is no other session." : undefined}
             onClick={() => setEndsOthers(true)}
           >
@@ -106,7 +106,7 @@ function EndButton({ session }: { readonly session: Session }) {
   const change = useChange("deleteSession", { changes: ["listSessions"], onDone: () => toast("Session ended") });
   if (session.current) {
     return (
-      <Button small icon={<LogOut aria-hidden />} onClick={() => void signOut()}>
+      <Button small icon={LogOut} onClick={() => void signOut()}>
         Sign out
       </Button>
     );
@@ -114,7 +114,7 @@ function EndButton({ session }: { readonly session: Session }) {
   return (
     <Button
       small
-      icon={<MonitorX aria-hidden />}
+      icon={MonitorX}
       busy={change.isPending}
       aria-label={`End session of ${browserText(session.userAgent)} as ${session.keyName}`}
       onClick={() => change.mutate({ params: { sessionId: session.id } }, { onError: toastError })}

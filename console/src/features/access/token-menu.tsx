@@ -24,12 +24,12 @@ export function TokenMenu({ token }: { readonly token: Token }) {
     );
   return (
     <>
-      <Menu trigger={<IconButton label={`Actions of ${token.name}`} icon={<Ellipsis aria-hidden />} />}>
-        <MenuItem needs="admin" icon={isEnabled ? <Ban aria-hidden /> : <CircleCheck aria-hidden />} onSelect={toggle}>
+      <Menu trigger={<IconButton label={`Actions of ${token.name}`} icon={Ellipsis} />}>
+        <MenuItem needs="admin" icon={isEnabled ? Ban : CircleCheck} onSelect={toggle}>
           {isEnabled ? "Disable" : "Enable"}
         </MenuItem>
         <MenuSeparator />
-        <MenuItem danger needs="admin" icon={<Trash2 aria-hidden />} onSelect={() => setDeletes(true)}>
+        <MenuItem danger needs="admin" icon={Trash2} onSelect={() => setDeletes(true)}>
           Delete
         </MenuItem>
       </Menu>

@@ -34,7 +34,7 @@ export function TokensTab() {
         search={search}
         onChange={(next) => void navigate({ search: (before) => withoutEmpty({ ...before, ...next }), replace: true })}
       >
-        <Button look="primary" needs="admin" icon={<Plus aria-hidden />} onClick={() => setCreates(true)}>
+        <Button look="primary" needs="admin" icon={Plus} onClick={() => setCreates(true)}>
           Create token
         </Button>
       </CredentialFilters>
@@ -44,10 +44,7 @@ export function TokensTab() {
             const shown = shownCredentials(tokens, search, serverNow());
             if (shown.length === 0) {
               return (
-                <EmptyState
-                  icon={<KeyRound aria-hidden />}
-                  title={tokens.length === 0 ? "No tokens" : "No token matches"}
-                >
+                <EmptyState icon={KeyRound} title={tokens.length === 0 ? "No tokens" : "No token matches"}>
                   The console itself needs none.
                 </EmptyState>
               );

@@ -40,7 +40,7 @@ export function ActivityFilters({ search, onChange }: FiltersProps) {
         onChange={(range) => onChange({ range })}
       />
       {search.type !== undefined && (
-        <Button small icon={<X aria-hidden />} onClick={() => onChange({ type: "" })}>
+        <Button small icon={X} onClick={() => onChange({ type: "" })}>
           Only “{activityWords(search.type)}”
         </Button>
       )}

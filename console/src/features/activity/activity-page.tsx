@@ -61,17 +61,13 @@ function Activities({ activities, search, onShow, onAll }: ActivitiesProps) {
   const isFiltered = Object.entries(search).some(([name, value]) => name !== "id" && value !== undefined);
   if (!isFiltered) {
     return (
-      <EmptyState icon={<History aria-hidden />} title="Nothing happened yet">
+      <EmptyState icon={History} title="Nothing happened yet">
         Every request that changes something and every change of a state appears here, with who asked for it.
       </EmptyState>
     );
   }
   return (
-    <EmptyState
-      icon={<History aria-hidden />}
-      title="No activity matches"
-      actions={<Button onClick={onAll}>Show all</Button>}
-    >
+    <EmptyState icon={History} title="No activity matches" actions={<Button onClick={onAll}>Show all</Button>}>
       Activities are kept for a limited number of days; the server's configuration says how many.
     </EmptyState>
   );

@@ -27,7 +27,7 @@ export function DownloadButton({ query }: { readonly query: Query }) {
     setBusy(false);
   };
   return (
-    <Button icon={<Download aria-hidden />} busy={busy} onClick={() => void save()}>
+    <Button icon={Download} busy={busy} onClick={() => void save()}>
       Download NDJSON
     </Button>
   );

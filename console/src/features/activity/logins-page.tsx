@@ -47,7 +47,7 @@ export function LoginsPage() {
         <Answer query={query} loading={<Skeleton lines={8} />}>
           {(events) =>
             events.length === 0 ? (
-              <EmptyState icon={<ShieldCheck aria-hidden />} title="Nothing of this type">
+              <EmptyState icon={ShieldCheck} title="Nothing of this type">
                 Logins of keys, tokens and database users appear here, and every login, address and statement that was
                 refused.
               </EmptyState>

@@ -186,7 +186,7 @@ function WebhookField({
         error={error?.issueAt("channel")}
         onChange={(webhookId) => onChange({ webhookId })}
       />
-      <Button needs="developer" icon={<Plus aria-hidden />} onClick={onNew}>
+      <Button needs="developer" icon={Plus} onClick={onNew}>
         New webhook
       </Button>
     </div>

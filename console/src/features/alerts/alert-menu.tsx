@@ -15,19 +15,15 @@ export function AlertMenu({ alert }: { readonly alert: Alert }) {
   const edit = () => void navigate({ to: "/alerts/$alertId/edit", params: { alertId: alert.id } });
   return (
     <>
-      <Menu trigger={<IconButton small label={`Actions of ${alertName(alert)}`} icon={<Ellipsis aria-hidden />} />}>
-        <MenuItem
-          needs="developer"
-          icon={alert.enabled ? <Ban aria-hidden /> : <CircleCheck aria-hidden />}
-          onSelect={toggle}
-        >
+      <Menu trigger={<IconButton small label={`Actions of ${alertName(alert)}`} icon={Ellipsis} />}>
+        <MenuItem needs="developer" icon={alert.enabled ? Ban : CircleCheck} onSelect={toggle}>
           {alert.enabled ? "Disable" : "Enable"}
         </MenuItem>
-        <MenuItem needs="developer" icon={<Pencil aria-hidden />} onSelect={edit}>
+        <MenuItem needs="developer" icon={Pencil} onSelect={edit}>
           Edit
         </MenuItem>
         <MenuSeparator />
-        <MenuItem danger needs="developer" icon={<Trash2 aria-hidden />} onSelect={() => setDeletes(true)}>
+        <MenuItem danger needs="developer" icon={Trash2} onSelect={() => setDeletes(true)}>
           Delete
         </MenuItem>
       </Menu>

@@ -70,22 +70,13 @@ function Actions({ alert }: { readonly alert: Alert }) {
   const params = { alertId: alert.id };
   return (
     <>
-      <Button
-        needs="developer"
-        busy={isToggling}
-        icon={alert.enabled ? <Ban aria-hidden /> : <CircleCheck aria-hidden />}
-        onClick={toggle}
-      >
+      <Button needs="developer" busy={isToggling} icon={alert.enabled ? Ban : CircleCheck} onClick={toggle}>
         {alert.enabled ? "Disable" : "Enable"}
       </Button>
-      <Button
-        needs="developer"
-        icon={<Pencil aria-hidden />}
-        onClick={() => void navigate({ to: "/alerts/$alertId/edit", params })}
-      >
+      <Button needs="developer" icon={Pencil} onClick={() => void navigate({ to: "/alerts/$alertId/edit", params })}>
         Edit
       </Button>
-      <Button look="danger" needs="developer" icon={<Trash2 aria-hidden />} onClick={() => setDeletes(true)}>
+      <Button look="danger" needs="developer" icon={Trash2} onClick={() => setDeletes(true)}>
         Delete
       </Button>
       {deletes && (

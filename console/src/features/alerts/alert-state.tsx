@@ -19,7 +19,7 @@ export function stateWord(state: AlertState): string {
 export function AlertStateBadge({ state }: { readonly state: AlertState }) {
   const { tone, Icon, word } = looks[state];
   return (
-    <Badge tone={tone} icon={<Icon aria-hidden />}>
+    <Badge tone={tone} icon={Icon}>
       {word}
     </Badge>
   );

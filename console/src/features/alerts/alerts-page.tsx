@@ -24,7 +24,7 @@ export function AlertsPage() {
     <Page
       title="Alerts"
       actions={
-        <ButtonLink to="/alerts/new" look="primary" icon={<Plus aria-hidden />}>
+        <ButtonLink to="/alerts/new" look="primary" icon={Plus}>
           New alert
         </ButtonLink>
       }
@@ -80,7 +80,7 @@ function summary(alerts: readonly Alert[]): string {
 function NoAlert() {
   return (
     <EmptyState
-      icon={<Bell aria-hidden />}
+      icon={Bell}
       title="No alerts yet"
       actions={<ButtonLink {...newStateAlertAddress("pipe_attention")}>Alert me of pipes</ButtonLink>}
     >

@@ -18,8 +18,8 @@ export function WebhookMenu({ webhook, users }: WebhookMenuProps) {
   const names = users.map(alertName).join(", ");
   return (
     <>
-      <Menu trigger={<IconButton small label={`Actions of ${webhook.name}`} icon={<Ellipsis aria-hidden />} />}>
-        <MenuItem needs="developer" icon={<Pencil aria-hidden />} onSelect={() => setEdits(true)}>
+      <Menu trigger={<IconButton small label={`Actions of ${webhook.name}`} icon={Ellipsis} />}>
+        <MenuItem needs="developer" icon={Pencil} onSelect={() => setEdits(true)}>
           Edit
         </MenuItem>
         <MenuSeparator />
@@ -27,7 +27,7 @@ export function WebhookMenu({ webhook, users }: WebhookMenuProps) {
           danger
           needs="developer"
           refusal={users.length === 0 ? undefined : `Used by ${names}.`}
-          icon={<Trash2 aria-hidden />}
+          icon={Trash2}
           onSelect={() => setDeletes(true)}
         >
           Delete

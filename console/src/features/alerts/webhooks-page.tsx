@@ -20,7 +20,7 @@ export function WebhooksPage() {
   const alerts = useOperation("listAlerts", { query: {} });
   const [isNew, setNew] = useState(false);
   const create = (
-    <Button look="primary" needs="developer" icon={<Plus aria-hidden />} onClick={() => setNew(true)}>
+    <Button look="primary" needs="developer" icon={Plus} onClick={() => setNew(true)}>
       New webhook
     </Button>
   );
@@ -30,7 +30,7 @@ export function WebhooksPage() {
       <Answer query={query}>
         {({ data }) =>
           data.length === 0 ? (
-            <EmptyState icon={<WebhookIcon aria-hidden />} title="No webhooks yet" actions={create}>
+            <EmptyState icon={WebhookIcon} title="No webhooks yet" actions={create}>
               A webhook is a URL that alerts call when they begin to fire, and when they end.
             </EmptyState>
           ) : (

@@ -29,7 +29,7 @@ export function BackUpButton({ service, isRunning, small, primary }: BackUpButto
         needs="developer"
         small={small === true}
         look={primary ? "primary" : "secondary"}
-        icon={<Archive aria-hidden />}
+        icon={Archive}
         busy={change.isPending}
         refusal={isRunning ? "A backup of this service is in progress." : undefined}
         aria-label={`Back up now: ${service.name}`}

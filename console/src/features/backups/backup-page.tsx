@@ -67,18 +67,18 @@ function Actions({ backup }: { readonly backup: BackupDetails }) {
   const input = { params: { serviceId, backupId } };
   return (
     <>
-      <IconButton label="As request" icon={<Code aria-hidden />} onClick={() => setShown(true)} />
+      <IconButton label="As request" icon={Code} onClick={() => setShown(true)} />
       {backup.status === "done" ? (
         <ButtonLink
           to="/backups/$serviceId/$backupId/restore"
           params={{ serviceId, backupId }}
           look="primary"
-          icon={<RotateCcw aria-hidden />}
+          icon={RotateCcw}
         >
           Restore
         </ButtonLink>
       ) : (
-        <Button look="primary" icon={<RotateCcw aria-hidden />} refusal={proofOf(backup).sentence}>
+        <Button look="primary" icon={RotateCcw} refusal={proofOf(backup).sentence}>
           Restore
         </Button>
       )}

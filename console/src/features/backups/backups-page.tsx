@@ -44,7 +44,7 @@ function Actions() {
   const address = newStateAlertAddress("backup_age_hours", undefined, "A good backup is missing");
   return (
     <>
-      <ButtonLink {...address} icon={<Bell aria-hidden />}>
+      <ButtonLink {...address} icon={Bell}>
         Alert me
       </ButtonLink>
       <RescanButton />
@@ -123,7 +123,7 @@ function Numbers({ all }: { readonly all: readonly Protected[] }) {
 function NoServices() {
   return (
     <Panel>
-      <EmptyState icon={<Archive aria-hidden />} title="Nothing to back up yet">
+      <EmptyState icon={Archive} title="Nothing to back up yet">
         Every service is backed up once a day, read back and restored as a trial. Begin with a{" "}
         <Link to="/services">service</Link>. If there are backups of another installation at the backup location, “Look
         for backups” finds them.

@@ -14,7 +14,7 @@ export function ProofIcon({ tone }: { readonly tone: Tone }) {
 export function ProofBadge({ backup }: { readonly backup: Pick<Backup, "status" | "verification"> }) {
   const { tone, word } = proofOf(backup);
   return (
-    <Badge tone={tone} icon={<ProofIcon tone={tone} />} turning={tone === "info"}>
+    <Badge tone={tone} icon={icons[tone]} turning={tone === "info"}>
       {word}
     </Badge>
   );

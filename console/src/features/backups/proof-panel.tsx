@@ -61,10 +61,10 @@ function Checks({ backup }: Props) {
   const common = { small: true, needs: "developer", refusal, busy: change.isPending } as const;
   return (
     <div className={css.buttons}>
-      <Button {...common} icon={<ScanSearch aria-hidden />} onClick={() => check(false)}>
+      <Button {...common} icon={ScanSearch} onClick={() => check(false)}>
         Verify
       </Button>
-      <Button {...common} icon={<FlaskConical aria-hidden />} onClick={() => check(true)}>
+      <Button {...common} icon={FlaskConical} onClick={() => check(true)}>
         Verify with a trial restore
       </Button>
     </div>

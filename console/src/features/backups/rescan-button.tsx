@@ -18,7 +18,7 @@ export function RescanButton() {
     <>
       <Button
         needs="admin"
-        icon={<FolderSearch aria-hidden />}
+        icon={FolderSearch}
         busy={change.isPending}
         onClick={() => change.mutate({}, { onError: toastError })}
       >

@@ -47,7 +47,7 @@ export function RestoreBegin({ backup, form, services, problems, isCurrent, forc
         <Button
           look={needsForce ? "danger" : "primary"}
           needs="admin"
-          icon={<RotateCcw aria-hidden />}
+          icon={RotateCcw}
           busy={begin.isPending}
           refusal={refusal}
           onClick={begin.start}

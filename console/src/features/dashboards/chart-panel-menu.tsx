@@ -18,17 +18,14 @@ type ChartPanelMenuProps = {
 export function ChartPanelMenu({ title, chart, range }: ChartPanelMenuProps) {
   const navigate = useNavigate();
   return (
-    <Menu trigger={<IconButton small label={`Actions of ${title}`} icon={<Ellipsis aria-hidden />} />}>
-      <MenuItem
-        icon={<ChartLine aria-hidden />}
-        onSelect={() => void navigate({ to: "/explore", search: { ...range, chart } })}
-      >
+    <Menu trigger={<IconButton small label={`Actions of ${title}`} icon={Ellipsis} />}>
+      <MenuItem icon={ChartLine} onSelect={() => void navigate({ to: "/explore", search: { ...range, chart } })}>
         Open in Explore
       </MenuItem>
       <MenuItem
         needs="developer"
         refusal={chartRefusal(chart)}
-        icon={<Bell aria-hidden />}
+        icon={Bell}
         onSelect={() => void navigate(newAlertAddress(title, chart))}
       >
         Create alert

@@ -87,14 +87,9 @@ function ShowDashboard({ name, dashboard, onEdit }: ShowProps) {
             options={refreshes.map((value) => ({ value, label: refreshNames[value] }))}
             onChange={(value) => change({ refresh: value })}
           />
-          <IconButton small label="Ask again" icon={<RefreshCw aria-hidden />} onClick={ask} />
-          <IconButton
-            small
-            label="Export as JSON"
-            icon={<Download aria-hidden />}
-            onClick={() => exportDashboard(name, dashboard)}
-          />
-          <Button small needs="developer" icon={<Pencil aria-hidden />} onClick={onEdit}>
+          <IconButton small label="Ask again" icon={RefreshCw} onClick={ask} />
+          <IconButton small label="Export as JSON" icon={Download} onClick={() => exportDashboard(name, dashboard)} />
+          <Button small needs="developer" icon={Pencil} onClick={onEdit}>
             Edit
           </Button>
         </>

@@ -20,7 +20,7 @@ export function DashboardsPage() {
   const [isNew, setNew] = useState(false);
   const [doomed, setDoomed] = useState<Summary>();
   const create = (
-    <Button look="primary" needs="developer" icon={<Plus aria-hidden />} onClick={() => setNew(true)}>
+    <Button look="primary" needs="developer" icon={Plus} onClick={() => setNew(true)}>
       New dashboard
     </Button>
   );
@@ -37,7 +37,7 @@ export function DashboardsPage() {
       <Answer query={query}>
         {(list) =>
           list.length === 0 ? (
-            <EmptyState icon={<LayoutDashboard aria-hidden />} title="No dashboard yet" actions={create}>
+            <EmptyState icon={LayoutDashboard} title="No dashboard yet" actions={create}>
               A dashboard keeps charts together. Begin with a template for a source or a pipe, or save a chart in
               Explore.
             </EmptyState>
@@ -85,7 +85,7 @@ function columnsOf(onDelete: (item: Summary) => void): Column<Summary>[] {
           small
           needs="developer"
           label={`Delete ${item.name}`}
-          icon={<Trash2 aria-hidden />}
+          icon={Trash2}
           onClick={() => onDelete(item)}
         />
       ),
@@ -116,7 +116,7 @@ function ImportButton() {
   };
   return (
     <>
-      <Button needs="developer" icon={<Upload aria-hidden />} onClick={() => input.current?.click()}>
+      <Button needs="developer" icon={Upload} onClick={() => input.current?.click()}>
         Import
       </Button>
       <input

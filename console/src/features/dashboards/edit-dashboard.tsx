@@ -119,14 +119,14 @@ function PanelTools({ panel, panels, onChange, onSay }: PanelToolsProps) {
         value={title}
         onChange={(event) => replace({ title: event.target.value })}
       />
-      <IconButton small label={`Move ${title} before`} icon={<ArrowLeft aria-hidden />} onClick={() => move(-1)} />
-      <IconButton small label={`Move ${title} behind`} icon={<ArrowRight aria-hidden />} onClick={() => move(1)} />
-      <IconButton small label={`Make ${title} narrower`} icon={<Minimize2 aria-hidden />} onClick={() => resize(-1)} />
-      <IconButton small label={`Make ${title} wider`} icon={<Maximize2 aria-hidden />} onClick={() => resize(1)} />
+      <IconButton small label={`Move ${title} before`} icon={ArrowLeft} onClick={() => move(-1)} />
+      <IconButton small label={`Move ${title} behind`} icon={ArrowRight} onClick={() => move(1)} />
+      <IconButton small label={`Make ${title} narrower`} icon={Minimize2} onClick={() => resize(-1)} />
+      <IconButton small label={`Make ${title} wider`} icon={Maximize2} onClick={() => resize(1)} />
       <IconButton
         small
         label={`Duplicate ${title}`}
-        icon={<Copy aria-hidden />}
+        icon={Copy}
         onClick={() =>
           onChange(panels.flatMap((one) => (one.id === id ? [one, { ...one, id: crypto.randomUUID() }] : [one])))
         }
@@ -134,7 +134,7 @@ function PanelTools({ panel, panels, onChange, onSay }: PanelToolsProps) {
       <IconButton
         small
         label={`Remove ${title}`}
-        icon={<Trash2 aria-hidden />}
+        icon={Trash2}
         onClick={() => onChange(panels.filter((one) => one.id !== id))}
       />
     </div>

@@ -37,7 +37,7 @@ export function VariableEditor({ variables, onChange }: VariableEditorProps) {
           <IconButton
             small
             label={`Remove variable ${name}`}
-            icon={<Trash2 aria-hidden />}
+            icon={Trash2}
             onClick={() => onChange(variables.toSpliced(at, 1))}
           />
         </div>
@@ -45,7 +45,7 @@ export function VariableEditor({ variables, onChange }: VariableEditorProps) {
       <div className={css.variables}>
         <Button
           small
-          icon={<Plus aria-hidden />}
+          icon={Plus}
           refusal={first === undefined ? "A variable needs a source; make one in Explore." : undefined}
           onClick={add}
         >

@@ -30,20 +30,14 @@ export function ChartMenu({ chart, bounds, range }: ChartMenuProps) {
   const request = bounds === undefined ? undefined : requestOf(chart, bounds, zoneStore.get(), "auto");
   return (
     <>
-      <Button
-        small
-        needs="developer"
-        icon={<Save aria-hidden />}
-        refusal={missingIn(chart)}
-        onClick={() => setSaving(true)}
-      >
+      <Button small needs="developer" icon={Save} refusal={missingIn(chart)} onClick={() => setSaving(true)}>
         Save
       </Button>
-      <Menu trigger={<IconButton small label="More" icon={<Ellipsis aria-hidden />} />}>
+      <Menu trigger={<IconButton small label="More" icon={Ellipsis} />}>
         <MenuItem
           needs="developer"
           refusal={chartRefusal(chart)}
-          icon={<Bell aria-hidden />}
+          icon={Bell}
           onSelect={() => void navigate(newAlertAddress(undefined, chart))}
         >
           Create alert

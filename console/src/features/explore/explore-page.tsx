@@ -21,7 +21,7 @@ export function ExplorePage() {
 function NoSource() {
   return (
     <Page title="Explore">
-      <EmptyState icon={<ChartLine aria-hidden />} title="No source yet">
+      <EmptyState icon={ChartLine} title="No source yet">
         A source says which table a chart reads, and which column is the time. Choose one of the tables that were found.
       </EmptyState>
       <SourceSuggestions />

@@ -130,14 +130,14 @@ function Head({ sources, source, search, bounds, isLive, onSource, onRange, onLi
       <Button
         small
         aria-pressed={isLive}
-        icon={<Radio aria-hidden />}
+        icon={Radio}
         refusal={to.trim() === "now" ? undefined : "Only a range that ends now can be followed."}
         onClick={() => onLive(!isLive)}
       >
         Live
       </Button>
       <RangePicker range={{ from, to }} onChange={onRange} />
-      <IconButton small label="Ask again" icon={<RefreshCw aria-hidden />} onClick={onAgain} />
+      <IconButton small label="Ask again" icon={RefreshCw} onClick={onAgain} />
       <ChartMenu chart={search.chart} bounds={bounds} range={{ from, to }} />
       {isEditing && <SourcesDialog sources={sources} onClose={() => setEditing(false)} />}
     </header>

@@ -103,13 +103,13 @@ function TopValues({ source, field, bounds, filter, onFilter }: TopValuesProps) 
             <IconButton
               small
               label={`Only ${field} ${value.slice(0, 60)}`}
-              icon={<Plus aria-hidden />}
+              icon={Plus}
               onClick={() => onFilter(field, value, true)}
             />
             <IconButton
               small
               label={`Without ${field} ${value.slice(0, 60)}`}
-              icon={<Minus aria-hidden />}
+              icon={Minus}
               onClick={() => onFilter(field, value, false)}
             />
           </span>

@@ -33,13 +33,13 @@ export function RowDetails({ columns, row, onFilter }: RowDetailsProps) {
                 <IconButton
                   small
                   label={`Only this ${field}`}
-                  icon={<Plus aria-hidden />}
+                  icon={Plus}
                   onClick={() => onFilter(field, text, true)}
                 />
                 <IconButton
                   small
                   label={`Without this ${field}`}
-                  icon={<Minus aria-hidden />}
+                  icon={Minus}
                   onClick={() => onFilter(field, text, false)}
                 />
               </span>

@@ -72,7 +72,7 @@ export function SeriesEditor({ chart, fields, error, onChange }: SeriesEditorPro
         )}
         <Button
           small
-          icon={<Plus aria-hidden />}
+          icon={Plus}
           refusal={series.length >= maxSeries ? "A chart has at most 5 series." : undefined}
           onClick={() => onChange({ series: [...series, { ...newSeries, where: series[0]?.where ?? "" }] })}
         >
@@ -150,9 +150,7 @@ function SeriesRow({ one, at, fields, error, onChange, onRemove }: SeriesRowProp
         options={languages}
         onChange={(whereLanguage) => onChange({ whereLanguage })}
       />
-      {onRemove !== undefined && (
-        <IconButton small label={`Remove series ${at + 1}`} icon={<X aria-hidden />} onClick={onRemove} />
-      )}
+      {onRemove !== undefined && <IconButton small label={`Remove series ${at + 1}`} icon={X} onClick={onRemove} />}
     </fieldset>
   );
 }

@@ -58,7 +58,7 @@ function OfService({
                     <strong>{suggestion.name}</strong> {suggestion.kind}, time{" "}
                     {suggestion.timestampValueExpression ?? "TimeUnix"}
                   </span>
-                  <Button small needs="developer" icon={<Plus aria-hidden />} onClick={() => void create(suggestion)}>
+                  <Button small needs="developer" icon={Plus} onClick={() => void create(suggestion)}>
                     Use {suggestion.name}
                   </Button>
                 </li>

@@ -31,14 +31,14 @@ export function SourcesDialog({ sources, onClose }: SourcesDialogProps) {
             small
             needs="developer"
             label={`Edit ${source.name}`}
-            icon={<Pencil aria-hidden />}
+            icon={Pencil}
             onClick={() => setEdited(source)}
           />
           <IconButton
             small
             needs="developer"
             label={`Delete ${source.name}`}
-            icon={<Trash2 aria-hidden />}
+            icon={Trash2}
             onClick={() => setDoomed(source)}
           />
         </span>

@@ -43,7 +43,7 @@ export function ColumnEditor({ form, change, reason }: ColumnEditorProps) {
         ))}
       </div>
       <div>
-        <Button small icon={<Plus aria-hidden />} onClick={add}>
+        <Button small icon={Plus} onClick={add}>
           Add column
         </Button>
       </div>

@@ -20,7 +20,7 @@ const shown = 8;
 /** The busiest pipes. */
 export function PipesPanel({ pipes }: { readonly pipes: readonly ListedPipe[] }) {
   const actions = (
-    <ButtonLink to="/new-pipe" small icon={<Plus aria-hidden />}>
+    <ButtonLink to="/new-pipe" small icon={Plus}>
       New pipe
     </ButtonLink>
   );

@@ -63,12 +63,12 @@ function GroupActions({ group: { id, rows, replayableRows }, filters }: ErrorGro
         needs="developer"
         refusal={lost}
         busy={replay.isPending}
-        icon={<RotateCcw aria-hidden />}
+        icon={RotateCcw}
         onClick={() => void replay.mutateAsync({ params, query: {}, body: selection } as never).catch(toastError)}
       >
         Replay
       </Button>
-      <Button small needs="developer" look="quiet" icon={<Trash2 aria-hidden />} onClick={() => setAsked(true)}>
+      <Button small needs="developer" look="quiet" icon={Trash2} onClick={() => setAsked(true)}>
         Discard …
       </Button>
       {isAsked && (

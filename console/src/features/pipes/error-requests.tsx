@@ -21,7 +21,7 @@ const columns: readonly Column<Request>[] = [
       <div className={css.name}>
         <span>
           {state === "done" && kind === "replay" && (refusedRows ?? 0) > 0 ? (
-            <Badge tone={(replayedRows ?? 0) === 0 ? "bad" : "warn"} icon={<CircleAlert aria-hidden />}>
+            <Badge tone={(replayedRows ?? 0) === 0 ? "bad" : "warn"} icon={CircleAlert}>
               {(replayedRows ?? 0) === 0 ? "Nothing loaded" : "Partly loaded"}
             </Badge>
           ) : (

@@ -68,7 +68,7 @@ function Groups({ filters }: { readonly filters: ErrorFilters }) {
     <Answer query={groups}>
       {(answer) =>
         answer.length === 0 ? (
-          <EmptyState icon={<CircleCheck aria-hidden />} title="No refused rows">
+          <EmptyState icon={CircleCheck} title="No refused rows">
             {filters.state === "refused"
               ? "Everything that came in the last 7 days is loaded, or was replayed or discarded."
               : "No row of the last 7 days matches."}

@@ -38,12 +38,12 @@ export function LoadedLinks({ pipe: { serviceId, destination } }: { readonly pip
     <>
       <Button
         small
-        icon={<SquareTerminal aria-hidden />}
+        icon={SquareTerminal}
         onClick={() => void navigate({ to: "/sql", search: { service: serviceId, q: query } })}
       >
         Open in SQL
       </Button>
-      <Button small icon={<ChartLine aria-hidden />} onClick={() => void explore().catch(toastError)}>
+      <Button small icon={ChartLine} onClick={() => void explore().catch(toastError)}>
         Explore
       </Button>
     </>

@@ -37,7 +37,7 @@ export function PipeMenu({ pipe, withState, onDeleted }: PipeMenuProps) {
   const command = isResting(pipe.state) ? "start" : "stop";
   return (
     <>
-      <Menu trigger={<IconButton small label={`Actions of ${pipe.name}`} icon={<Ellipsis aria-hidden />} />}>
+      <Menu trigger={<IconButton small label={`Actions of ${pipe.name}`} icon={Ellipsis} />}>
         {withState && (
           <MenuItem needs="developer" onSelect={() => void send(command)}>
             {command === "start" ? "Start" : "Stop"}

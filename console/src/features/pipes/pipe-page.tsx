@@ -39,10 +39,7 @@ function Loaded({ pipe }: { readonly pipe: PipeDetails }) {
   );
   const actions = (
     <>
-      <ButtonLink
-        {...newStateAlertAddress("pipe_attention", `pipe:${id}`, `${name} needs attention`)}
-        icon={<Bell aria-hidden />}
-      >
+      <ButtonLink {...newStateAlertAddress("pipe_attention", `pipe:${id}`, `${name} needs attention`)} icon={Bell}>
         Alert me
       </ButtonLink>
       <StateButton pipe={subject} />

@@ -33,12 +33,7 @@ export function PipesPage() {
 function NewPipeButton() {
   const navigate = useNavigate();
   return (
-    <Button
-      look="primary"
-      needs="developer"
-      icon={<Plus aria-hidden />}
-      onClick={() => void navigate({ to: "/new-pipe" })}
-    >
+    <Button look="primary" needs="developer" icon={Plus} onClick={() => void navigate({ to: "/new-pipe" })}>
       New pipe
     </Button>
   );
@@ -130,7 +125,7 @@ function NoPipes({ isFiltered }: { readonly isFiltered: boolean }) {
   }
   return (
     <EmptyState
-      icon={<Workflow aria-hidden />}
+      icon={Workflow}
       title="No pipes yet"
       actions={
         <ButtonLink to="/new-pipe" look="primary">

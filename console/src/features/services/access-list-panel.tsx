@@ -44,14 +44,14 @@ export function AccessListPanel({ service }: { readonly service: Service }) {
           small
           needs="admin"
           label={`Remove ${entry.source}`}
-          icon={<Trash2 aria-hidden />}
+          icon={Trash2}
           onClick={() => setRemoving(entry)}
         />
       ),
     },
   ];
   const add = (
-    <Button small needs="admin" icon={<Plus aria-hidden />} onClick={() => setAdding(true)}>
+    <Button small needs="admin" icon={Plus} onClick={() => setAdding(true)}>
       Add address
     </Button>
   );

@@ -50,12 +50,12 @@ export function ServiceActions({ service }: { readonly service: Service }) {
         needs="developer"
         busy={busy}
         refusal={commandRefusal(main, service)}
-        icon={<Icon aria-hidden />}
+        icon={Icon}
         onClick={() => send(main)}
       >
         {labels[main]}
       </Button>
-      <Button look="primary" icon={<Plug aria-hidden />} onClick={() => setConnecting(true)}>
+      <Button look="primary" icon={Plug} onClick={() => setConnecting(true)}>
         Connect
       </Button>
       <ServiceMenu service={service} />
@@ -71,26 +71,18 @@ export function ServiceMenu({ service }: { readonly service: Service }) {
   const [open, setOpen] = useState<"delete" | "connect" | "request">();
   const close = () => setOpen(undefined);
   const command = (name: ServiceCommand, label: string, Icon: typeof Play) => (
-    <MenuItem
-      icon={<Icon aria-hidden />}
-      needs="developer"
-      refusal={commandRefusal(name, service)}
-      onSelect={() => send(name)}
-    >
+    <MenuItem icon={Icon} needs="developer" refusal={commandRefusal(name, service)} onSelect={() => send(name)}>
       {label}
     </MenuItem>
   );
   const params = { serviceId: service.id };
   return (
     <>
-      <Menu trigger={<IconButton small label={`Actions of ${service.name}`} icon={<Ellipsis aria-hidden />} />}>
-        <MenuItem icon={<Plug aria-hidden />} onSelect={() => setOpen("connect")}>
+      <Menu trigger={<IconButton small label={`Actions of ${service.name}`} icon={Ellipsis} />}>
+        <MenuItem icon={Plug} onSelect={() => setOpen("connect")}>
           Connect
         </MenuItem>
-        <MenuItem
-          icon={<SquareTerminal aria-hidden />}
-          onSelect={() => void navigate({ to: "/sql", search: { service: service.id } })}
-        >
+        <MenuItem icon={SquareTerminal} onSelect={() => void navigate({ to: "/sql", search: { service: service.id } })}>
           Open in SQL
         </MenuItem>
         <MenuSeparator />
@@ -98,7 +90,7 @@ export function ServiceMenu({ service }: { readonly service: Service }) {
         {command("stop", "Stop", service.state === "idle" ? Moon : CircleStop)}
         <MenuSeparator />
         <MenuItem
-          icon={<Bell aria-hidden />}
+          icon={Bell}
           onSelect={() =>
             void navigate(
               newStateAlertAddress("service_attention", `service:${service.id}`, `${service.name} needs attention`),
@@ -107,25 +99,22 @@ export function ServiceMenu({ service }: { readonly service: Service }) {
         >
           Alert me
         </MenuItem>
-        <MenuItem
-          icon={<Settings aria-hidden />}
-          onSelect={() => void navigate({ to: "/services/$serviceId/settings", params })}
-        >
+        <MenuItem icon={Settings} onSelect={() => void navigate({ to: "/services/$serviceId/settings", params })}>
           Settings
         </MenuItem>
         <MenuItem
-          icon={<ArrowRightLeft aria-hidden />}
+          icon={ArrowRightLeft}
           refusal={moveRefusal(service)}
           onSelect={() => void navigate({ to: "/services/$serviceId/move", params })}
         >
           Move to a server
         </MenuItem>
-        <MenuItem icon={<Braces aria-hidden />} onSelect={() => setOpen("request")}>
+        <MenuItem icon={Braces} onSelect={() => setOpen("request")}>
           As JSON, curl and command
         </MenuItem>
         <MenuItem
           danger
-          icon={<Trash2 aria-hidden />}
+          icon={Trash2}
           needs="admin"
           refusal={deleteRefusal(service)}
           onSelect={() => setOpen("delete")}

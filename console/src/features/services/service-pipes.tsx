@@ -12,7 +12,7 @@ const columns = [pipeSummary.name, pipeSummary.state, pipeSummary.rate, pipeSumm
 export function ServicePipes({ serviceId }: { readonly serviceId: string }) {
   const query = useOperation("listAllPipes", { query: { serviceId, limit: 100 } });
   const add = (
-    <ButtonLink to="/new-pipe" small icon={<Plus aria-hidden />}>
+    <ButtonLink to="/new-pipe" small icon={Plus}>
       New pipe
     </ButtonLink>
   );

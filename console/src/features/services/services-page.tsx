@@ -19,7 +19,7 @@ const route = getRouteApi("/services");
 export function ServicesPage() {
   const query = useOperation("listServices", {}, { pace: (data) => (data?.some(isChanging) ? "fast" : "live") });
   const create = (
-    <ButtonLink to="/services/new" look="primary" icon={<Plus aria-hidden />}>
+    <ButtonLink to="/services/new" look="primary" icon={Plus}>
       Create service
     </ButtonLink>
   );
@@ -97,7 +97,7 @@ function NoServices() {
   );
   return (
     <Panel>
-      <EmptyState icon={<Database aria-hidden />} title="No services yet" actions={actions}>
+      <EmptyState icon={Database} title="No services yet" actions={actions}>
         A service is a ClickHouse database of its own, with an address, users and backups. It sleeps while nobody asks
         it, and wakes in a fraction of a second. The <Link to="/">overview</Link> shows the first steps.
       </EmptyState>

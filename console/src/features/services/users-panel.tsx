@@ -21,7 +21,7 @@ export function UsersPanel({ service }: { readonly service: Service }) {
   const [adding, setAdding] = useState(false);
   const [deleting, setDeleting] = useState<string>();
   const add = (
-    <Button small needs="admin" icon={<Plus aria-hidden />} onClick={() => setAdding(true)}>
+    <Button small needs="admin" icon={Plus} onClick={() => setAdding(true)}>
       Add user
     </Button>
   );
@@ -55,7 +55,7 @@ function columnsWith(onDelete: (name: string) => void): readonly Column<User>[] 
         <IconButton
           small
           label={`Delete ${name}`}
-          icon={<Trash2 aria-hidden />}
+          icon={Trash2}
           needs="admin"
           refusal={name === "default" ? "The user default stays; reset its password instead." : undefined}
           onClick={() => onDelete(name)}

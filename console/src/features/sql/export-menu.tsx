@@ -46,7 +46,7 @@ export function ExportMenu({ statement, words }: ExportMenuProps) {
   const refusal = statement === undefined ? "Run a statement first." : undefined;
   if (refusal !== undefined || busy) {
     return (
-      <Button small icon={<Download aria-hidden />} refusal={refusal} busy={busy}>
+      <Button small icon={Download} refusal={refusal} busy={busy}>
         Export
       </Button>
     );
@@ -54,7 +54,7 @@ export function ExportMenu({ statement, words }: ExportMenuProps) {
   return (
     <Menu
       trigger={
-        <Button small icon={<Download aria-hidden />}>
+        <Button small icon={Download}>
           Export
         </Button>
       }

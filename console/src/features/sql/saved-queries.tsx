@@ -79,7 +79,7 @@ function List({ title, none, items, onDelete }: ListProps) {
                 small
                 needs="developer"
                 label={`Delete ${item.name}`}
-                icon={<Trash2 aria-hidden />}
+                icon={Trash2}
                 onClick={() => onDelete(item)}
               />
             </span>

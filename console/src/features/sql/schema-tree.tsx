@@ -98,24 +98,9 @@ function TableNode({ table, wanted, onInsert, onPreview, onShow }: NodeProps) {
           <Count value={rows} none="" />
         </span>
         <span className={css.nodeActions}>
-          <IconButton
-            small
-            label={`Rows of ${name}`}
-            icon={<TextSearch aria-hidden />}
-            onClick={() => onPreview(table)}
-          />
-          <IconButton
-            small
-            label={`Insert ${name}`}
-            icon={<CornerDownLeft aria-hidden />}
-            onClick={() => onInsert(tableName(table))}
-          />
-          <IconButton
-            small
-            label={`Definition of ${name}`}
-            icon={<FileText aria-hidden />}
-            onClick={() => onShow(table)}
-          />
+          <IconButton small label={`Rows of ${name}`} icon={TextSearch} onClick={() => onPreview(table)} />
+          <IconButton small label={`Insert ${name}`} icon={CornerDownLeft} onClick={() => onInsert(tableName(table))} />
+          <IconButton small label={`Definition of ${name}`} icon={FileText} onClick={() => onShow(table)} />
         </span>
       </div>
       {open && (

@@ -36,11 +36,7 @@ export function SqlPage() {
 
 function NoService() {
   return (
-    <EmptyState
-      icon={<Database aria-hidden />}
-      title="No service yet"
-      actions={<ButtonLink to="/services">Services</ButtonLink>}
-    >
+    <EmptyState icon={Database} title="No service yet" actions={<ButtonLink to="/services">Services</ButtonLink>}>
       A service is a database. Create one, then ask it anything here.
     </EmptyState>
   );

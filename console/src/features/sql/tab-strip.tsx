@@ -32,11 +32,11 @@ export function TabStrip() {
             >
               <span className="cut">{titleOf(tab)}</span>
             </button>
-            <IconButton small label={`Close ${titleOf(tab)}`} icon={<X aria-hidden />} onClick={() => close(tab)} />
+            <IconButton small label={`Close ${titleOf(tab)}`} icon={X} onClick={() => close(tab)} />
           </li>
         ))}
       </ul>
-      <IconButton small label="New statement" icon={<Plus aria-hidden />} onClick={() => openTab({})} />
+      <IconButton small label="New statement" icon={Plus} onClick={() => openTab({})} />
     </nav>
   );
 }

@@ -30,11 +30,11 @@ export function Toolbar(props: ToolbarProps) {
   return (
     <div className={css.toolbar} role="toolbar" aria-label="Statement">
       {state?.status === "running" ? (
-        <Button small look="danger" icon={<Square aria-hidden />} onClick={() => runs.cancel()}>
+        <Button small look="danger" icon={Square} onClick={() => runs.cancel()}>
           Cancel
         </Button>
       ) : (
-        <Button small look="primary" icon={<Play aria-hidden />} refusal={refusal} onClick={props.onRun}>
+        <Button small look="primary" icon={Play} refusal={refusal} onClick={props.onRun}>
           {isAsleep ? "Run and wake" : "Run"}
         </Button>
       )}
@@ -45,19 +45,13 @@ export function Toolbar(props: ToolbarProps) {
       <IconButton
         small
         label="Plan of the statement (EXPLAIN)"
-        icon={<ListTree aria-hidden />}
+        icon={ListTree}
         refusal={refusal}
         onClick={props.onExplain}
       />
-      <IconButton
-        small
-        label="Format the statement"
-        icon={<WandSparkles aria-hidden />}
-        refusal={refusal}
-        onClick={props.onFormat}
-      />
-      <IconButton small label="Copy a link to the statement" icon={<Link2 aria-hidden />} onClick={props.onShare} />
-      <Button small icon={<Save aria-hidden />} needs="developer" onClick={props.onSave}>
+      <IconButton small label="Format the statement" icon={WandSparkles} refusal={refusal} onClick={props.onFormat} />
+      <IconButton small label="Copy a link to the statement" icon={Link2} onClick={props.onShare} />
+      <Button small icon={Save} needs="developer" onClick={props.onSave}>
         Save
       </Button>
       <ExportMenu statement={exported} words={words} />

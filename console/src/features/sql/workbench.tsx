@@ -49,12 +49,7 @@ export function Workbench({ service }: { readonly service: Service }) {
       style={{ "--side": `${side}px`, "--editor": `${height}px` } as CSSProperties}
     >
       <div className={css.sideToggle}>
-        <Button
-          small
-          icon={<PanelLeft aria-hidden />}
-          aria-expanded={isSideOpen}
-          onClick={() => setSideOpen(!isSideOpen)}
-        >
+        <Button small icon={PanelLeft} aria-expanded={isSideOpen} onClick={() => setSideOpen(!isSideOpen)}>
           Tables and queries
         </Button>
       </div>

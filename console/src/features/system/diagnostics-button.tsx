@@ -20,7 +20,7 @@ export function DiagnosticsButton({ system }: { readonly system: System }) {
     setBusy(false);
   };
   return (
-    <Button icon={<Download aria-hidden />} busy={busy} onClick={() => void save()}>
+    <Button icon={Download} busy={busy} onClick={() => void save()}>
       Download diagnostics
     </Button>
   );

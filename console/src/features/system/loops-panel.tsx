@@ -37,20 +37,20 @@ const columns: readonly Column<Loop>[] = [
 function LoopState({ loop: { consecutiveFailures, running, passes } }: { readonly loop: Loop }) {
   if (consecutiveFailures > 0) {
     return (
-      <Badge tone="bad" icon={<CircleX aria-hidden />}>
+      <Badge tone="bad" icon={CircleX}>
         {consecutiveFailures === 1 ? "Failed once" : `Failed ${countText(consecutiveFailures)} times in a row`}
       </Badge>
     );
   }
   if (passes === 0) {
     return (
-      <Badge tone="neutral" icon={<LoaderCircle aria-hidden />}>
+      <Badge tone="neutral" icon={LoaderCircle}>
         {running ? "First pass" : "Not begun"}
       </Badge>
     );
   }
   return (
-    <Badge tone="ok" icon={<CircleCheck aria-hidden />}>
+    <Badge tone="ok" icon={CircleCheck}>
       Well
     </Badge>
   );
