@@ -1,5 +1,6 @@
 /** Inputs with a label, a hint and the server's message about them. */
 import { type ComponentProps, type ReactNode, useId } from "react";
+import type { ApiError } from "../api/error.ts";
 import { classes } from "../lib/classes.ts";
 import css from "./field.module.css";
 
@@ -9,6 +10,22 @@ export type FieldText = {
   /** What is wrong; for example `error?.issueAt("name")`. */
   readonly error?: string | undefined;
 };
+
+/** What the fields of a form get: what is typed, its changes, and what the server has against it. */
+export type FormProps<Form> = {
+  readonly form: Form;
+  readonly onChange: (next: Partial<Form>) => void;
+  readonly error?: ApiError | null | undefined;
+};
+
+/** The input of a member of the form, with the issue at its path in the request: the name of the member by default. */
+export function fieldsOf<Form>({ form, onChange, error }: FormProps<Form>) {
+  return <Member extends keyof Form & string>(member: Member, path: string = member) => ({
+    value: form[member],
+    error: error?.issueAt(path),
+    onChange: (value: Form[Member]) => onChange({ [member]: value } as unknown as Partial<Form>),
+  });
+}
 
 /** Attributes that connect an input with its label, hint and error. */
 export type InputNames = {
@@ -45,17 +62,25 @@ export function Field({ label, hint, error, children }: FieldText & { children: 
   );
 }
 
-type Own<T extends "input" | "textarea"> = Omit<ComponentProps<T>, "onChange" | "value"> &
-  FieldText & { readonly value: string; readonly onChange: (value: string) => void; readonly mono?: boolean };
+type TextProps = Omit<ComponentProps<"input">, "onChange" | "value"> &
+  FieldText & {
+    readonly value: string;
+    readonly onChange: (value: string) => void;
+    readonly mono?: boolean;
+    /** Several lines of text, this many at first. */
+    readonly rows?: number;
+  };
 
 /** One line of text; `type` for passwords, numbers and times. */
-export function TextField({ label, hint, error, onChange, mono, ...rest }: Own<"input">) {
+export function TextField({ label, hint, error, onChange, mono, rows, ...rest }: TextProps) {
+  // Attributes that both elements have.
+  const Input = (rows === undefined ? "input" : "textarea") as "input";
+  const own = rows === undefined ? { type: "text", autoComplete: "off" } : ({ rows } as object);
   return (
     <Field label={label} hint={hint} error={error}>
       {(names) => (
-        <input
-          type="text"
-          autoComplete="off"
+        <Input
+          {...own}
           spellCheck={false}
           {...rest}
           {...names}
@@ -68,38 +93,20 @@ export function TextField({ label, hint, error, onChange, mono, ...rest }: Own<"
 }
 
 /** Several lines of text. */
-export function TextArea({ label, hint, error, onChange, mono, ...rest }: Own<"textarea">) {
-  return (
-    <Field label={label} hint={hint} error={error}>
-      {(names) => (
-        <textarea
-          rows={4}
-          spellCheck={false}
-          {...rest}
-          {...names}
-          className={classes(css.input, mono && css.mono)}
-          onChange={(event) => onChange(event.target.value)}
-        />
-      )}
-    </Field>
-  );
+export function TextArea(props: TextProps) {
+  return <TextField rows={4} {...props} />;
 }
 
 type CheckboxProps = FieldText & {
-  readonly checked: boolean;
-  readonly onChange: (checked: boolean) => void;
+  readonly value: boolean;
+  readonly onChange: (value: boolean) => void;
   readonly disabled?: boolean;
 };
 
-export function Checkbox({ label, hint, error, checked, onChange, disabled }: CheckboxProps) {
+export function Checkbox({ label, hint, error, value, onChange, disabled }: CheckboxProps) {
   return (
     <label className={css.check}>
-      <input
-        type="checkbox"
-        checked={checked}
-        disabled={disabled}
-        onChange={(event) => onChange(event.target.checked)}
-      />
+      <input type="checkbox" checked={value} disabled={disabled} onChange={(event) => onChange(event.target.checked)} />
       <span>{label}</span>
       {hint !== undefined && <span className={css.hint}>{hint}</span>}
       {error !== undefined && <span className={css.error}>{error}</span>}

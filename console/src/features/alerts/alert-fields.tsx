@@ -5,7 +5,7 @@ import type { ApiError } from "../../api/error.ts";
 import type { ChartDefinition } from "../../charts/definition.ts";
 import { countsRows } from "../../charts/watchable.ts";
 import { Button, ButtonLink } from "../../parts/button.tsx";
-import { TextArea, TextField } from "../../parts/field.tsx";
+import { type FormProps, fieldsOf, TextArea, TextField } from "../../parts/field.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { Select } from "../../parts/select.tsx";
@@ -26,10 +26,7 @@ import { limitOptions } from "./states.ts";
 import { type Known, useKnown } from "./watched.ts";
 import { WebhookDialog } from "./webhook-dialog.tsx";
 
-type AlertFieldsProps = {
-  readonly form: AlertForm;
-  readonly onChange: (next: Partial<AlertForm>) => void;
-  readonly error: ApiError | undefined;
+type AlertFieldsProps = FormProps<AlertForm> & {
   readonly busy: boolean;
   readonly action: string;
   readonly onSubmit: () => void;
@@ -42,6 +39,7 @@ type AlertFieldsProps = {
 /** The form of an alert, new or not. */
 export function AlertFields({ form, onChange, error, busy, action, onSubmit, cancel, chart, title }: AlertFieldsProps) {
   const known = useKnown();
+  const field = fieldsOf({ form, onChange, error });
   const [isNewWebhook, setNewWebhook] = useState(false);
   const shown = chosenChart(form, known, chart);
   const submit = (event: FormEvent) => {
@@ -68,13 +66,11 @@ export function AlertFields({ form, onChange, error, busy, action, onSubmit, can
             <TextArea
               label="Text"
               hint="Sent with every notification. Empty: a text that says what was found."
-              value={form.message}
-              error={error?.issueAt("message")}
-              onChange={(message) => onChange({ message })}
+              {...field("message")}
             />
           </div>
         </Panel>
-        {error !== undefined && !isAtField(error) && <Note tone="bad">{error.message}</Note>}
+        {error && !isAtField(error) && <Note tone="bad">{error.message}</Note>}
         <div className={css.buttons}>
           <Button type="submit" look="primary" needs="developer" refusal={missingIn(form)} busy={busy}>
             {action}
@@ -99,7 +95,7 @@ function isAtField({ issues }: ApiError): boolean {
   return issues.length > 0 && issues.every(({ path }) => fields.includes(path.split(".")[0] as string));
 }
 
-type PartProps = Pick<AlertFieldsProps, "form" | "onChange" | "error"> & { readonly known: Known };
+type PartProps = FormProps<AlertForm> & { readonly known: Known };
 
 function SubjectFields({
   form,
@@ -109,6 +105,7 @@ function SubjectFields({
   chart,
   title,
 }: PartProps & Pick<AlertFieldsProps, "chart" | "title">) {
+  const field = fieldsOf({ form, onChange, error });
   const options = subjectOptions(known, title);
   const metric = metricOf(form);
   const isChart = form.watches === theChart;
@@ -116,13 +113,7 @@ function SubjectFields({
   const subjectError = error?.issueAt("savedSearchId") ?? error?.issueAt("dashboardId") ?? error?.issueAt("tileId");
   return (
     <>
-      <TextField
-        label="Name"
-        value={form.name}
-        error={error?.issueAt("name")}
-        onChange={(name) => onChange({ name })}
-        maxLength={512}
-      />
+      <TextField label="Name" {...field("name")} maxLength={512} />
       <Select
         label="Watches"
         hint={
@@ -140,10 +131,9 @@ function SubjectFields({
         <Select
           label="Which"
           hint="Each is looked at for itself, when a window ends."
-          value={form.limit}
+          {...field("limit")}
           options={limitOptions(metric, known)}
           error={error?.issueAt("pipeId") ?? error?.issueAt("serviceId")}
-          onChange={(limit) => onChange({ limit })}
         />
       )}
       {isCounted && (
@@ -151,9 +141,7 @@ function SubjectFields({
           mono
           label="Group by"
           hint="Comma list. Rows of every group are counted for themselves. Empty: all rows together."
-          value={form.groupBy}
-          error={error?.issueAt("groupBy")}
-          onChange={(groupBy) => onChange({ groupBy })}
+          {...field("groupBy")}
         />
       )}
     </>
@@ -167,24 +155,17 @@ function keptAs(isCounted: boolean): string {
   return `${copy} with the name of the alert. Later changes of the chart do not change the alert.`;
 }
 
-function WebhookField({
-  form,
-  onChange,
-  error,
-  known: { webhooks = [] },
-  onNew,
-}: PartProps & { readonly onNew: () => void }) {
+function WebhookField({ known: { webhooks = [] }, onNew, ...props }: PartProps & { readonly onNew: () => void }) {
+  const field = fieldsOf(props);
   return (
     <div className={css.beside}>
       <Select
         label="Webhook"
-        value={form.webhookId}
+        {...field("webhookId", "channel")}
         options={[
-          ...(form.webhookId === "" ? [{ value: "", label: "Choose" }] : []),
+          ...(props.form.webhookId === "" ? [{ value: "", label: "Choose" }] : []),
           ...webhooks.map(({ id, name }) => ({ value: id, label: name })),
         ]}
-        error={error?.issueAt("channel")}
-        onChange={(webhookId) => onChange({ webhookId })}
       />
       <Button needs="developer" icon={Plus} onClick={onNew}>
         New webhook

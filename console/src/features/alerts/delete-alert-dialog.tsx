@@ -36,7 +36,7 @@ export function DeleteAlertDialog({ alert, onDeleted, onClose }: DeleteAlertDial
         <Checkbox
           label={`Delete the ${own.kind} ${own.object.name} too`}
           hint="No other alert watches it."
-          checked={isWhole}
+          value={isWhole}
           onChange={setWhole}
         />
       )}

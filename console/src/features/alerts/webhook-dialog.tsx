@@ -1,9 +1,8 @@
 import { useState } from "react";
-import type { ApiError } from "../../api/error.ts";
 import { useChange } from "../../api/queries.ts";
 import { Button } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
-import { TextArea, TextField } from "../../parts/field.tsx";
+import { type FormProps, fieldsOf, TextArea, TextField } from "../../parts/field.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Select } from "../../parts/select.tsx";
 import { toast } from "../../parts/toast.tsx";
@@ -61,57 +60,33 @@ export function WebhookDialog({ webhook: shown, onDone, onClose }: WebhookDialog
   );
 }
 
-type FieldsProps = {
-  readonly form: WebhookForm;
-  readonly onChange: (next: Partial<WebhookForm>) => void;
-  readonly error: ApiError | null;
-  readonly isNew: boolean;
-};
+type FieldsProps = FormProps<WebhookForm> & { readonly isNew: boolean };
 
 const kinds = Object.entries(webhookKinds) as [Webhook["service"], string][];
 
-function Fields({ form, onChange, error, isNew }: FieldsProps) {
+function Fields(props: FieldsProps) {
+  const { form, isNew } = props;
+  const field = fieldsOf(props);
   const again = isNew ? "" : " It is never shown: a change needs it again.";
   return (
     <>
-      <TextField
-        label="Name"
-        value={form.name}
-        error={error?.issueAt("name")}
-        onChange={(name) => onChange({ name })}
-        autoFocus
-      />
-      <Select
-        label="Form"
-        value={form.service}
-        options={kinds.map(([value, label]) => ({ value, label }))}
-        error={error?.issueAt("service")}
-        onChange={(service) => onChange({ service })}
-      />
+      <TextField label="Name" {...field("name")} autoFocus />
+      <Select label="Form" {...field("service")} options={kinds.map(([value, label]) => ({ value, label }))} />
       <TextField
         label="URL"
         hint={`http or https, at an address that pipes may connect to.${again}`}
-        value={form.url}
-        error={error?.issueAt("url")}
-        onChange={(url) => onChange({ url })}
+        {...field("url")}
       />
-      <TextField
-        label="Description"
-        value={form.description}
-        error={error?.issueAt("description")}
-        onChange={(description) => onChange({ description })}
-      />
+      <TextField label="Description" {...field("description")} />
       {form.service === "generic" && (
         <TextArea
           mono
           label="Body"
           hint="A template such as {&quot;text&quot;: &quot;{{title}}&quot;}. Empty: a JSON object with everything."
-          value={form.body}
-          error={error?.issueAt("body")}
-          onChange={(body) => onChange({ body })}
+          {...field("body")}
         />
       )}
-      {form.service !== "slack" && <SealedFields {...{ form, onChange, error, isNew }} />}
+      {form.service !== "slack" && <SealedFields {...props} />}
     </>
   );
 }

@@ -72,7 +72,7 @@ function Doubt({ backup, force, onForce }: DoubtProps) {
           : "This backup has not been verified yet: wait for its check, or restore what is there."}
       </Note>
       {backup.problems.length > 0 && <Problems problems={backup.problems} />}
-      <Checkbox label="I have read this. Restore what can be read of it." checked={force} onChange={onForce} />
+      <Checkbox label="I have read this. Restore what can be read of it." value={force} onChange={onForce} />
     </>
   );
 }

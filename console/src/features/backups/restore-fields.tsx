@@ -1,5 +1,5 @@
 import { countText } from "../../lib/format.ts";
-import { TextField } from "../../parts/field.tsx";
+import { fieldsOf, TextField } from "../../parts/field.tsx";
 import { Select } from "../../parts/select.tsx";
 import type { Service } from "./backup.ts";
 import css from "./backups.module.css";
@@ -52,22 +52,23 @@ export function RestoreFields(props: FieldsProps) {
   );
 }
 
-function NewServiceFields({ form, onChange }: Pick<FieldsProps, "form" | "onChange">) {
+function NewServiceFields(props: Pick<FieldsProps, "form" | "onChange">) {
+  const field = fieldsOf(props);
   return (
     <>
-      <TextField label="Name of the new service" value={form.name} onChange={(name) => onChange({ name })} />
+      <TextField label="Name of the new service" {...field("name")} />
       <Select
         label="Pipes of the backup"
         hint="A running copy reads the same source as the original."
-        value={form.pipes}
+        {...field("pipes")}
         options={pipeOptions}
-        onChange={(pipes) => onChange({ pipes })}
       />
     </>
   );
 }
 
 function PartFields({ form, contents, services, onChange }: FieldsProps) {
+  const field = fieldsOf({ form, onChange });
   const isTable = form.scope === "table";
   const tables = contents.filter(({ database }) => database === form.database);
   const reset = { targetDatabase: undefined, targetTable: undefined };
@@ -94,27 +95,17 @@ function PartFields({ form, contents, services, onChange }: FieldsProps) {
       </div>
       <Select
         label="Into the service"
-        value={form.target}
+        {...field("target")}
         options={services.map(({ id, name, state }) => ({ value: id, label: `${name} (${state})` }))}
-        onChange={(target) => onChange({ target })}
       />
       <div className={css.pair}>
         <TextField
           mono
           label={isTable ? "Into the database" : "As the database"}
           hint={isTable ? "Created if it does not exist." : "Must not exist yet."}
-          value={form.targetDatabase}
-          onChange={(targetDatabase) => onChange({ targetDatabase })}
+          {...field("targetDatabase")}
         />
-        {isTable && (
-          <TextField
-            mono
-            label="As the table"
-            hint="Must not exist yet."
-            value={form.targetTable}
-            onChange={(targetTable) => onChange({ targetTable })}
-          />
-        )}
+        {isTable && <TextField mono label="As the table" hint="Must not exist yet." {...field("targetTable")} />}
       </div>
     </>
   );

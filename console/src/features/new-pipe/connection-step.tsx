@@ -3,6 +3,7 @@ import { type FormEvent, useEffect } from "react";
 import { useOperation } from "../../api/queries.ts";
 import { durationText } from "../../lib/format.ts";
 import { Button } from "../../parts/button.tsx";
+import { fieldsOf } from "../../parts/field.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Select } from "../../parts/select.tsx";
 import { Answer } from "../../parts/states.tsx";
@@ -57,6 +58,7 @@ function noService(serviceId: string): string | undefined {
 /** The service that gets the rows; chosen already if there is only one. */
 function ServiceChoice({ form, change }: Pick<StepProps, "form" | "change">) {
   const services = useOperation("listServices", {}, { pace: "slow" });
+  const field = fieldsOf({ form, onChange: change });
   const only = services.data?.length === 1 ? services.data[0]?.id : undefined;
   useEffect(() => {
     if (only !== undefined && form.serviceId === "") change({ serviceId: only });
@@ -74,8 +76,7 @@ function ServiceChoice({ form, change }: Pick<StepProps, "form" | "change">) {
             <Select
               label="Service"
               hint="Its tables get the rows"
-              value={form.serviceId}
-              onChange={(serviceId) => change({ serviceId })}
+              {...field("serviceId")}
               options={[
                 { value: "", label: "Choose a service" },
                 ...list.map(({ id, name }) => ({ value: id, label: name })),

@@ -4,7 +4,7 @@ import { call, type OperationResult } from "../../api/client.ts";
 import { type ApiError, asApiError } from "../../api/error.ts";
 import { refetch } from "../../api/queries.ts";
 import { Button } from "../../parts/button.tsx";
-import { TextField } from "../../parts/field.tsx";
+import { fieldsOf, TextField } from "../../parts/field.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Skeleton } from "../../parts/states.tsx";
 import { toast } from "../../parts/toast.tsx";
@@ -54,9 +54,7 @@ export function ReviewStep({ form, change, forget }: ReviewStepProps) {
         <TextField
           label="Name of the pipe"
           aria-required
-          value={form.name}
-          onChange={(name) => change({ name })}
-          error={(refused ?? error)?.issueAt("name")}
+          {...fieldsOf({ form, onChange: change, error: refused ?? error })("name")}
         />
       </div>
       {isChecking && <Skeleton lines={4} />}

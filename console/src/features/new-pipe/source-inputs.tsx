@@ -44,7 +44,7 @@ function SourceInput({ field, value, error, onChange }: SourceInputProps) {
   const shared = { label, hint, error };
   switch (input) {
     case "switch":
-      return <Checkbox {...shared} checked={value === "true"} onChange={(on) => onChange(on ? "true" : "")} />;
+      return <Checkbox {...shared} value={value === "true"} onChange={(on) => onChange(on ? "true" : "")} />;
     case "choice":
       return <Select {...shared} value={value} options={options ?? []} onChange={onChange} />;
     case "area":

@@ -53,7 +53,7 @@ function OneTable({
       <Checkbox
         label={`${schema}.${name}`}
         hint={facts.join(" · ")}
-        checked={own !== undefined}
+        value={own !== undefined}
         disabled={!isReadable}
         onChange={(isChosen) => set(isChosen ? [...others, { schema, table: name, target: name }] : others)}
       />

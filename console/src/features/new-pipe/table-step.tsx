@@ -3,7 +3,7 @@ import { call, type OperationResult } from "../../api/client.ts";
 import { type ApiError, asApiError } from "../../api/error.ts";
 import { Button } from "../../parts/button.tsx";
 import { CodeBlock } from "../../parts/code-block.tsx";
-import { Checkbox, TextField } from "../../parts/field.tsx";
+import { Checkbox, fieldsOf, TextField } from "../../parts/field.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Skeleton } from "../../parts/states.tsx";
 import { ColumnEditor } from "./column-editor.tsx";
@@ -32,7 +32,7 @@ function DatabaseTarget({ form, change, onNext }: StepProps) {
       }}
     >
       <div className={css.form}>
-        <TextField label="Database" value={form.database} onChange={(database) => change({ database })} />
+        <TextField label="Database" {...fieldsOf({ form, onChange: change })("database")} />
       </div>
       {form.kind === "relationalDb" ? (
         <Note>
@@ -57,6 +57,7 @@ function DatabaseTarget({ form, change, onNext }: StepProps) {
 function SampledTable({ form, change, onNext }: StepProps) {
   const { samples, error, isBusy, read } = useSamples(form, change);
   const refusal = tableRefusal(form);
+  const field = fieldsOf({ form, onChange: change });
   const next = (event: FormEvent) => {
     event.preventDefault();
     if (refusal === undefined) onNext();
@@ -67,13 +68,12 @@ function SampledTable({ form, change, onNext }: StepProps) {
       {error !== undefined && <Refusal error={error} form={form} />}
       {samples !== undefined && <Samples samples={samples.samples} />}
       <div className={css.form}>
-        <TextField label="Database" value={form.database} onChange={(database) => change({ database })} />
-        <TextField label="Table" aria-required value={form.table} onChange={(table) => change({ table })} />
+        <TextField label="Database" {...field("database")} />
+        <TextField label="Table" aria-required {...field("table")} />
         <Checkbox
           label="Create the table"
           hint="Otherwise it exists, and columns are found by their names"
-          checked={form.isNewTable}
-          onChange={(isNewTable) => change({ isNewTable })}
+          {...field("isNewTable")}
         />
       </div>
       <ColumnEditor form={form} change={change} reason={samples?.proposedTable.sortingKeyReason} />

@@ -33,7 +33,7 @@ export function TopicChoice({ form, change, listing }: ChoiceProps) {
             key={name}
             label={name}
             hint={detail}
-            checked={form.topics.includes(name)}
+            value={form.topics.includes(name)}
             onChange={(isChosen) => choose(name, isChosen)}
           />
         ))}

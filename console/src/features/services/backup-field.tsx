@@ -1,24 +1,18 @@
-import type { ApiError } from "../../api/error.ts";
 import { useOperation } from "../../api/queries.ts";
 import { serverNow } from "../../api/server-time.ts";
 import { bytesText, relativeText } from "../../lib/format.ts";
 import { Combobox } from "../../parts/combobox.tsx";
-import { Checkbox } from "../../parts/field.tsx";
+import { Checkbox, type FormProps, fieldsOf } from "../../parts/field.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Select } from "../../parts/select.tsx";
 import type { ServiceForm } from "./create-form.ts";
 
-type BackupFieldProps = {
-  readonly form: ServiceForm;
-  readonly onChange: (next: Partial<ServiceForm>) => void;
-  readonly error: ApiError | null;
-};
-
 /** The backup that fills the new service, and what becomes of its pipes. */
-export function BackupField({ form, onChange, error }: BackupFieldProps) {
+export function BackupField(props: FormProps<ServiceForm>) {
+  const field = fieldsOf(props);
   const { data } = useOperation("listAllBackups", {}, { pace: "never" });
   const backups = (data ?? []).filter(({ status }) => status === "done");
-  const chosen = backups.find(({ id }) => id === form.backupId);
+  const chosen = backups.find(({ id }) => id === props.form.backupId);
   const options = backups.map((backup) => ({
     value: backup.id,
     label: `${backup.backupName}, ${relativeText(Date.parse(backup.finishedAt ?? backup.startedAt), serverNow())}`,
@@ -30,31 +24,24 @@ export function BackupField({ form, onChange, error }: BackupFieldProps) {
         label="From a backup"
         hint="Empty: the service begins without tables."
         placeholder={backups.length === 0 ? "There are no backups yet" : "Name of a backup"}
-        value={form.backupId}
+        {...field("backupId")}
         options={options}
-        error={error?.issueAt("backupId")}
-        onChange={(backupId) => onChange({ backupId })}
       />
       {chosen !== undefined && (
         <Select
           label="Pipes of the backup"
-          value={form.restorePipes}
+          {...field("restorePipes")}
           options={[
             { value: "stopped", label: "Create them stopped" },
             { value: "running", label: "Create and start them" },
             { value: "none", label: "Leave them out" },
           ]}
-          onChange={(restorePipes) => onChange({ restorePipes })}
         />
       )}
       {chosen !== undefined && chosen.verification !== "passed" && (
         <Note tone="warn">
           <p>This backup has not passed a check; its page under Backups says why.</p>
-          <Checkbox
-            label="Restore what can be read of it"
-            checked={form.force}
-            onChange={(force) => onChange({ force })}
-          />
+          <Checkbox label="Restore what can be read of it" {...field("force")} />
         </Note>
       )}
     </>

@@ -2,7 +2,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { useChange } from "../../api/queries.ts";
 import { Button, ButtonLink } from "../../parts/button.tsx";
-import { Checkbox, TextArea, TextField } from "../../parts/field.tsx";
+import { Checkbox, type FormProps, fieldsOf, TextArea, TextField } from "../../parts/field.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Page, Panel } from "../../parts/page.tsx";
 import { Select } from "../../parts/select.tsx";
@@ -45,97 +45,74 @@ export function CreateServicePage() {
   );
 }
 
-type FieldsProps = {
-  readonly form: ServiceForm;
-  readonly onChange: (next: Partial<ServiceForm>) => void;
-  readonly error: ReturnType<typeof useChange<"createService">>["error"];
-};
-
-function Fields({ form, onChange, error }: FieldsProps) {
+function Fields(props: FormProps<ServiceForm>) {
+  const { form, error } = props;
+  const field = fieldsOf(props);
   return (
     <>
       <Panel title="Database">
-        <TextField
-          label="Name"
-          value={form.name}
-          error={error?.issueAt("name")}
-          onChange={(name) => onChange({ name })}
-          autoFocus
-          maxLength={50}
-        />
+        <TextField label="Name" {...field("name")} autoFocus maxLength={50} />
         <div className={css.pair}>
           <Select
             label="Memory limit"
             hint="Of the engine; it takes only what its queries need."
-            value={form.memory}
+            {...field("memory")}
             options={[{ value: "", label: "Default" }, ...memoryOptions()]}
             error={error?.issueAt("minReplicaMemoryGb") ?? error?.issueAt("maxReplicaMemoryGb")}
-            onChange={(memory) => onChange({ memory })}
           />
           <TextField
             label="Disk quota in GiB"
             hint="Empty: the default of the server."
             inputMode="numeric"
-            value={form.disk}
-            error={error?.issueAt("diskGb")}
-            onChange={(disk) => onChange({ disk })}
+            {...field("disk", "diskGb")}
           />
         </div>
-        <TextField
-          label="Tags"
-          hint="key=value, separated by commas"
-          value={form.tags}
-          error={error?.issueAt("tags")}
-          onChange={(tags) => onChange({ tags })}
-        />
+        <TextField label="Tags" hint="key=value, separated by commas" {...field("tags")} />
       </Panel>
       <Panel title="Sleep">
         <Checkbox
           label="Sleep while nobody asks it"
           hint="A sleeping service takes no memory. The next query wakes it in about 0.2 s, and no connection breaks."
-          checked={form.idle}
-          onChange={(idle) => onChange({ idle })}
+          {...field("idle")}
         />
         {form.idle && (
           <TextField
             label="Minutes without a query"
             hint="5 to 10,080"
             inputMode="numeric"
-            value={form.idleMinutes}
-            error={error?.issueAt("idleTimeoutMinutes")}
-            onChange={(idleMinutes) => onChange({ idleMinutes })}
+            {...field("idleMinutes", "idleTimeoutMinutes")}
           />
         )}
       </Panel>
-      <AccessField form={form} onChange={onChange} error={error} />
+      <AccessField {...props} />
       <Panel title="Content">
-        <BackupField form={form} onChange={onChange} error={error} />
+        <BackupField {...props} />
       </Panel>
     </>
   );
 }
 
-function AccessField({ form, onChange, error }: FieldsProps) {
+function AccessField(props: FormProps<ServiceForm>) {
+  const { form, error } = props;
+  const field = fieldsOf(props);
   return (
     <Panel title="Who may connect">
       <Select
         label="Addresses"
-        value={form.access}
+        {...field("access")}
         options={[
           { value: "machine", label: "This machine only" },
           { value: "anywhere", label: "Any address, with user and password" },
           { value: "list", label: "A list of addresses" },
         ]}
-        onChange={(access) => onChange({ access })}
       />
       {form.access === "list" && (
         <TextArea
           mono
           label="List"
           hint="One address or CIDR range per line, for example 10.0.0.0/8."
-          value={form.addresses}
+          {...field("addresses")}
           error={listError(form, error)}
-          onChange={(addresses) => onChange({ addresses })}
         />
       )}
     </Panel>
@@ -143,7 +120,7 @@ function AccessField({ form, onChange, error }: FieldsProps) {
 }
 
 /** The first wrong line, with its text. */
-function listError(form: ServiceForm, error: FieldsProps["error"]): string | undefined {
+function listError(form: ServiceForm, error: FormProps<ServiceForm>["error"]): string | undefined {
   const issue = error?.issues.find(({ path }) => path.startsWith("ipAccessList"));
   if (issue === undefined) return undefined;
   const index = Number(/^ipAccessList\.(\d+)/.exec(issue.path)?.[1] ?? -1);

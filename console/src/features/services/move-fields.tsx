@@ -1,6 +1,6 @@
 import type { Issue } from "../../api/error.ts";
 import { useOperation } from "../../api/queries.ts";
-import { TextArea, TextField } from "../../parts/field.tsx";
+import { fieldsOf, TextArea, TextField } from "../../parts/field.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { Select } from "../../parts/select.tsx";
 import { type MoveForm, type MoveMember, problemsAt } from "./move-form.ts";
@@ -17,18 +17,18 @@ type MoveFieldsProps = {
 /** The server that receives a service: that of an external service, or another one. */
 export function MoveFields({ service, form, issues, onChange }: MoveFieldsProps) {
   const { data: services = [] } = useOperation("listServices", {}, { pace: "slow" });
+  const field = fieldsOf({ form, onChange });
   const external = services.filter(({ id, runtime }) => runtime === "external" && id !== service.id);
   return (
     <Panel title="Move to a ClickHouse server">
       {external.length > 0 && (
         <Select
           label="Server"
-          value={form.target}
+          {...field("target")}
           options={[
             { value: "", label: "Another server" },
             ...external.map(({ id, name }) => ({ value: id, label: `The server of ${name}` })),
           ]}
-          onChange={(target) => onChange({ target })}
         />
       )}
       {form.target === "" && <ConnectionFields form={form} issues={issues} onChange={onChange} />}
@@ -37,6 +37,7 @@ export function MoveFields({ service, form, issues, onChange }: MoveFieldsProps)
 }
 
 function ConnectionFields({ form, issues, onChange }: Omit<MoveFieldsProps, "service">) {
+  const field = fieldsOf({ form, onChange });
   const at = (member: MoveMember) => problemsAt(member, issues);
   return (
     <>
@@ -45,43 +46,33 @@ function ConnectionFields({ form, issues, onChange }: Omit<MoveFieldsProps, "ser
         hint="Of the HTTP interface, one per line: the server, or the replicas of one shard."
         rows={2}
         mono
-        value={form.urls}
+        {...field("urls")}
         error={at("urls")}
-        onChange={(urls) => onChange({ urls })}
       />
       <div className={css.pair}>
-        <TextField
-          label="User"
-          mono
-          value={form.username}
-          error={at("username")}
-          onChange={(username) => onChange({ username })}
-        />
+        <TextField label="User" mono {...field("username")} error={at("username")} />
         <TextField
           label="Password"
           type="password"
           autoComplete="new-password"
-          value={form.password}
+          {...field("password")}
           error={at("password")}
-          onChange={(password) => onChange({ password })}
         />
       </div>
       <TextField
         label="Cluster"
         hint="Of the server's configuration; empty for a single server."
         mono
-        value={form.cluster}
+        {...field("cluster")}
         error={at("cluster")}
-        onChange={(cluster) => onChange({ cluster })}
       />
       <TextArea
         label="Certificates"
         hint="In PEM, trusted for https instead of the public authorities. Usually empty."
         rows={2}
         mono
-        value={form.caCertificate}
+        {...field("caCertificate")}
         error={at("tls")}
-        onChange={(caCertificate) => onChange({ caCertificate })}
       />
     </>
   );

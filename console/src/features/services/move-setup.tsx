@@ -84,7 +84,7 @@ function Begin({ service, planned: { body, plan } }: { readonly service: Service
         <Checkbox
           label="Leave these behind"
           hint="They stay in the stopped service that keeps the old side."
-          checked={leaveBehind}
+          value={leaveBehind}
           onChange={setLeaveBehind}
         />
       )}

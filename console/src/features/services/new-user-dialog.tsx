@@ -40,7 +40,7 @@ export function NewUserDialog({ service, onClose }: NewUserDialogProps) {
       <Checkbox
         label="Read-only"
         hint="May ask, and may not change tables or data."
-        checked={readonly}
+        value={readonly}
         onChange={setReadonly}
       />
       {error !== null && error.issues.length === 0 && <Note tone="bad">{error.message}</Note>}

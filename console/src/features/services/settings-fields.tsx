@@ -1,70 +1,57 @@
-import { Checkbox, TextField } from "../../parts/field.tsx";
+import { Checkbox, type FormProps, fieldsOf, TextField } from "../../parts/field.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { Select } from "../../parts/select.tsx";
 import { memoryOptions } from "./memory-sizes.ts";
 import css from "./services.module.css";
 import type { SettingsForm } from "./settings-form.ts";
 
-type FieldsProps = { readonly form: SettingsForm; readonly onChange: (next: Partial<SettingsForm>) => void };
-
 const periods = [6, 8, 12, 16, 20, 24, 36, 48];
 
-export function SettingsFields({ form, onChange }: FieldsProps) {
+export function SettingsFields(props: FormProps<SettingsForm>) {
+  const { form } = props;
+  const field = fieldsOf(props);
   return (
     <>
       <Panel title="Service">
-        <TextField label="Name" value={form.name} maxLength={50} onChange={(name) => onChange({ name })} />
-        <TextField
-          label="Tags"
-          hint="key=value, separated by commas"
-          value={form.tags}
-          onChange={(tags) => onChange({ tags })}
-        />
+        <TextField label="Name" {...field("name")} maxLength={50} />
+        <TextField label="Tags" hint="key=value, separated by commas" {...field("tags")} />
         <div className={css.pair}>
           <Select
             label="Memory limit"
             hint="Applied by a restart of the engine; clients wait, and no connection breaks."
-            value={form.memory}
+            {...field("memory")}
             options={memoryOptions(Number(form.memory))}
-            onChange={(memory) => onChange({ memory })}
           />
-          <TextField
-            label="Disk quota in GiB"
-            hint="Empty: no quota."
-            inputMode="numeric"
-            value={form.disk}
-            onChange={(disk) => onChange({ disk })}
-          />
+          <TextField label="Disk quota in GiB" hint="Empty: no quota." inputMode="numeric" {...field("disk")} />
         </div>
         <Select
           label="Release channel"
-          value={form.releaseChannel}
+          {...field("releaseChannel")}
           options={["slow", "default", "fast"].map((value) => ({ value, label: value }))}
-          onChange={(releaseChannel) => onChange({ releaseChannel })}
         />
       </Panel>
       <Panel title="Sleep">
         <Checkbox
           label="Sleep while nobody asks it"
           hint="The next query wakes it in about 0.2 s."
-          checked={form.idle}
-          onChange={(idle) => onChange({ idle })}
+          {...field("idle")}
         />
         <TextField
           label="Minutes without a query"
           hint="5 to 10,080"
           inputMode="numeric"
-          value={form.idleMinutes}
+          {...field("idleMinutes")}
           disabled={!form.idle}
-          onChange={(idleMinutes) => onChange({ idleMinutes })}
         />
       </Panel>
-      <ScheduleFields form={form} onChange={onChange} />
+      <ScheduleFields {...props} />
     </>
   );
 }
 
-function ScheduleFields({ form, onChange }: FieldsProps) {
+function ScheduleFields(props: FormProps<SettingsForm>) {
+  const { form, onChange } = props;
+  const field = fieldsOf(props);
   const isDaily = form.backupTime !== "";
   return (
     <Panel title="Backups">
@@ -79,27 +66,15 @@ function ScheduleFields({ form, onChange }: FieldsProps) {
       />
       <div className={css.pair}>
         {isDaily ? (
-          <TextField
-            type="time"
-            label="Time (UTC)"
-            value={form.backupTime}
-            onChange={(backupTime) => onChange({ backupTime })}
-          />
+          <TextField type="time" label="Time (UTC)" {...field("backupTime")} />
         ) : (
           <Select
             label="Hours between backups"
-            value={form.backupHours}
+            {...field("backupHours")}
             options={periods.map((hours) => ({ value: String(hours), label: `${hours} h` }))}
-            onChange={(backupHours) => onChange({ backupHours })}
           />
         )}
-        <TextField
-          label="Days that backups are kept"
-          hint="1 to 45"
-          inputMode="numeric"
-          value={form.retentionDays}
-          onChange={(retentionDays) => onChange({ retentionDays })}
-        />
+        <TextField label="Days that backups are kept" hint="1 to 45" inputMode="numeric" {...field("retentionDays")} />
       </div>
     </Panel>
   );
