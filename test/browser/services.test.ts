@@ -103,7 +103,7 @@ describe.skipIf(chromiumMissing !== undefined)("services in the console", () => 
     await page.keyboard.press("Enter");
     const dialog = page.getByRole("dialog", { name: "User reader" });
     expect((await dialog.getByLabel("Password", { exact: true }).inputValue()).length).toBeGreaterThan(10);
-    await dialog.getByRole("button", { name: "Done" }).click();
+    await dialog.getByRole("button", { name: "I have kept it" }).click();
     await page.getByRole("button", { name: "Delete reader" }).click();
     await page.getByRole("button", { name: "Delete user" }).click();
     await page.getByRole("button", { name: "Delete reader" }).waitFor({ state: "detached" });

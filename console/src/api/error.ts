@@ -53,6 +53,11 @@ export function asApiError(error: unknown): ApiError {
   return new ApiError(0, { code: "CONSOLE", error: error instanceof Error ? error.message : String(error) });
 }
 
+/** The sentence of an error that is about no member of the request: no field shows it. */
+export function placeless(error: ApiError | null | undefined): string | undefined {
+  return error?.issues.length === 0 ? error.message : undefined;
+}
+
 function sentenceOf({ error, message }: ErrorDocument): string | undefined {
   return message ?? error?.replace(/^[A-Z_]+: /, "");
 }

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { serverNow } from "../api/server-time.ts";
 import { timeText, zoneText } from "../lib/zone.ts";
 import { Button, IconButton } from "../parts/button.tsx";
-import { Dialog } from "../parts/dialog.tsx";
+import { FormDialog } from "../parts/dialog.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Menu, MenuItem, MenuSeparator } from "../parts/menu.tsx";
 import { boundsOf, presets, rangeText, type TimeRange, widened } from "./time-range.ts";
@@ -49,24 +49,13 @@ function RangeDialog({ range, onChange, onClose }: RangeDialogProps) {
   const [to, setTo] = useState(range.to);
   const bounds = boundsOf({ from, to }, serverNow());
   const apply = () => {
-    if (bounds === undefined) return;
     onChange({ from, to });
     onClose();
   };
   return (
-    <Dialog
-      open
-      title="Time range"
-      onClose={onClose}
-      onSubmit={apply}
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" refusal={bounds === undefined ? "This is no range of time." : undefined}>
-            Apply
-          </Button>
-        </>
-      }
+    <FormDialog
+      {...{ title: "Time range", action: "Apply", busy: false, onClose, onSubmit: apply }}
+      refusal={bounds === undefined ? "This is no range of time." : undefined}
     >
       <TextField
         label="From"
@@ -81,6 +70,6 @@ function RangeDialog({ range, onChange, onClose }: RangeDialogProps) {
           ? "This is no range of time."
           : `${timeText(bounds.from)} to ${timeText(bounds.to)}, ${zoneText(bounds.to)}`}
       </p>
-    </Dialog>
+    </FormDialog>
   );
 }

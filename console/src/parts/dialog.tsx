@@ -1,9 +1,9 @@
 import { Dialog as Base } from "@base-ui/react/dialog";
-import { X } from "lucide-react";
+import { Trash2, X } from "lucide-react";
 import { type FormEvent, type ReactNode, useState } from "react";
 import type { Role } from "../api/role.ts";
 import { classes } from "../lib/classes.ts";
-import { Button } from "./button.tsx";
+import { Button, IconButton } from "./button.tsx";
 import css from "./dialog.module.css";
 import { TextField } from "./field.tsx";
 import { Note } from "./note.tsx";
@@ -61,81 +61,97 @@ export function Dialog({ open, onClose, title, children, actions, wide, onSubmit
   );
 }
 
-type DeleteDialogProps<T> = Pick<ConfirmDialogProps, "children" | "onClose"> & {
-  /** Undefined: nothing is asked. */
-  readonly doomed: T | undefined;
-  readonly onDelete: (doomed: T) => Promise<unknown>;
-};
-
-/** Asks before an object of a list goes. */
-export function DeleteDialog<T extends { readonly name: string }>(props: DeleteDialogProps<T>) {
-  const { doomed, onDelete, onClose, children } = props;
-  if (doomed === undefined) return null;
-  return (
-    <ConfirmDialog
-      title={`Delete ${doomed.name}?`}
-      action="Delete"
-      danger
-      needs="developer"
-      onConfirm={() => onDelete(doomed)}
-      onClose={onClose}
-    >
-      {children}
-    </ConfirmDialog>
-  );
-}
-
-type ConfirmDialogProps = {
-  readonly title: string;
-  readonly children: ReactNode;
+type FormDialogProps = Omit<DialogProps, "open" | "actions"> & {
+  /** The words of the button that submits. */
   readonly action: string;
   readonly danger?: boolean;
   readonly needs?: Role;
-  /** The user must type this text first. */
-  readonly typed?: string;
-  readonly onConfirm: () => Promise<unknown>;
+  /** Why it cannot be submitted yet. */
+  readonly refusal?: string | undefined;
+  readonly busy: boolean;
+  /** Why the last attempt failed, unless a field says so. */
+  readonly failure?: string | undefined;
+  /** Other buttons. */
+  readonly more?: ReactNode;
   readonly onClose: () => void;
+  readonly onSubmit: () => void;
 };
 
-/** Asks once before something that cannot be taken back. Stays open with the error if it fails. */
-export function ConfirmDialog({
-  title,
-  children,
-  action,
-  danger,
-  needs,
-  typed,
-  onConfirm,
-  onClose,
-}: ConfirmDialogProps) {
-  const [text, setText] = useState("");
-  const { attempt, busy, error } = useAttempt();
-  const missing = typed !== undefined && text !== typed ? `Type ${typed} first.` : undefined;
-  const confirm = () => {
-    if (missing !== undefined) return;
-    void attempt(() => onConfirm().then(onClose));
-  };
+/** A dialog with something to submit or to leave. It does nothing while it is busy or refused. */
+export function FormDialog(props: FormDialogProps) {
+  const { action, danger, needs, refusal, busy, failure, more, children, onSubmit, ...rest } = props;
+  const look = danger ? "danger" : "primary";
   const actions = (
     <>
-      <Button onClick={onClose}>Cancel</Button>
-      <Button
-        type="submit"
-        look={danger ? "danger" : "primary"}
-        refusal={missing}
-        busy={busy}
-        needs={needs ?? "read_only"}
-      >
+      <Button onClick={rest.onClose}>Cancel</Button>
+      {more}
+      <Button type="submit" look={look} refusal={refusal} busy={busy} needs={needs ?? "read_only"}>
         {action}
       </Button>
     </>
   );
   return (
-    <Dialog open onClose={onClose} title={title} actions={actions} onSubmit={confirm}>
+    <Dialog {...rest} open actions={actions} onSubmit={() => !busy && refusal === undefined && onSubmit()}>
+      {children}
+      {failure !== undefined && <Note tone="bad">{failure}</Note>}
+    </Dialog>
+  );
+}
+
+type ConfirmDialogProps = Pick<FormDialogProps, "title" | "action" | "danger" | "needs" | "children" | "onClose"> & {
+  /** The user must type this text first. */
+  readonly typed?: string | undefined;
+  readonly onConfirm: () => Promise<unknown>;
+};
+
+/** Asks once before something that cannot be taken back. Stays open with the error if it fails. */
+export function ConfirmDialog({ typed, onConfirm, children, ...rest }: ConfirmDialogProps) {
+  const [text, setText] = useState("");
+  const { attempt, busy, error } = useAttempt();
+  const refusal = typed !== undefined && text !== typed ? `Type ${typed} first.` : undefined;
+  const confirm = () => void attempt(() => onConfirm().then(rest.onClose));
+  return (
+    <FormDialog {...rest} busy={busy} refusal={refusal} failure={error?.message} onSubmit={confirm}>
       {children}
       {typed !== undefined && (
         <TextField label={<>Type “{typed}” to confirm</>} value={text} onChange={setText} autoFocus />
       )}
-      {error !== undefined && <Note tone="bad">{error.message}</Note>}
-    </Dialog>
+    </FormDialog>
+  );
+}
+
+type DeleteButtonProps = {
+  /** What the button and the dialog say before the name. */
+  readonly verb?: string;
+  readonly kind?: string;
+  readonly name: string;
+  readonly needs?: Role;
+  readonly refusal?: string | undefined;
+  readonly typed?: string | undefined;
+  readonly children: ReactNode;
+  readonly onDelete: () => Promise<unknown>;
+};
+
+/** Deletes the object of a row, after it has asked. */
+export function DeleteButton(props: DeleteButtonProps) {
+  const { verb = "Delete", kind = "", name, needs = "developer", refusal, typed, children, onDelete } = props;
+  const [asks, setAsks] = useState(false);
+  const close = () => setAsks(false);
+  const action = kind === "" ? verb : `${verb} ${kind}`;
+  const title = `${verb} ${name}?`;
+  return (
+    <>
+      <IconButton
+        small
+        label={`${verb} ${name}`}
+        icon={Trash2}
+        needs={needs}
+        refusal={refusal}
+        onClick={() => setAsks(true)}
+      />
+      {asks && (
+        <ConfirmDialog danger {...{ title, action, needs, typed, children }} onConfirm={onDelete} onClose={close} />
+      )}
+    </>
   );
 }

@@ -1,9 +1,11 @@
 import { Download, Eye, EyeOff } from "lucide-react";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { saveFile } from "../lib/save-file.ts";
 import { Button, IconButton } from "./button.tsx";
 import { CopyButton } from "./copy-button.tsx";
+import { Dialog } from "./dialog.tsx";
 import { Field, inputClass } from "./field.tsx";
+import { Note } from "./note.tsx";
 
 type SecretProps = {
   readonly label: string;
@@ -41,5 +43,30 @@ export function Secret({ label, value, fileName, fileText = value }: SecretProps
         </div>
       )}
     </Field>
+  );
+}
+
+type SecretDialogProps = {
+  readonly title: string;
+  /** `password`. */
+  readonly what: string;
+  readonly busy?: boolean;
+  readonly action?: string;
+  readonly onKept: () => void;
+  readonly children: ReactNode;
+};
+
+/** Shows a secret once. Only its own button closes it: a click beside it would lose the secret. */
+export function SecretDialog({ title, what, busy, action = "I have kept it", onKept, children }: SecretDialogProps) {
+  const kept = (
+    <Button look="primary" busy={busy === true} onClick={onKept}>
+      {action}
+    </Button>
+  );
+  return (
+    <Dialog open title={title} actions={kept}>
+      <Note tone="warn">Keep the {what} now: it is not shown again.</Note>
+      {children}
+    </Dialog>
   );
 }

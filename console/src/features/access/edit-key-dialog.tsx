@@ -1,8 +1,8 @@
 import { useState } from "react";
+import { placeless } from "../../api/error.ts";
 import { useChange } from "../../api/queries.ts";
 import type { Role } from "../../api/role.ts";
-import { Button } from "../../parts/button.tsx";
-import { Dialog } from "../../parts/dialog.tsx";
+import { FormDialog } from "../../parts/dialog.tsx";
 import { TextField } from "../../parts/field.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Select } from "../../parts/select.tsx";
@@ -30,7 +30,6 @@ export function EditKeyDialog({ apiKey, isOwn, onClose }: EditKeyDialogProps) {
   const { error } = update;
   const submit = () => {
     const expireAt = expireAtOf(expiry);
-    if (update.isPending) return;
     update.mutate({
       params: { keyId: key.id },
       body: {
@@ -41,24 +40,19 @@ export function EditKeyDialog({ apiKey, isOwn, onClose }: EditKeyDialogProps) {
       ifMatch: key.version,
     });
   };
-  const actions = (
-    <>
-      <Button onClick={onClose}>Cancel</Button>
-      <Button type="submit" look="primary" needs="admin" busy={update.isPending}>
-        Save
-      </Button>
-    </>
-  );
   const same = key.expireAt == null ? "As now: never" : `As now: ${key.expireAt.slice(0, 10)}`;
   return (
-    <Dialog open title={`Edit ${key.name}`} onClose={onClose} actions={actions} onSubmit={submit}>
+    <FormDialog
+      {...{ title: `Edit ${key.name}`, action: "Save", busy: update.isPending, onClose, onSubmit: submit }}
+      needs="admin"
+      failure={placeless(error)}
+    >
       <TextField label="Name" value={name} onChange={setName} error={error?.issueAt("name")} autoFocus />
       <Select label="Role" value={role} options={roleOptions} onChange={setRole} error={error?.issueAt("roles")} />
       <ExpiryField value={expiry} onChange={setExpiry} same={same} error={error?.issueAt("expireAt")} />
       {isOwn && role !== key.roles[0] && (
         <Note tone="warn">This page is signed in with this key: it has the new role from the next request on.</Note>
       )}
-      {error !== null && error.issues.length === 0 && <Note tone="bad">{error.message}</Note>}
-    </Dialog>
+    </FormDialog>
   );
 }

@@ -1,13 +1,12 @@
 import { useState } from "react";
+import { placeless } from "../../api/error.ts";
 import { useChange } from "../../api/queries.ts";
-import { Button } from "../../parts/button.tsx";
-import { Dialog } from "../../parts/dialog.tsx";
+import { FormDialog } from "../../parts/dialog.tsx";
 import { type FormProps, fieldsOf, TextArea, TextField } from "../../parts/field.tsx";
-import { Note } from "../../parts/note.tsx";
 import { Select } from "../../parts/select.tsx";
 import { toast } from "../../parts/toast.tsx";
 import type { Webhook } from "./watched.ts";
-import { type Sealed, type WebhookForm, webhookBody, webhookForm, webhookKinds } from "./webhook-form.ts";
+import { type WebhookForm, webhookBody, webhookForm, webhookKinds } from "./webhook-form.ts";
 
 type WebhookDialogProps = {
   /** Absent: a new one. */
@@ -34,29 +33,24 @@ export function WebhookDialog({ webhook: shown, onDone, onClose }: WebhookDialog
   const { error, isPending } = webhook === undefined ? create : replace;
   const submit = () => {
     const body = webhookBody(form);
-    if (isPending) return;
     if (webhook === undefined) create.mutate({ body });
     else replace.mutate({ params: { webhookId: webhook.id }, body, ifMatch: webhook.version });
   };
-  const actions = (
-    <>
-      <Button onClick={onClose}>Cancel</Button>
-      <Button type="submit" look="primary" needs="developer" busy={isPending}>
-        {webhook === undefined ? "Create webhook" : "Save"}
-      </Button>
-    </>
-  );
+  const action = webhook === undefined ? "Create webhook" : "Save";
   const title = webhook === undefined ? "New webhook" : `Edit ${webhook.name}`;
   return (
-    <Dialog open title={title} onClose={onClose} actions={actions} onSubmit={submit}>
+    <FormDialog
+      {...{ title, action, busy: isPending, onClose, onSubmit: submit }}
+      needs="developer"
+      failure={placeless(error)}
+    >
       <Fields
         form={form}
         onChange={(next) => setForm({ ...form, ...next })}
         error={error}
         isNew={webhook === undefined}
       />
-      {error !== null && error.issues.length === 0 && <Note tone="bad">{error.message}</Note>}
-    </Dialog>
+    </FormDialog>
   );
 }
 
@@ -91,54 +85,32 @@ function Fields(props: FieldsProps) {
   );
 }
 
-function SealedFields({ form, onChange, error, isNew }: FieldsProps) {
+function SealedFields(props: FieldsProps) {
   return (
     <>
-      <SealedField
-        label="Headers"
-        hint="One per line, Name: value. They are never shown again."
-        does={form.headersDo}
-        text={form.headers}
-        error={error?.issueAt("headers")}
-        isNew={isNew}
-        onDo={(headersDo) => onChange({ headersDo })}
-        onText={(headers) => onChange({ headers })}
-      />
-      <SealedField
-        label="Parameters of the URL"
-        hint="One per line, name=value. They are never shown again."
-        does={form.queryParamsDo}
-        text={form.queryParams}
-        error={error?.issueAt("queryParams")}
-        isNew={isNew}
-        onDo={(queryParamsDo) => onChange({ queryParamsDo })}
-        onText={(queryParams) => onChange({ queryParams })}
-      />
+      <SealedField {...props} member="headers" label="Headers" line="Name: value" />
+      <SealedField {...props} member="queryParams" label="Parameters of the URL" line="name=value" />
     </>
   );
 }
 
-type SealedFieldProps = {
+type SealedFieldProps = FieldsProps & {
+  readonly member: "headers" | "queryParams";
   readonly label: string;
-  readonly hint: string;
-  readonly does: Sealed;
-  readonly text: string;
-  readonly error: string | undefined;
-  readonly isNew: boolean;
-  readonly onDo: (does: Sealed) => void;
-  readonly onText: (text: string) => void;
+  readonly line: string;
 };
 
 /** Text that may hold secrets: of a webhook that exists it is unchanged unless it is replaced. */
-function SealedField({ label, hint, does, text, error, isNew, onDo, onText }: SealedFieldProps) {
+function SealedField({ member, label, line, isNew, ...props }: SealedFieldProps) {
+  const field = fieldsOf(props);
+  const does = `${member}Do` as const;
   const lines = (
     <TextArea
       mono
       rows={3}
       label={isNew ? label : `New ${label.toLowerCase()}`}
-      {...{ hint, error }}
-      value={text}
-      onChange={onText}
+      hint={`One per line, ${line}. They are never shown again.`}
+      {...field(member)}
     />
   );
   if (isNew) return lines;
@@ -146,15 +118,14 @@ function SealedField({ label, hint, does, text, error, isNew, onDo, onText }: Se
     <>
       <Select
         label={label}
-        value={does}
+        {...field(does)}
         options={[
           { value: "keep", label: "Unchanged" },
           { value: "replace", label: "Others" },
           { value: "remove", label: "None" },
         ]}
-        onChange={onDo}
       />
-      {does === "replace" && lines}
+      {props.form[does] === "replace" && lines}
     </>
   );
 }

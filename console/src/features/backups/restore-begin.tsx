@@ -4,10 +4,9 @@ import { useState } from "react";
 import { call, type OperationResult } from "../../api/client.ts";
 import { useChange } from "../../api/queries.ts";
 import { Button } from "../../parts/button.tsx";
-import { Dialog } from "../../parts/dialog.tsx";
 import { Checkbox } from "../../parts/field.tsx";
 import { Note } from "../../parts/note.tsx";
-import { Secret } from "../../parts/secret.tsx";
+import { Secret, SecretDialog } from "../../parts/secret.tsx";
 import type { BackupDetails, Service } from "./backup.ts";
 import css from "./backups.module.css";
 import { Problems } from "./proof-panel.tsx";
@@ -109,17 +108,14 @@ function NewServiceDialog({ created: { service, password } }: { readonly created
     }
   };
   return (
-    <Dialog
-      open
+    <SecretDialog
       title={`${service.name} is being restored`}
-      actions={
-        <Button look="primary" busy={busy} onClick={() => void leave()}>
-          I have kept it: show the progress
-        </Button>
-      }
+      what="password"
+      busy={busy}
+      action="I have kept it: show the progress"
+      onKept={() => void leave()}
     >
       <Secret label="Password of the user default" value={password} fileName={`${service.name}-password.txt`} />
-      <Note tone="warn">Keep the password now: it is not shown again.</Note>
-    </Dialog>
+    </SecretDialog>
   );
 }

@@ -1,11 +1,11 @@
 import { Link, useNavigate } from "@tanstack/react-router";
-import { LayoutDashboard, Plus, Trash2, Upload } from "lucide-react";
+import { LayoutDashboard, Plus, Upload } from "lucide-react";
 import { useRef, useState } from "react";
 import { call, type OperationResult } from "../../api/client.ts";
 import { refetch, useOperation } from "../../api/queries.ts";
 import { dashboardOf } from "../../charts/dashboard.ts";
-import { Button, IconButton } from "../../parts/button.tsx";
-import { DeleteDialog } from "../../parts/dialog.tsx";
+import { Button } from "../../parts/button.tsx";
+import { DeleteButton } from "../../parts/dialog.tsx";
 import { Page, Panel } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { Answer, EmptyState } from "../../parts/states.tsx";
@@ -18,7 +18,6 @@ type Summary = OperationResult<"listSavedObjects">[number];
 export function DashboardsPage() {
   const query = useOperation("listSavedObjects", { query: { kind: "dashboard" } }, { pace: "slow" });
   const [isNew, setNew] = useState(false);
-  const [doomed, setDoomed] = useState<Summary>();
   const create = (
     <Button look="primary" needs="developer" icon={Plus} onClick={() => setNew(true)}>
       New dashboard
@@ -43,54 +42,43 @@ export function DashboardsPage() {
             </EmptyState>
           ) : (
             <Panel flush>
-              <Table label="Dashboards" columns={columnsOf(setDoomed)} rows={list} rowKey={({ id }) => id} />
+              <Table label="Dashboards" columns={columns} rows={list} rowKey={({ id }) => id} />
             </Panel>
           )
         }
       </Answer>
       {isNew && <NewDashboardDialog onClose={() => setNew(false)} />}
-      <DeleteDialog
-        doomed={doomed}
-        onDelete={async ({ id }) => {
-          await call("deleteSavedObject", { params: { savedObjectId: id } });
-          await refetch("listSavedObjects");
-        }}
-        onClose={() => setDoomed(undefined)}
-      >
-        Its charts go with it. Sources and tables stay.
-      </DeleteDialog>
     </Page>
   );
 }
 
-function columnsOf(onDelete: (item: Summary) => void): Column<Summary>[] {
-  return [
-    {
-      key: "name",
-      header: "Name",
-      cell: ({ id, name }) => (
-        <Link to="/dashboards/$dashboardId" params={{ dashboardId: id }} className={mainLinkClass}>
-          {name}
-        </Link>
-      ),
-    },
-    { key: "by", header: "Changed by", cell: ({ updatedBy }) => updatedBy },
-    { key: "at", header: "Changed", nowrap: true, cell: ({ updatedAt }) => <RelativeTime at={updatedAt} /> },
-    {
-      key: "delete",
-      header: <span className="visually-hidden">Actions</span>,
-      align: "end",
-      cell: (item) => (
-        <IconButton
-          small
-          needs="developer"
-          label={`Delete ${item.name}`}
-          icon={Trash2}
-          onClick={() => onDelete(item)}
-        />
-      ),
-    },
-  ];
+const columns: readonly Column<Summary>[] = [
+  {
+    key: "name",
+    header: "Name",
+    cell: ({ id, name }) => (
+      <Link to="/dashboards/$dashboardId" params={{ dashboardId: id }} className={mainLinkClass}>
+        {name}
+      </Link>
+    ),
+  },
+  { key: "by", header: "Changed by", cell: ({ updatedBy }) => updatedBy },
+  { key: "at", header: "Changed", nowrap: true, cell: ({ updatedAt }) => <RelativeTime at={updatedAt} /> },
+  {
+    key: "delete",
+    header: <span className="visually-hidden">Actions</span>,
+    align: "end",
+    cell: ({ id, name }) => (
+      <DeleteButton name={name} onDelete={() => remove(id)}>
+        Its charts go with it. Sources and tables stay.
+      </DeleteButton>
+    ),
+  },
+];
+
+async function remove(savedObjectId: string): Promise<void> {
+  await call("deleteSavedObject", { params: { savedObjectId } });
+  await refetch("listSavedObjects");
 }
 
 /** Takes the file that a dashboard was exported to. */

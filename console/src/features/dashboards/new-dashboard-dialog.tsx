@@ -3,8 +3,7 @@ import { useState } from "react";
 import { call } from "../../api/client.ts";
 import { refetch, useOperation } from "../../api/queries.ts";
 import { type Dashboard, emptyDashboard, pipeTemplate, sourceTemplate } from "../../charts/dashboard.ts";
-import { Button } from "../../parts/button.tsx";
-import { Dialog } from "../../parts/dialog.tsx";
+import { FormDialog } from "../../parts/dialog.tsx";
 import { TextField } from "../../parts/field.tsx";
 import { Select } from "../../parts/select.tsx";
 import { useAttempt } from "../../parts/use-attempt.ts";
@@ -28,19 +27,9 @@ export function NewDashboardDialog({ onClose }: { readonly onClose: () => void }
     await navigate({ to: "/dashboards/$dashboardId", params: { dashboardId: id } });
   };
   return (
-    <Dialog
-      open
-      title="New dashboard"
-      onClose={onClose}
-      onSubmit={() => void attempt(create)}
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" needs="developer" busy={busy}>
-            Create
-          </Button>
-        </>
-      }
+    <FormDialog
+      {...{ title: "New dashboard", action: "Create", busy, onClose, onSubmit: () => void attempt(create) }}
+      needs="developer"
     >
       <Select
         label="Begin with"
@@ -50,7 +39,7 @@ export function NewDashboardDialog({ onClose }: { readonly onClose: () => void }
         hint="A template fills the dashboard with charts of a source, or with the health of a pipe."
       />
       <TextField label="Name" value={name} placeholder={template.label} onChange={setName} error={error?.message} />
-    </Dialog>
+    </FormDialog>
   );
 }
 

@@ -4,8 +4,7 @@ import { refetch, useOperation } from "../../api/queries.ts";
 import { dashboardOf, emptyDashboard, newChartPanel } from "../../charts/dashboard.ts";
 import { type ChartDefinition, seriesNames } from "../../charts/definition.ts";
 import type { TimeRange } from "../../charts/time-range.ts";
-import { Button } from "../../parts/button.tsx";
-import { Dialog } from "../../parts/dialog.tsx";
+import { FormDialog } from "../../parts/dialog.tsx";
 import { TextField } from "../../parts/field.tsx";
 import { Select } from "../../parts/select.tsx";
 import { toast } from "../../parts/toast.tsx";
@@ -32,19 +31,9 @@ export function SaveChartDialog({ chart, range, onClose }: SaveChartDialogProps)
     onClose();
   };
   return (
-    <Dialog
-      open
-      title="Save chart"
-      onClose={onClose}
-      onSubmit={() => void attempt(save)}
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" type="submit" needs="developer" busy={busy}>
-            Save
-          </Button>
-        </>
-      }
+    <FormDialog
+      {...{ title: "Save chart", action: "Save", busy, onClose, onSubmit: () => void attempt(save) }}
+      needs="developer"
     >
       <TextField label="Title" value={name} onChange={setName} error={error?.message} />
       <Select
@@ -56,7 +45,7 @@ export function SaveChartDialog({ chart, range, onClose }: SaveChartDialogProps)
         ]}
         onChange={setTarget}
       />
-    </Dialog>
+    </FormDialog>
   );
 }
 

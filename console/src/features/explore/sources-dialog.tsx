@@ -1,11 +1,10 @@
-import { Pencil, Trash2 } from "lucide-react";
+import { Pencil } from "lucide-react";
 import { useState } from "react";
 import { call } from "../../api/client.ts";
 import { refetch, useChange } from "../../api/queries.ts";
-import { Button, IconButton } from "../../parts/button.tsx";
-import { DeleteDialog, Dialog } from "../../parts/dialog.tsx";
+import { IconButton } from "../../parts/button.tsx";
+import { DeleteButton, Dialog, FormDialog } from "../../parts/dialog.tsx";
 import { TextField } from "../../parts/field.tsx";
-import { Note } from "../../parts/note.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { useAttempt } from "../../parts/use-attempt.ts";
 import css from "./explore.module.css";
@@ -17,7 +16,6 @@ type SourcesDialogProps = { readonly sources: readonly Source[]; readonly onClos
 /** Sources that exist, to change and delete them, and tables that can become one. */
 export function SourcesDialog({ sources, onClose }: SourcesDialogProps) {
   const [edited, setEdited] = useState<Source>();
-  const [doomed, setDoomed] = useState<Source>();
   const columns: readonly Column<Source>[] = [
     { key: "name", header: "Source", cell: ({ name }) => name },
     { key: "table", header: "Table", cell: (source) => <code>{tableOf(source)}</code> },
@@ -34,13 +32,9 @@ export function SourcesDialog({ sources, onClose }: SourcesDialogProps) {
             icon={Pencil}
             onClick={() => setEdited(source)}
           />
-          <IconButton
-            small
-            needs="developer"
-            label={`Delete ${source.name}`}
-            icon={Trash2}
-            onClick={() => setDoomed(source)}
-          />
+          <DeleteButton name={source.name} onDelete={() => remove(source.id)}>
+            Charts, searches and alerts of the source answer nothing afterwards. The table and its rows stay.
+          </DeleteButton>
         </span>
       ),
     },
@@ -55,9 +49,6 @@ export function SourcesDialog({ sources, onClose }: SourcesDialogProps) {
       <h3>Add a table</h3>
       <SourceSuggestions />
       {edited !== undefined && <EditDialog source={edited} onClose={() => setEdited(undefined)} />}
-      <DeleteDialog doomed={doomed} onDelete={({ id }) => remove(id)} onClose={() => setDoomed(undefined)}>
-        Charts, searches and alerts of the source answer nothing afterwards. The table and its rows stay.
-      </DeleteDialog>
     </Dialog>
   );
 }
@@ -89,17 +80,11 @@ function EditDialog({ source, onClose }: { readonly source: Source; readonly onC
     void attempt(() => change.mutateAsync({ params: { id: source.id }, body }).then(onClose));
   };
   return (
-    <Dialog
-      open
+    <FormDialog
+      {...{ title: `Edit ${source.name}`, action: "Save", busy, onClose, onSubmit: save }}
       layered
-      title={`Edit ${source.name}`}
-      onClose={onClose}
-      onSubmit={save}
-      actions={
-        <Button look="primary" type="submit" needs="developer" busy={busy}>
-          Save
-        </Button>
-      }
+      needs="developer"
+      failure={error?.message}
     >
       {names.map((name) => (
         <TextField
@@ -110,7 +95,6 @@ function EditDialog({ source, onClose }: { readonly source: Source; readonly onC
           onChange={(text) => setTexts({ ...texts, [name]: text })}
         />
       ))}
-      {error !== undefined && <Note tone="bad">{error.message}</Note>}
-    </Dialog>
+    </FormDialog>
   );
 }

@@ -3,10 +3,8 @@ import { sourceDescriptions } from "../../../../src/sources/descriptions.ts";
 import { holds, memberAt, type SourceField } from "../../../../src/sources/fields.ts";
 import { asApiError } from "../../api/error.ts";
 import { useChange } from "../../api/queries.ts";
-import { Button } from "../../parts/button.tsx";
-import { Dialog } from "../../parts/dialog.tsx";
+import { FormDialog } from "../../parts/dialog.tsx";
 import { TextArea, TextField } from "../../parts/field.tsx";
-import { Note } from "../../parts/note.tsx";
 import { toast } from "../../parts/toast.tsx";
 import { pipeReads } from "./pipe-commands.ts";
 import { kindOf, type PipeDetails } from "./use-pipe.ts";
@@ -30,7 +28,6 @@ export function SecretsDialog({ pipe, onClose }: { readonly pipe: PipeDetails; r
   const fields = loginFields(pipe);
   const isEmpty = fields.some(({ path }) => (values[path] ?? "") === "");
   const save = () => {
-    if (isEmpty) return;
     const members: Record<string, unknown> = {};
     for (const { path } of fields) {
       const [outer = "", inner] = path.split(".");
@@ -47,22 +44,13 @@ export function SecretsDialog({ pipe, onClose }: { readonly pipe: PipeDetails; r
     );
   };
   const error = change.error === null ? undefined : asApiError(change.error);
-  const actions = (
-    <>
-      <Button onClick={onClose}>Cancel</Button>
-      <Button
-        type="submit"
-        look="primary"
-        needs="developer"
-        busy={change.isPending}
-        refusal={isEmpty ? "Fill in every field." : undefined}
-      >
-        Replace
-      </Button>
-    </>
-  );
   return (
-    <Dialog open onClose={onClose} title="Replace credentials" actions={actions} onSubmit={save}>
+    <FormDialog
+      {...{ title: "Replace credentials", action: "Replace", busy: change.isPending, onClose, onSubmit: save }}
+      needs="developer"
+      refusal={isEmpty ? "Fill in every field." : undefined}
+      failure={error?.message}
+    >
       <p>The server tries them before it takes them.</p>
       {fields.map(({ path, label, input, isLong }) => {
         const shared = {
@@ -77,7 +65,6 @@ export function SecretsDialog({ pipe, onClose }: { readonly pipe: PipeDetails; r
           <TextField key={path} {...shared} type={input === "secret" ? "password" : "text"} />
         );
       })}
-      {error !== undefined && <Note tone="bad">{error.message}</Note>}
-    </Dialog>
+    </FormDialog>
   );
 }

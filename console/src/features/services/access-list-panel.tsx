@@ -1,11 +1,12 @@
-import { Plus, Trash2 } from "lucide-react";
+import { Plus } from "lucide-react";
 import { useState } from "react";
+import { placeless } from "../../api/error.ts";
 import { useChange } from "../../api/queries.ts";
 import { sessionStore } from "../../api/session-state.ts";
 import { useStore } from "../../lib/store.ts";
 import { Badge } from "../../parts/badge.tsx";
-import { Button, IconButton } from "../../parts/button.tsx";
-import { ConfirmDialog, Dialog } from "../../parts/dialog.tsx";
+import { Button } from "../../parts/button.tsx";
+import { DeleteButton, FormDialog } from "../../parts/dialog.tsx";
 import { TextField } from "../../parts/field.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Panel } from "../../parts/page.tsx";
@@ -20,7 +21,6 @@ type Entry = Service["ipAccessList"][number];
 /** The addresses that may connect. */
 export function AccessListPanel({ service }: { readonly service: Service }) {
   const [adding, setAdding] = useState(false);
-  const [removing, setRemoving] = useState<Entry>();
   const entries = service.ipAccessList;
   const address = useStore(sessionStore).identity?.address ?? "";
   const isAdmitted = entries.some(({ source }) => admits(source, address));
@@ -39,15 +39,7 @@ export function AccessListPanel({ service }: { readonly service: Service }) {
       key: "remove",
       header: <span className="visually-hidden">Actions</span>,
       align: "end",
-      cell: (entry) => (
-        <IconButton
-          small
-          needs="admin"
-          label={`Remove ${entry.source}`}
-          icon={Trash2}
-          onClick={() => setRemoving(entry)}
-        />
-      ),
+      cell: (entry) => <RemoveButton service={service} entry={entry} />,
     },
   ];
   const add = (
@@ -69,9 +61,6 @@ export function AccessListPanel({ service }: { readonly service: Service }) {
         {isAdmitted ? "." : ": no entry admits it. The console works; clients at this address cannot connect."}
       </p>
       {adding && <AddDialog service={service} onClose={() => setAdding(false)} />}
-      {removing !== undefined && (
-        <RemoveDialog service={service} entry={removing} onClose={() => setRemoving(undefined)} />
-      )}
     </Panel>
   );
 }
@@ -85,18 +74,15 @@ function AddDialog({ service, onClose }: DialogProps) {
   const { error } = change;
   const submit = () => {
     const ipAccessList = { add: [{ source: source.trim(), description }] };
-    if (!change.isPending) change.mutate({ params: { serviceId: service.id }, body: { ipAccessList } });
+    change.mutate({ params: { serviceId: service.id }, body: { ipAccessList } });
   };
-  const actions = (
-    <>
-      <Button onClick={onClose}>Cancel</Button>
-      <Button type="submit" look="primary" needs="admin" busy={change.isPending}>
-        Add address
-      </Button>
-    </>
-  );
+  const busy = change.isPending;
   return (
-    <Dialog open title="Add an address" onClose={onClose} actions={actions} onSubmit={submit}>
+    <FormDialog
+      {...{ title: "Add an address", action: "Add address", busy, onClose, onSubmit: submit }}
+      needs="admin"
+      failure={placeless(error)}
+    >
       <TextField
         mono
         autoFocus
@@ -107,28 +93,26 @@ function AddDialog({ service, onClose }: DialogProps) {
         onChange={setSource}
       />
       <TextField label="Description" value={description} onChange={setDescription} />
-      {error !== null && error.issues.length === 0 && <Note tone="bad">{error.message}</Note>}
-    </Dialog>
+    </FormDialog>
   );
 }
 
-function RemoveDialog({ service, entry, onClose }: DialogProps & { readonly entry: Entry }) {
+function RemoveButton({ service, entry }: { readonly service: Service; readonly entry: Entry }) {
   const change = useChange("updateService", { changes: ["getService", "listServices"] });
   const isLast = service.ipAccessList.length === 1;
   const confirm = () =>
     change.mutateAsync({ params: { serviceId: service.id }, body: { ipAccessList: { remove: [entry] } } });
   return (
-    <ConfirmDialog
-      danger
+    <DeleteButton
+      verb="Remove"
+      kind="address"
+      name={entry.source}
       needs="admin"
-      title={`Remove ${entry.source}?`}
-      action="Remove address"
-      {...(isLast ? { typed: service.name } : {})}
-      onConfirm={confirm}
-      onClose={onClose}
+      typed={isLast ? service.name : undefined}
+      onDelete={confirm}
     >
       <p>Clients with an address that only this entry allows are refused from then on.</p>
       {isLast && <Note tone="warn">This is the last entry: without it, nobody can connect.</Note>}
-    </ConfirmDialog>
+    </DeleteButton>
   );
 }

@@ -1,10 +1,9 @@
 import { useState } from "react";
+import { placeless } from "../../api/error.ts";
 import { useChange } from "../../api/queries.ts";
-import { Button } from "../../parts/button.tsx";
-import { Dialog } from "../../parts/dialog.tsx";
+import { FormDialog } from "../../parts/dialog.tsx";
 import { Checkbox, TextField } from "../../parts/field.tsx";
-import { Note } from "../../parts/note.tsx";
-import { Secret } from "../../parts/secret.tsx";
+import { Secret, SecretDialog } from "../../parts/secret.tsx";
 import type { Service } from "./service.ts";
 
 type NewUserDialogProps = { readonly service: Service; readonly onClose: () => void };
@@ -17,25 +16,19 @@ export function NewUserDialog({ service, onClose }: NewUserDialogProps) {
   const { data, error } = create;
   if (data !== undefined) {
     return (
-      <Dialog open title={`User ${data.user.name}`} onClose={onClose} actions={<Button onClick={onClose}>Done</Button>}>
+      <SecretDialog title={`User ${data.user.name}`} what="password" onKept={onClose}>
         <Secret label="Password" value={data.password} fileName={`${data.user.name}-password.txt`} />
-        <Note tone="warn">Keep the password now: it is not shown again.</Note>
-      </Dialog>
+      </SecretDialog>
     );
   }
-  const submit = () => {
-    if (!create.isPending) create.mutate({ params: { serviceId: service.id }, body: { name, readonly } });
-  };
-  const actions = (
-    <>
-      <Button onClick={onClose}>Cancel</Button>
-      <Button type="submit" look="primary" needs="admin" busy={create.isPending}>
-        Add user
-      </Button>
-    </>
-  );
+  const submit = () => create.mutate({ params: { serviceId: service.id }, body: { name, readonly } });
+  const busy = create.isPending;
   return (
-    <Dialog open title={`Add a user to ${service.name}`} onClose={onClose} actions={actions} onSubmit={submit}>
+    <FormDialog
+      {...{ title: `Add a user to ${service.name}`, action: "Add user", busy, onClose, onSubmit: submit }}
+      needs="admin"
+      failure={placeless(error)}
+    >
       <TextField label="Name" value={name} onChange={setName} error={error?.issueAt("name")} autoFocus mono />
       <Checkbox
         label="Read-only"
@@ -43,7 +36,6 @@ export function NewUserDialog({ service, onClose }: NewUserDialogProps) {
         value={readonly}
         onChange={setReadonly}
       />
-      {error !== null && error.issues.length === 0 && <Note tone="bad">{error.message}</Note>}
-    </Dialog>
+    </FormDialog>
   );
 }

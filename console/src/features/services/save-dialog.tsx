@@ -1,8 +1,7 @@
 import { call } from "../../api/client.ts";
 import type { ApiError } from "../../api/error.ts";
 import { Button } from "../../parts/button.tsx";
-import { Dialog } from "../../parts/dialog.tsx";
-import { Note } from "../../parts/note.tsx";
+import { FormDialog } from "../../parts/dialog.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { toast } from "../../parts/toast.tsx";
 import { useAttempt } from "../../parts/use-attempt.ts";
@@ -35,27 +34,16 @@ export function SaveDialog({ loaded, form, differences, onClose, onSaved }: Save
     toast("Settings saved");
   };
   const reload = async () => onSaved(await load(loaded.service.id));
-  const actions = (
-    <>
-      {error?.status === 412 && <Button onClick={() => void attempt(reload)}>Load the other version</Button>}
-      <Button onClick={onClose}>Cancel</Button>
-      <Button type="submit" look="primary" needs="admin" busy={busy}>
-        Save
-      </Button>
-    </>
-  );
   return (
-    <Dialog
-      open
+    <FormDialog
+      {...{ title: "Save these changes?", action: "Save", busy, onClose, onSubmit: () => void attempt(save) }}
       wide
-      title="Save these changes?"
-      onClose={onClose}
-      actions={actions}
-      onSubmit={() => void attempt(save)}
+      needs="admin"
+      more={error?.status === 412 && <Button onClick={() => void attempt(reload)}>Load the other version</Button>}
+      failure={error && sentenceOf(error)}
     >
       <Table label="Changes" columns={columns} rows={differences} rowKey={({ member }) => member} />
-      {error !== undefined && <Note tone="bad">{sentenceOf(error)}</Note>}
-    </Dialog>
+    </FormDialog>
   );
 }
 

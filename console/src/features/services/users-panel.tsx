@@ -1,10 +1,10 @@
-import { Plus, Trash2 } from "lucide-react";
+import { Plus } from "lucide-react";
 import { useState } from "react";
 import type { OperationResult } from "../../api/client.ts";
 import { useChange, useOperation } from "../../api/queries.ts";
 import { Badge } from "../../parts/badge.tsx";
-import { Button, IconButton } from "../../parts/button.tsx";
-import { ConfirmDialog } from "../../parts/dialog.tsx";
+import { Button } from "../../parts/button.tsx";
+import { DeleteButton } from "../../parts/dialog.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { Answer } from "../../parts/states.tsx";
@@ -19,7 +19,6 @@ type User = OperationResult<"listServiceUsers">[number];
 export function UsersPanel({ service }: { readonly service: Service }) {
   const query = useOperation("listServiceUsers", { params: { serviceId: service.id } });
   const [adding, setAdding] = useState(false);
-  const [deleting, setDeleting] = useState<string>();
   const add = (
     <Button small needs="admin" icon={Plus} onClick={() => setAdding(true)}>
       Add user
@@ -28,17 +27,14 @@ export function UsersPanel({ service }: { readonly service: Service }) {
   return (
     <Panel flush title="Users" actions={add}>
       <Answer query={query}>
-        {(users) => <Table label="Users" columns={columnsWith(setDeleting)} rows={users} rowKey={({ name }) => name} />}
+        {(users) => <Table label="Users" columns={columnsOf(service.id)} rows={users} rowKey={({ name }) => name} />}
       </Answer>
       {adding && <NewUserDialog service={service} onClose={() => setAdding(false)} />}
-      {deleting !== undefined && (
-        <DeleteUserDialog service={service} name={deleting} onClose={() => setDeleting(undefined)} />
-      )}
     </Panel>
   );
 }
 
-function columnsWith(onDelete: (name: string) => void): readonly Column<User>[] {
+function columnsOf(serviceId: string): readonly Column<User>[] {
   return [
     { key: "name", header: "Name", cell: ({ name }) => <code>{name}</code> },
     {
@@ -51,38 +47,26 @@ function columnsWith(onDelete: (name: string) => void): readonly Column<User>[] 
       key: "delete",
       header: <span className="visually-hidden">Actions</span>,
       align: "end",
-      cell: ({ name }) => (
-        <IconButton
-          small
-          label={`Delete ${name}`}
-          icon={Trash2}
-          needs="admin"
-          refusal={name === "default" ? "The user default stays; reset its password instead." : undefined}
-          onClick={() => onDelete(name)}
-        />
-      ),
+      cell: ({ name }) => <DeleteUserButton serviceId={serviceId} name={name} />,
     },
   ];
 }
 
-type DeleteUserProps = { readonly service: Service; readonly name: string; readonly onClose: () => void };
-
-function DeleteUserDialog({ service, name, onClose }: DeleteUserProps) {
+function DeleteUserButton({ serviceId, name }: { readonly serviceId: string; readonly name: string }) {
   const change = useChange("deleteServiceUser", {
     changes: ["listServiceUsers"],
     onDone: () => toast(`Deleted ${name}`),
   });
-  const confirm = () => change.mutateAsync({ params: { serviceId: service.id, userName: name } });
+  const confirm = () => change.mutateAsync({ params: { serviceId, userName: name } });
   return (
-    <ConfirmDialog
-      danger
+    <DeleteButton
+      kind="user"
+      name={name}
       needs="admin"
-      title={`Delete user ${name}?`}
-      action="Delete user"
-      onConfirm={confirm}
-      onClose={onClose}
+      refusal={name === "default" ? "The user default stays; reset its password instead." : undefined}
+      onDelete={confirm}
     >
       <p>Clients that sign in as {name} are refused from then on. Tables stay.</p>
-    </ConfirmDialog>
+    </DeleteButton>
   );
 }

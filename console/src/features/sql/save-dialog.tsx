@@ -2,7 +2,7 @@ import { useState } from "react";
 import { call } from "../../api/client.ts";
 import { refetch } from "../../api/queries.ts";
 import { Button } from "../../parts/button.tsx";
-import { Dialog } from "../../parts/dialog.tsx";
+import { FormDialog } from "../../parts/dialog.tsx";
 import { TextField } from "../../parts/field.tsx";
 import { toast } from "../../parts/toast.tsx";
 import { useAttempt } from "../../parts/use-attempt.ts";
@@ -30,23 +30,15 @@ export function SaveDialog({ tab, serviceId, onClose }: SaveDialogProps) {
     onClose();
   };
   return (
-    <Dialog
-      open
-      title="Save query"
-      onClose={onClose}
-      onSubmit={() => void attempt(() => save(false))}
-      actions={
-        <>
-          <Button onClick={onClose}>Cancel</Button>
-          {tab.saved !== undefined && (
-            <Button needs="developer" busy={busy} onClick={() => void attempt(() => save(true))}>
-              Save as new
-            </Button>
-          )}
-          <Button look="primary" type="submit" needs="developer" busy={busy}>
-            Save
+    <FormDialog
+      {...{ title: "Save query", action: "Save", busy, onClose, onSubmit: () => void attempt(() => save(false)) }}
+      needs="developer"
+      more={
+        tab.saved !== undefined && (
+          <Button needs="developer" busy={busy} onClick={() => void attempt(() => save(true))}>
+            Save as new
           </Button>
-        </>
+        )
       }
     >
       <TextField
@@ -56,6 +48,6 @@ export function SaveDialog({ tab, serviceId, onClose }: SaveDialogProps) {
         error={error?.message}
         hint="Every key of the organization can read the query and the values of its parameters. Save no secrets in it."
       />
-    </Dialog>
+    </FormDialog>
   );
 }

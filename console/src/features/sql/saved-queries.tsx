@@ -1,9 +1,6 @@
-import { Trash2 } from "lucide-react";
-import { useState } from "react";
 import { call, type OperationResult } from "../../api/client.ts";
 import { refetch, useOperation } from "../../api/queries.ts";
-import { IconButton } from "../../parts/button.tsx";
-import { DeleteDialog } from "../../parts/dialog.tsx";
+import { DeleteButton } from "../../parts/dialog.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { Answer } from "../../parts/states.tsx";
 import { toastError } from "../../parts/toast.tsx";
@@ -16,7 +13,6 @@ type Summary = OperationResult<"listSavedObjects">[number];
 /** Queries that everybody sees, and the drafts of this key. */
 export function SavedQueries() {
   const query = useOperation("listSavedObjects", {}, { pace: "slow" });
-  const [doomed, setDoomed] = useState<Summary>();
   return (
     <Answer query={query}>
       {(all) => (
@@ -25,7 +21,6 @@ export function SavedQueries() {
             title="Saved queries"
             none="Save a query to share it."
             items={all.filter(({ kind }) => kind === "query")}
-            onDelete={setDoomed}
           />
           <List
             title="Your drafts"
@@ -33,11 +28,7 @@ export function SavedQueries() {
             items={newest(
               all.filter((one) => one.kind === "draft" && !isHistory(one) && !/^New pipe from /.test(one.name)),
             )}
-            onDelete={setDoomed}
           />
-          <DeleteDialog doomed={doomed} onDelete={({ id }) => remove(id)} onClose={() => setDoomed(undefined)}>
-            The text cannot be brought back.
-          </DeleteDialog>
         </>
       )}
     </Answer>
@@ -57,10 +48,9 @@ type ListProps = {
   readonly title: string;
   readonly none: string;
   readonly items: readonly Summary[];
-  readonly onDelete: (item: Summary) => void;
 };
 
-function List({ title, none, items, onDelete }: ListProps) {
+function List({ title, none, items }: ListProps) {
   return (
     <section aria-label={title}>
       <h2 className={css.database}>{title}</h2>
@@ -75,13 +65,9 @@ function List({ title, none, items, onDelete }: ListProps) {
               </span>
             </button>
             <span className={css.nodeActions}>
-              <IconButton
-                small
-                needs="developer"
-                label={`Delete ${item.name}`}
-                icon={Trash2}
-                onClick={() => onDelete(item)}
-              />
+              <DeleteButton name={item.name} onDelete={() => remove(item.id)}>
+                The text cannot be brought back.
+              </DeleteButton>
             </span>
           </li>
         ))}
