@@ -1,5 +1,5 @@
 /** The route that all features hang their routes on. */
-import { createRootRoute } from "@tanstack/react-router";
+import { createRootRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { NotFoundPage, RouteError, RoutePending } from "./route-states.tsx";
 import { Shell } from "./shell.tsx";
 
@@ -9,3 +9,14 @@ export const rootRoute = createRootRoute({
   errorComponent: RouteError,
   pendingComponent: RoutePending,
 });
+
+/** What a route needs whose screen is loaded when it is first opened. */
+export function screen<
+  Parent,
+  const Path extends string,
+  // biome-ignore lint/suspicious/noExplicitAny: as the router has it.
+  Module extends Record<string, any>,
+  Name extends keyof Module,
+>(parent: Parent, path: Path, load: () => Promise<Module>, name: Name) {
+  return { getParentRoute: () => parent, path, component: lazyRouteComponent(load, name) };
+}

@@ -36,6 +36,6 @@ export function credentialColumns<Row extends ListedCredential>(menu: (row: Row)
       nowrap: true,
       cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
     },
-    { key: "menu", header: <span className="visually-hidden">Actions</span>, align: "end", cell: menu },
+    { key: "menu", header: "", align: "end", cell: menu },
   ];
 }

@@ -96,7 +96,7 @@ const columns: readonly Column<Session>[] = [
   },
   {
     key: "end",
-    header: <span className="visually-hidden">Actions</span>,
+    header: "",
     align: "end",
     cell: (session) => <EndButton session={session} />,
   },

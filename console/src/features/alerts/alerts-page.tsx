@@ -133,7 +133,7 @@ function columnsOf(known: Known): Column<Alert>[] {
     },
     {
       key: "menu",
-      header: <span className="visually-hidden">Actions</span>,
+      header: "",
       align: "end",
       cell: (alert) => <AlertMenu alert={alert} />,
     },

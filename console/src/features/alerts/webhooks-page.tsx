@@ -68,7 +68,7 @@ function columnsOf(alerts: readonly Alert[] | undefined): Column<Webhook>[] {
     },
     {
       key: "menu",
-      header: <span className="visually-hidden">Actions</span>,
+      header: "",
       align: "end",
       cell: (webhook) => <WebhookMenu webhook={webhook} users={usersOf(webhook) ?? []} />,
     },

@@ -22,7 +22,7 @@ export const protectedColumns: readonly Column<Protected>[] = [
   },
   {
     key: "actions",
-    header: <span className="visually-hidden">Actions</span>,
+    header: "",
     align: "end",
     cell: ({ service, backups }) =>
       service !== undefined && (

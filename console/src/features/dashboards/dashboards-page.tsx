@@ -66,7 +66,7 @@ const columns: readonly Column<Summary>[] = [
   { key: "at", header: "Changed", nowrap: true, cell: ({ updatedAt }) => <RelativeTime at={updatedAt} /> },
   {
     key: "delete",
-    header: <span className="visually-hidden">Actions</span>,
+    header: "",
     align: "end",
     cell: ({ id, name }) => (
       <DeleteButton name={name} onDelete={() => remove(id)}>

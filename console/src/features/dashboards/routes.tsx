@@ -1,18 +1,14 @@
-import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
-import { rootRoute } from "../../app/root-route.tsx";
+import { createRoute } from "@tanstack/react-router";
+import { rootRoute, screen } from "../../app/root-route.tsx";
 import { dashboardSearch } from "./search.ts";
 
 const dashboardsRoute = createRoute({
-  getParentRoute: () => rootRoute,
-  path: "/dashboards",
-  component: lazyRouteComponent(() => import("./dashboards-page.tsx"), "DashboardsPage"),
+  ...screen(rootRoute, "/dashboards", () => import("./dashboards-page.tsx"), "DashboardsPage"),
 });
 
 const dashboardRoute = createRoute({
-  getParentRoute: () => rootRoute,
-  path: "/dashboards/$dashboardId",
+  ...screen(rootRoute, "/dashboards/$dashboardId", () => import("./dashboard-page.tsx"), "DashboardPage"),
   validateSearch: dashboardSearch,
-  component: lazyRouteComponent(() => import("./dashboard-page.tsx"), "DashboardPage"),
 });
 
 export const dashboardRoutes = [dashboardsRoute, dashboardRoute] as const;

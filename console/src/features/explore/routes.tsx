@@ -1,12 +1,10 @@
-import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
-import { rootRoute } from "../../app/root-route.tsx";
+import { createRoute } from "@tanstack/react-router";
+import { rootRoute, screen } from "../../app/root-route.tsx";
 import { exploreSearch } from "./search.ts";
 
 const exploreRoute = createRoute({
-  getParentRoute: () => rootRoute,
-  path: "/explore",
+  ...screen(rootRoute, "/explore", () => import("./explore-page.tsx"), "ExplorePage"),
   validateSearch: exploreSearch,
-  component: lazyRouteComponent(() => import("./explore-page.tsx"), "ExplorePage"),
 });
 
 export const exploreRoutes = [exploreRoute] as const;

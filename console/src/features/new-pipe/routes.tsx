@@ -1,10 +1,9 @@
-import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
-import { rootRoute } from "../../app/root-route.tsx";
+import { createRoute } from "@tanstack/react-router";
+import { rootRoute, screen } from "../../app/root-route.tsx";
 
 /** The step and the draft are in the address, so that reload and Back keep them. */
 const newPipeRoute = createRoute({
-  getParentRoute: () => rootRoute,
-  path: "/new-pipe",
+  ...screen(rootRoute, "/new-pipe", () => import("./new-pipe-page.tsx"), "NewPipePage"),
   validateSearch: ({ step, draft, service, clone }: Record<string, unknown>) => ({
     ...(typeof step === "number" && step >= 2 && step <= 5 ? { step } : {}),
     ...(typeof draft === "string" ? { draft } : {}),
@@ -12,7 +11,6 @@ const newPipeRoute = createRoute({
     // `serviceId/pipeId` of the pipe that the new one is like.
     ...(typeof clone === "string" ? { clone } : {}),
   }),
-  component: lazyRouteComponent(() => import("./new-pipe-page.tsx"), "NewPipePage"),
 });
 
 export const newPipeRoutes = [newPipeRoute] as const;

@@ -1,55 +1,41 @@
-import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
-import { rootRoute } from "../../app/root-route.tsx";
+import { createRoute } from "@tanstack/react-router";
+import { rootRoute, screen } from "../../app/root-route.tsx";
 import { listSearch } from "./list-search.ts";
 
 const pipesRoute = createRoute({
-  getParentRoute: () => rootRoute,
-  path: "/pipes",
+  ...screen(rootRoute, "/pipes", () => import("./pipes-page.tsx"), "PipesPage"),
   validateSearch: listSearch,
-  component: lazyRouteComponent(() => import("./pipes-page.tsx"), "PipesPage"),
 });
 
 /** A link that knows the id of a pipe alone. */
 const pipeByIdRoute = createRoute({
-  getParentRoute: () => rootRoute,
-  path: "/pipes/$pipeId",
-  component: lazyRouteComponent(() => import("./pipe-by-id-page.tsx"), "PipeByIdPage"),
+  ...screen(rootRoute, "/pipes/$pipeId", () => import("./pipe-by-id-page.tsx"), "PipeByIdPage"),
 });
 
 const pipeRoute = createRoute({
-  getParentRoute: () => rootRoute,
-  path: "/pipes/$serviceId/$pipeId",
-  component: lazyRouteComponent(() => import("./pipe-page.tsx"), "PipePage"),
+  ...screen(rootRoute, "/pipes/$serviceId/$pipeId", () => import("./pipe-page.tsx"), "PipePage"),
 });
 
 const overviewRoute = createRoute({
-  getParentRoute: () => pipeRoute,
-  path: "/",
+  ...screen(pipeRoute, "/", () => import("./pipe-overview.tsx"), "PipeOverview"),
   validateSearch: (search: Record<string, unknown>) => (isHours(search.hours) ? { hours: search.hours } : {}),
-  component: lazyRouteComponent(() => import("./pipe-overview.tsx"), "PipeOverview"),
 });
 
 const errorsRoute = createRoute({
-  getParentRoute: () => pipeRoute,
-  path: "/errors",
+  ...screen(pipeRoute, "/errors", () => import("./errors-page.tsx"), "ErrorsPage"),
   validateSearch: (search: Record<string, unknown>) => ({
     ...(typeof search.group === "string" ? { group: search.group } : {}),
     ...(search.state === "replayed" || search.state === "all" ? { state: search.state as "replayed" | "all" } : {}),
     ...(typeof search.origin === "string" ? { origin: search.origin } : {}),
   }),
-  component: lazyRouteComponent(() => import("./errors-page.tsx"), "ErrorsPage"),
 });
 
 const activityRoute = createRoute({
-  getParentRoute: () => pipeRoute,
-  path: "/activity",
-  component: lazyRouteComponent(() => import("./pipe-activity.tsx"), "PipeActivity"),
+  ...screen(pipeRoute, "/activity", () => import("./pipe-activity.tsx"), "PipeActivity"),
 });
 
 const configurationRoute = createRoute({
-  getParentRoute: () => pipeRoute,
-  path: "/configuration",
-  component: lazyRouteComponent(() => import("./configuration-page.tsx"), "ConfigurationPage"),
+  ...screen(pipeRoute, "/configuration", () => import("./configuration-page.tsx"), "ConfigurationPage"),
 });
 
 function isHours(value: unknown): value is number {

@@ -37,7 +37,7 @@ export function AccessListPanel({ service }: { readonly service: Service }) {
     { key: "description", header: "Description", cell: ({ description }) => description || "–" },
     {
       key: "remove",
-      header: <span className="visually-hidden">Actions</span>,
+      header: "",
       align: "end",
       cell: (entry) => <RemoveButton service={service} entry={entry} />,
     },

@@ -47,7 +47,7 @@ export const serviceColumns: readonly Column<Service>[] = [
   },
   {
     key: "menu",
-    header: <span className="visually-hidden">Actions</span>,
+    header: "",
     align: "end",
     cell: (service) => <ServiceMenu service={service} />,
   },

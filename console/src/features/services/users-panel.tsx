@@ -45,7 +45,7 @@ function columnsOf(serviceId: string): readonly Column<User>[] {
     { key: "created", header: "Created", cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
     {
       key: "delete",
-      header: <span className="visually-hidden">Actions</span>,
+      header: "",
       align: "end",
       cell: ({ name }) => <DeleteUserButton serviceId={serviceId} name={name} />,
     },

@@ -1,12 +1,10 @@
-import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
-import { rootRoute } from "../../app/root-route.tsx";
+import { createRoute } from "@tanstack/react-router";
+import { rootRoute, screen } from "../../app/root-route.tsx";
 import { sqlSearch } from "./search.ts";
 
 const sqlRoute = createRoute({
-  getParentRoute: () => rootRoute,
-  path: "/sql",
+  ...screen(rootRoute, "/sql", () => import("./sql-page.tsx"), "SqlPage"),
   validateSearch: sqlSearch,
-  component: lazyRouteComponent(() => import("./sql-page.tsx"), "SqlPage"),
 });
 
 export const sqlRoutes = [sqlRoute] as const;

@@ -1,12 +1,10 @@
-import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
-import { rootRoute } from "../../app/root-route.tsx";
-import { type SystemSearch, systemSearch } from "./system.ts";
+import { createRoute } from "@tanstack/react-router";
+import { rootRoute, screen } from "../../app/root-route.tsx";
+import { systemSearch } from "./system.ts";
 
 const systemRoute = createRoute({
-  getParentRoute: () => rootRoute,
-  path: "/system",
-  validateSearch: (search: Record<string, unknown>): SystemSearch => systemSearch(search),
-  component: lazyRouteComponent(() => import("./system-page.tsx"), "SystemPage"),
+  ...screen(rootRoute, "/system", () => import("./system-page.tsx"), "SystemPage"),
+  validateSearch: systemSearch,
 });
 
 export const systemRoutes = [systemRoute] as const;
