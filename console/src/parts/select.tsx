@@ -1,10 +1,12 @@
 import { Field, type FieldText, inputClass } from "./field.tsx";
 
 type Option<T extends string> = { readonly value: T; readonly label: string; readonly disabled?: boolean };
+/** Text alone is a value that is shown as it is. */
+type Options<T extends string> = readonly (T | Option<T>)[];
 
 type SelectProps<T extends string> = FieldText & {
   readonly value: T;
-  readonly options: readonly Option<T>[];
+  readonly options: Options<T>;
   readonly onChange: (value: T) => void;
 };
 
@@ -14,37 +16,48 @@ export function Select<T extends string>({ value, options, onChange, ...text }: 
     <Field {...text}>
       {(names) => (
         <select {...names} className={inputClass} value={value} onChange={(event) => onChange(event.target.value as T)}>
-          {options.map((option) => (
-            <option key={option.value} value={option.value} disabled={option.disabled}>
-              {option.label}
-            </option>
-          ))}
+          {options.map(optionOf)}
         </select>
       )}
     </Field>
   );
 }
 
+type InlineSelectProps<T extends string> = {
+  readonly label: string;
+  readonly value: T | undefined;
+  readonly options: Options<T>;
+  readonly onChange: (value: T) => void;
+  /** The words of a first choice, the empty text: all that there are. */
+  readonly all?: string;
+};
+
 /** The same without a visible label, for bars of filters. */
-export function InlineSelect<T extends string>({
-  label,
-  value,
-  options,
-  onChange,
-}: Omit<SelectProps<T>, "label" | "hint" | "error"> & { readonly label: string }) {
+export function InlineSelect<T extends string>({ label, value, options, onChange, all }: InlineSelectProps<T>) {
   return (
     <select
       aria-label={label}
       className={inputClass}
       style={{ width: "auto", maxWidth: "100%" }}
-      value={value}
+      value={value ?? ""}
       onChange={(event) => onChange(event.target.value as T)}
     >
-      {options.map((option) => (
-        <option key={option.value} value={option.value} disabled={option.disabled}>
-          {option.label}
-        </option>
-      ))}
+      {all !== undefined && <option value="">{all}</option>}
+      {options.map(optionOf)}
     </select>
   );
+}
+
+function optionOf<T extends string>(option: T | Option<T>) {
+  const { value, label, disabled }: Option<T> = typeof option === "string" ? { value: option, label: option } : option;
+  return (
+    <option key={value} value={value} disabled={disabled}>
+      {label}
+    </option>
+  );
+}
+
+/** Objects as options: by id, under their names. */
+export function named(objects: readonly { readonly id: string; readonly name: string }[] = []) {
+  return objects.map(({ id, name }) => ({ value: id, label: name }));
 }

@@ -24,10 +24,14 @@ type TableProps<Row, Key extends string> = {
   readonly rowKey: (row: Row) => string;
   readonly sort?: Sort<Key>;
   readonly onSort?: (sort: Sort<Key>) => void;
+  /** Shown instead of a table without rows. */
+  readonly none?: ReactNode;
 };
 
 /** A table of some hundred rows at most; long results have a grid of their own. */
-export function Table<Row, Key extends string>({ label, columns, rows, rowKey, sort, onSort }: TableProps<Row, Key>) {
+export function Table<Row, Key extends string>(props: TableProps<Row, Key>) {
+  const { label, columns, rows, rowKey, sort, onSort, none } = props;
+  if (none !== undefined && rows.length === 0) return none;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it
     <section className={css.frame} aria-label={label} tabIndex={0}>

@@ -1,11 +1,10 @@
 /** Filters of keys and tokens in the address. */
+import { textsOf } from "../../lib/search.ts";
+
 export type AccessSearch = { readonly q?: string; readonly state?: string };
 
-export function accessSearch({ q, state }: Record<string, unknown>): AccessSearch {
-  return {
-    ...(typeof q === "string" && q !== "" ? { q } : {}),
-    ...(typeof state === "string" && state !== "" ? { state } : {}),
-  };
+export function accessSearch(search: Record<string, unknown>): AccessSearch {
+  return textsOf(search, "q", "state");
 }
 
 type Credential = {

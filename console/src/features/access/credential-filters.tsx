@@ -12,7 +12,6 @@ type CredentialFiltersProps = {
 };
 
 const states = [
-  { value: "", label: "Any state" },
   { value: "enabled", label: "Enabled" },
   { value: "disabled", label: "Disabled" },
   { value: "expired", label: "Expired" },
@@ -25,7 +24,8 @@ export function CredentialFilters({ label, search, onChange, children }: Credent
       <SearchInput label={label} placeholder="Name or id" value={search.q ?? ""} onChange={(q) => onChange({ q })} />
       <InlineSelect
         label="State"
-        value={search.state ?? ""}
+        value={search.state}
+        all="Any state"
         options={states}
         onChange={(state) => onChange({ state })}
       />

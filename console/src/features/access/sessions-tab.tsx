@@ -41,13 +41,15 @@ export function SessionsTab() {
         }
       >
         <Answer query={query}>
-          {(sessions) =>
-            sessions.length === 0 ? (
-              <EmptyState title="No sessions" />
-            ) : (
-              <Table label="Sessions" columns={columns} rows={sessions.toSorted(newestFirst)} rowKey={({ id }) => id} />
-            )
-          }
+          {(sessions) => (
+            <Table
+              none={<EmptyState title="No sessions" />}
+              label="Sessions"
+              columns={columns}
+              rows={sessions.toSorted(newestFirst)}
+              rowKey={({ id }) => id}
+            />
+          )}
         </Answer>
       </Panel>
       <p className={css.intro}>

@@ -17,26 +17,30 @@ export function ActivityFilters({ search, onChange }: FiltersProps) {
     <Filters>
       <InlineSelect
         label="Kind"
-        value={search.group ?? ""}
-        options={[{ value: "", label: "Everything" }, ...groups.map(({ value, label }) => ({ value, label }))]}
+        value={search.group}
+        all="Everything"
+        options={groups}
         onChange={(group) => onChange({ group, type: "" })}
       />
       <InlineSelect
         label="Object"
-        value={search.object ?? ""}
-        options={withOwn(objects, search.object, "Any object")}
+        value={search.object}
+        all="Any object"
+        options={withOwn(objects, search.object)}
         onChange={(object) => onChange({ object })}
       />
       <InlineSelect
         label="Who"
-        value={search.actor ?? ""}
-        options={withOwn(actors, search.actor, "Anybody")}
+        value={search.actor}
+        all="Anybody"
+        options={withOwn(actors, search.actor)}
         onChange={(actor) => onChange({ actor })}
       />
       <InlineSelect
         label="Range"
-        value={search.range ?? ""}
-        options={[{ value: "", label: "Any time" }, ...ranges.map(({ value, label }) => ({ value, label }))]}
+        value={search.range}
+        all="Any time"
+        options={ranges}
         onChange={(range) => onChange({ range })}
       />
       {search.type !== undefined && (
@@ -49,9 +53,9 @@ export function ActivityFilters({ search, onChange }: FiltersProps) {
 }
 
 /** The value of the address is an option although nothing is known about it. */
-function withOwn(options: readonly Option[], value: string | undefined, all: string): readonly Option[] {
+function withOwn(options: readonly Option[], value: string | undefined): readonly Option[] {
   const isKnown = value === undefined || options.some((option) => option.value === value);
-  return [{ value: "", label: all }, ...options, ...(isKnown ? [] : [{ value, label: value.slice(0, 8) }])];
+  return [...options, ...(isKnown ? [] : [{ value, label: value.slice(0, 8) }])];
 }
 
 function useObjects(): readonly Option[] {

@@ -3,6 +3,7 @@
 import type { LinkProps } from "@tanstack/react-router";
 import type { CallInput, OperationResult } from "../../api/client.ts";
 import { pipeAddress, serviceAddress } from "../../lib/addresses.ts";
+import { textsOf } from "../../lib/search.ts";
 
 export type Activity = OperationResult<"listActivities">["activities"][number];
 type Query = NonNullable<CallInput<"listActivities">["query"]>;
@@ -23,20 +24,14 @@ export type ActivitySearch = {
   readonly id?: string;
 };
 
-const members = ["group", "type", "object", "actor", "range", "cursor", "id"] as const;
-
 export function activitySearch(search: Record<string, unknown>): ActivitySearch {
-  const known = members.flatMap((name) => {
-    const value = search[name];
-    return (typeof value === "string" && value !== "") || typeof value === "number" ? [[name, String(value)]] : [];
-  });
-  return Object.fromEntries(known);
+  return textsOf(search, "group", "type", "object", "actor", "range", "cursor", "id");
 }
 
 export type LoginSearch = { readonly type?: string };
 
-export function loginSearch({ type }: Record<string, unknown>): LoginSearch {
-  return typeof type === "string" && type !== "" ? { type } : {};
+export function loginSearch(search: Record<string, unknown>): LoginSearch {
+  return textsOf(search, "type");
 }
 
 /** Types by what somebody looks for. */

@@ -35,26 +35,28 @@ export function LoginsPage() {
       <Filters>
         <InlineSelect
           label="Type"
-          value={type ?? ""}
-          options={[
-            { value: "", label: "Everything" },
-            ...types.map((one) => ({ value: one, label: activityWords(one) })),
-          ]}
+          value={type}
+          all="Everything"
+          options={types.map((one) => ({ value: one, label: activityWords(one) }))}
           onChange={(next) => void navigate({ search: withoutEmpty({ type: next }), replace: true })}
         />
       </Filters>
       <Panel flush>
         <Answer query={query} loading={<Skeleton lines={8} />}>
-          {(events) =>
-            events.length === 0 ? (
-              <EmptyState icon={ShieldCheck} title="Nothing of this type">
-                Logins of keys, tokens and database users appear here, and every login, address and statement that was
-                refused.
-              </EmptyState>
-            ) : (
-              <Table label="Logins and refusals" columns={columns} rows={events} rowKey={({ id }) => id} />
-            )
-          }
+          {(events) => (
+            <Table
+              none={
+                <EmptyState icon={ShieldCheck} title="Nothing of this type">
+                  Logins of keys, tokens and database users appear here, and every login, address and statement that was
+                  refused.
+                </EmptyState>
+              }
+              label="Logins and refusals"
+              columns={columns}
+              rows={events}
+              rowKey={({ id }) => id}
+            />
+          )}
         </Answer>
       </Panel>
     </Page>

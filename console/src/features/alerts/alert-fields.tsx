@@ -8,7 +8,7 @@ import { Button, ButtonLink } from "../../parts/button.tsx";
 import { type FormProps, fieldsOf, TextArea, TextField } from "../../parts/field.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Panel } from "../../parts/page.tsx";
-import { Select } from "../../parts/select.tsx";
+import { named, Select } from "../../parts/select.tsx";
 import {
   type AlertForm,
   chosenChart,
@@ -162,10 +162,7 @@ function WebhookField({ known: { webhooks = [] }, onNew, ...props }: PartProps &
       <Select
         label="Webhook"
         {...field("webhookId", "channel")}
-        options={[
-          ...(props.form.webhookId === "" ? [{ value: "", label: "Choose" }] : []),
-          ...webhooks.map(({ id, name }) => ({ value: id, label: name })),
-        ]}
+        options={[...(props.form.webhookId === "" ? [{ value: "", label: "Choose" }] : []), ...named(webhooks)]}
       />
       <Button needs="developer" icon={Plus} onClick={onNew}>
         New webhook

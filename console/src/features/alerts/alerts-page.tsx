@@ -48,11 +48,9 @@ function AlertList({ alerts }: { readonly alerts: readonly Alert[] }) {
         <SearchInput label="Find alerts by name" value={search.q ?? ""} onChange={(q) => change({ q })} />
         <InlineSelect
           label="State"
-          value={search.state ?? ""}
-          options={[
-            { value: "", label: "All states" },
-            ...alertStates.map((value) => ({ value, label: stateWord(value) })),
-          ]}
+          value={search.state}
+          all="All states"
+          options={alertStates.map((value) => ({ value, label: stateWord(value) }))}
           onChange={(state) => change({ state })}
         />
       </Filters>

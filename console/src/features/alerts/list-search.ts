@@ -1,14 +1,11 @@
 /** Filters of the list in the address. */
+import { oneOf, textsOf } from "../../lib/search.ts";
 import { type Alert, type AlertState, alertName, alertStates } from "./alert.ts";
 
 export type ListSearch = { readonly q?: string; readonly state?: AlertState };
 
-export function listSearch({ q, state }: Record<string, unknown>): ListSearch {
-  const known = alertStates.find((one) => one === state);
-  return {
-    ...(q === undefined || q === "" ? {} : { q: String(q) }),
-    ...(known === undefined ? {} : { state: known }),
-  };
+export function listSearch(search: Record<string, unknown>): ListSearch {
+  return { ...textsOf(search, "q"), ...oneOf(search, "state", alertStates) };
 }
 
 /** The alerts of this state whose name has the text or whose id begins with it. */

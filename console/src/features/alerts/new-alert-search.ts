@@ -1,6 +1,7 @@
 /** What the address of a new alert keeps: the chart or the states that it is made of. */
 import type { StateMetric } from "../../../../src/api/alerts.ts";
 import { type ChartDefinition, chartDefinition } from "../../charts/definition.ts";
+import { textsOf } from "../../lib/search.ts";
 import { stateMetricOf } from "./states.ts";
 
 export type NewAlertSearch = {
@@ -12,12 +13,12 @@ export type NewAlertSearch = {
   readonly limit?: string;
 };
 
-export function newAlertSearch({ title, chart, metric, limit }: Record<string, unknown>): NewAlertSearch {
+export function newAlertSearch(search: Record<string, unknown>): NewAlertSearch {
+  const { chart, metric } = search;
   const known = stateMetricOf(metric);
   return {
-    ...(typeof title === "string" && title !== "" ? { title } : {}),
+    ...textsOf(search, "title", "limit"),
     ...(typeof chart === "object" && chart !== null ? { chart: chartDefinition(chart) } : {}),
     ...(known === undefined ? {} : { metric: known }),
-    ...(typeof limit === "string" && limit !== "" ? { limit } : {}),
   };
 }

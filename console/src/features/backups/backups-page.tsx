@@ -72,20 +72,25 @@ function Overview({ all }: { readonly all: readonly Protected[] }) {
         />
         <InlineSelect
           label="Proof of the newest backup"
-          value={search.proof ?? ""}
+          value={search.proof}
           onChange={(proof) => change({ proof })}
-          options={[{ value: "", label: "Any proof" }, ...words.map((word) => ({ value: word, label: word }))]}
+          all="Any proof"
+          options={words}
         />
       </Filters>
       <Panel flush>
-        {shown.length === 0 ? (
-          <EmptyState
-            title="No service matches"
-            actions={<Button onClick={() => change({ q: "", proof: "" })}>Show all</Button>}
-          />
-        ) : (
-          <Table label="Services and their backups" columns={protectedColumns} rows={shown} rowKey={keyOf} />
-        )}
+        <Table
+          none={
+            <EmptyState
+              title="No service matches"
+              actions={<Button onClick={() => change({ q: "", proof: "" })}>Show all</Button>}
+            />
+          }
+          label="Services and their backups"
+          columns={protectedColumns}
+          rows={shown}
+          rowKey={keyOf}
+        />
       </Panel>
     </>
   );

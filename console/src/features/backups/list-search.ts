@@ -1,22 +1,17 @@
 /** What the addresses of the lists of backups say, and which rows they leave. */
+import { oneOf, textsOf } from "../../lib/search.ts";
 import { type Backup, proofOf, type Service } from "./backup.ts";
 
 export type OverviewSearch = { readonly q?: string; readonly proof?: string };
 
-export function overviewSearch({ q, proof }: Record<string, unknown>): OverviewSearch {
-  return {
-    ...(typeof q === "string" && q !== "" ? { q } : {}),
-    ...(typeof proof === "string" && proof !== "" ? { proof } : {}),
-  };
+export function overviewSearch(search: Record<string, unknown>): OverviewSearch {
+  return textsOf(search, "q", "proof");
 }
 
 export type BackupListSearch = { readonly type?: "full" | "incremental"; readonly proof?: string };
 
-export function backupListSearch({ type, proof }: Record<string, unknown>): BackupListSearch {
-  return {
-    ...(type === "full" || type === "incremental" ? { type } : {}),
-    ...(typeof proof === "string" && proof !== "" ? { proof } : {}),
-  };
+export function backupListSearch(search: Record<string, unknown>): BackupListSearch {
+  return { ...oneOf(search, "type", ["full", "incremental"]), ...textsOf(search, "proof") };
 }
 
 /** A service with its backups, newest first; `service` is absent if it was deleted. */

@@ -78,7 +78,7 @@ function PartFields({ form, contents, services, onChange }: FieldsProps) {
         <Select
           label="Database in the backup"
           value={form.database}
-          options={databasesOf(contents).map((value) => ({ value, label: value }))}
+          options={databasesOf(contents)}
           onChange={(database) => onChange({ database, table: undefined, ...reset })}
         />
         {isTable && (

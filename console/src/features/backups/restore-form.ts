@@ -1,5 +1,6 @@
 /** What a restore is asked to do: the address, the form, and the requests that it makes. */
 import type { CallInput } from "../../api/client.ts";
+import { oneOf, textsOf } from "../../lib/search.ts";
 import type { Service } from "./backup.ts";
 
 export type Scope = "service" | "database" | "table";
@@ -17,21 +18,12 @@ export type RestoreSearch = {
   readonly pipes?: PipesChoice | undefined;
 };
 
-const texts = ["database", "table", "target", "targetDatabase", "targetTable", "name"] as const;
-
 export function restoreSearch(search: Record<string, unknown>): RestoreSearch {
-  const { scope, pipes } = search;
-  const known = texts.flatMap((name) => (isText(search[name]) ? [[name, String(search[name])]] : []));
   return {
-    ...Object.fromEntries(known),
-    ...(scope === "database" || scope === "table" ? { scope } : {}),
-    ...(pipes === "none" || pipes === "running" ? { pipes } : {}),
+    ...textsOf(search, "database", "table", "target", "targetDatabase", "targetTable", "name"),
+    ...oneOf(search, "scope", ["database", "table"]),
+    ...oneOf(search, "pipes", ["none", "running"]),
   };
-}
-
-/** Names may look like numbers: the router reads them as such. */
-function isText(value: unknown): boolean {
-  return (typeof value === "string" && value !== "") || typeof value === "number";
 }
 
 export type Contents = readonly { readonly database: string; readonly table: string; readonly rows: number | null }[];

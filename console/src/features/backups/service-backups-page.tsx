@@ -88,30 +88,35 @@ function Lists({ serviceId, backups }: ListsProps) {
       <Filters>
         <InlineSelect
           label="Type"
-          value={search.type ?? ""}
+          value={search.type}
           onChange={(type) => change({ type })}
+          all="Full and incremental"
           options={[
-            { value: "", label: "Full and incremental" },
             { value: "full", label: "Full" },
             { value: "incremental", label: "Incremental" },
           ]}
         />
         <InlineSelect
           label="Proof"
-          value={search.proof ?? ""}
+          value={search.proof}
           onChange={(proof) => change({ proof })}
-          options={[{ value: "", label: "Any proof" }, ...words.map((word) => ({ value: word, label: word }))]}
+          all="Any proof"
+          options={words}
         />
       </Filters>
       <Panel flush title="Backups">
-        {shown.length === 0 ? (
-          <EmptyState
-            title="No backup matches"
-            actions={<Button onClick={() => change({ type: "", proof: "" })}>Show all</Button>}
-          />
-        ) : (
-          <Table label="Backups" columns={backupColumns(retention.data ?? [])} rows={shown} rowKey={({ id }) => id} />
-        )}
+        <Table
+          none={
+            <EmptyState
+              title="No backup matches"
+              actions={<Button onClick={() => change({ type: "", proof: "" })}>Show all</Button>}
+            />
+          }
+          label="Backups"
+          columns={backupColumns(retention.data ?? [])}
+          rows={shown}
+          rowKey={({ id }) => id}
+        />
       </Panel>
     </>
   );

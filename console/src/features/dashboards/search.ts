@@ -1,5 +1,6 @@
 /** What the address of a dashboard keeps: the range, values of variables, and how often it is asked for again. */
 import { type VariableValues, valuesOf } from "../../charts/variables.ts";
+import { oneOf, textsOf } from "../../lib/search.ts";
 
 export const refreshes = ["off", "10s", "1m"] as const;
 
@@ -13,15 +14,7 @@ export type DashboardSearch = {
 };
 
 export function dashboardSearch(search: Record<string, unknown>): DashboardSearch {
-  const text = (name: string) =>
-    search[name] === undefined || search[name] === "" ? {} : { [name]: String(search[name]) };
-  const refresh = refreshes.find((one) => one === search.refresh);
   const is = valuesOf(search.is);
   const values = Object.keys(is).length === 0 ? {} : { is };
-  return {
-    ...text("from"),
-    ...text("to"),
-    ...values,
-    ...(refresh === undefined || refresh === "off" ? {} : { refresh }),
-  };
+  return { ...textsOf(search, "from", "to"), ...values, ...oneOf(search, "refresh", refreshes.slice(1)) };
 }

@@ -8,7 +8,7 @@ import { type Bounds, boundsOf, defaultRange, endText, rangeText, type TimeRange
 import { useChart } from "../../charts/use-chart.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
 import { Note } from "../../parts/note.tsx";
-import { InlineSelect } from "../../parts/select.tsx";
+import { InlineSelect, named } from "../../parts/select.tsx";
 import { toastError } from "../../parts/toast.tsx";
 import { ChartMenu } from "./chart-menu.tsx";
 import { ChartPanel } from "./chart-panel.tsx";
@@ -117,12 +117,7 @@ function Head({ sources, source, search, bounds, isLive, onSource, onRange, onLi
   return (
     <header className={css.head}>
       <h1>Explore</h1>
-      <InlineSelect
-        label="Source"
-        value={source.id}
-        options={sources.map(({ id, name }) => ({ value: id, label: name }))}
-        onChange={onSource}
-      />
+      <InlineSelect label="Source" value={source.id} options={named(sources)} onChange={onSource} />
       <Button small onClick={() => setEditing(true)}>
         Sources …
       </Button>

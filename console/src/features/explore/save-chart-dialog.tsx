@@ -6,7 +6,7 @@ import { type ChartDefinition, seriesNames } from "../../charts/definition.ts";
 import type { TimeRange } from "../../charts/time-range.ts";
 import { FormDialog } from "../../parts/dialog.tsx";
 import { TextField } from "../../parts/field.tsx";
-import { Select } from "../../parts/select.tsx";
+import { named, Select } from "../../parts/select.tsx";
 import { toast } from "../../parts/toast.tsx";
 import { useAttempt } from "../../parts/use-attempt.ts";
 
@@ -39,10 +39,7 @@ export function SaveChartDialog({ chart, range, onClose }: SaveChartDialogProps)
       <Select
         label="Dashboard"
         value={target}
-        options={[
-          { value: newDashboard, label: "A new dashboard" },
-          ...dashboards.map((one) => ({ value: one.id, label: one.name })),
-        ]}
+        options={[{ value: newDashboard, label: "A new dashboard" }, ...named(dashboards)]}
         onChange={setTarget}
       />
     </FormDialog>

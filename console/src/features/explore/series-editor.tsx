@@ -101,7 +101,7 @@ function SeriesRow({ one, at, fields, error, onChange, onRemove }: SeriesRowProp
       <InlineSelect
         label={label("Aggregate")}
         value={one.aggFn}
-        options={aggregates.map((value) => ({ value, label: value }))}
+        options={aggregates}
         onChange={(aggFn) => onChange({ aggFn })}
       />
       {one.aggFn === "quantile" && (

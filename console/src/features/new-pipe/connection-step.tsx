@@ -5,7 +5,7 @@ import { durationText } from "../../lib/format.ts";
 import { Button } from "../../parts/button.tsx";
 import { fieldsOf } from "../../parts/field.tsx";
 import { Note } from "../../parts/note.tsx";
-import { Select } from "../../parts/select.tsx";
+import { named, Select } from "../../parts/select.tsx";
 import { Answer } from "../../parts/states.tsx";
 import { connectionFields } from "./fields.ts";
 import { foundIn } from "./found.ts";
@@ -77,10 +77,7 @@ function ServiceChoice({ form, change }: Pick<StepProps, "form" | "change">) {
               label="Service"
               hint="Its tables get the rows"
               {...field("serviceId")}
-              options={[
-                { value: "", label: "Choose a service" },
-                ...list.map(({ id, name }) => ({ value: id, label: name })),
-              ]}
+              options={[{ value: "", label: "Choose a service" }, ...named(list)]}
             />
           </div>
         )

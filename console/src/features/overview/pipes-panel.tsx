@@ -26,13 +26,17 @@ export function PipesPanel({ pipes }: { readonly pipes: readonly ListedPipe[] })
   );
   return (
     <Panel flush title="Busiest pipes" actions={actions}>
-      {pipes.length === 0 ? (
-        <EmptyState title="No pipes yet">
-          A pipe loads files, topics, streams or tables into a service, each row exactly once.
-        </EmptyState>
-      ) : (
-        <Table label="Pipes" columns={columns} rows={pipes.slice(0, shown)} rowKey={({ id }) => id} />
-      )}
+      <Table
+        none={
+          <EmptyState title="No pipes yet">
+            A pipe loads files, topics, streams or tables into a service, each row exactly once.
+          </EmptyState>
+        }
+        label="Pipes"
+        columns={columns}
+        rows={pipes.slice(0, shown)}
+        rowKey={({ id }) => id}
+      />
     </Panel>
   );
 }

@@ -1,6 +1,7 @@
 /** What the list of pipes shows, as it is in the address. */
 import { sourceDescriptions, sourceKindKeys } from "../../../../src/sources/descriptions.ts";
 import type { OperationResult } from "../../api/client.ts";
+import { oneOf, textsOf } from "../../lib/search.ts";
 
 export type PipeSummary = OperationResult<"listAllPipes">["pipes"][number];
 export type PipeState = PipeSummary["state"];
@@ -35,16 +36,13 @@ export type ListSearch = {
 
 /** Takes what it knows of an address, and leaves out the rest. */
 export function listSearch(search: Record<string, unknown>): ListSearch {
-  const { name, kind, serviceId, sort, order, cursor } = search;
   const state = groupOf(search.state);
   return {
-    ...(typeof name === "string" && name !== "" ? { name } : {}),
+    ...textsOf(search, "name", "serviceId", "cursor"),
     ...(state === undefined ? {} : { state }),
-    ...(isKey(kindWords, kind) ? { kind } : {}),
-    ...(typeof serviceId === "string" ? { serviceId } : {}),
-    ...(sortKeys.some((key) => key === sort) ? { sort: sort as SortKey } : {}),
-    ...(order === "desc" ? { order } : {}),
-    ...(typeof cursor === "string" ? { cursor } : {}),
+    ...oneOf(search, "kind", sourceKindKeys),
+    ...oneOf(search, "sort", sortKeys),
+    ...oneOf(search, "order", ["desc"]),
   };
 }
 

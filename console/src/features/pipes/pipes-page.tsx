@@ -1,11 +1,12 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Plus, Workflow } from "lucide-react";
 import { useDeferredValue } from "react";
+import { sourceKindKeys } from "../../../../src/sources/descriptions.ts";
 import { useOperation } from "../../api/queries.ts";
 import { Button, ButtonLink } from "../../parts/button.tsx";
 import { Filters, Page, Panel } from "../../parts/page.tsx";
 import { SearchInput } from "../../parts/search-input.tsx";
-import { InlineSelect } from "../../parts/select.tsx";
+import { InlineSelect, named } from "../../parts/select.tsx";
 import { Answer, EmptyState } from "../../parts/states.tsx";
 import { Table } from "../../parts/table.tsx";
 import { kindWords, type ListSearch, listSearch, type PipeSummary, stateGroups } from "./list-search.ts";
@@ -49,16 +50,15 @@ function useListSearch() {
 function PipeFilters({ search }: { readonly search: ListSearch }) {
   const change = useListSearch();
   const services = useOperation("listServices", {}, { pace: "slow" });
-  const any = (label: string) => ({ value: "", label });
   return (
     <Filters>
       <SearchInput label="Find pipes by name" value={search.name ?? ""} onChange={(name) => change({ name })} />
       <InlineSelect
         label="State"
-        value={search.state ?? ""}
-        onChange={(state) => change({ state: state || undefined })}
+        value={search.state}
+        onChange={(state) => change({ state })}
+        all="All states"
         options={[
-          any("All states"),
           { value: "trouble", label: "Needs attention" },
           { value: "running", label: "Running" },
           { value: "changing", label: "Changing" },
@@ -68,15 +68,17 @@ function PipeFilters({ search }: { readonly search: ListSearch }) {
       />
       <InlineSelect
         label="Source"
-        value={search.kind ?? ""}
-        onChange={(kind) => change({ kind: kind || undefined })}
-        options={[any("All sources"), ...Object.entries(kindWords).map(([value, label]) => ({ value, label }))]}
+        value={search.kind}
+        onChange={(kind) => change({ kind })}
+        all="All sources"
+        options={sourceKindKeys.map((value) => ({ value, label: kindWords[value] }))}
       />
       <InlineSelect
         label="Service"
-        value={search.serviceId ?? ""}
-        onChange={(serviceId) => change({ serviceId: serviceId || undefined })}
-        options={[any("All services"), ...(services.data ?? []).map(({ id, name }) => ({ value: id, label: name }))]}
+        value={search.serviceId}
+        onChange={(serviceId) => change({ serviceId })}
+        all="All services"
+        options={named(services.data)}
       />
     </Filters>
   );

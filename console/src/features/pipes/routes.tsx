@@ -1,5 +1,6 @@
 import { createRoute } from "@tanstack/react-router";
 import { rootRoute, screen } from "../../app/root-route.tsx";
+import { oneOf, textsOf } from "../../lib/search.ts";
 import { listSearch } from "./list-search.ts";
 
 const pipesRoute = createRoute({
@@ -24,9 +25,8 @@ const overviewRoute = createRoute({
 const errorsRoute = createRoute({
   ...screen(pipeRoute, "/errors", () => import("./errors-page.tsx"), "ErrorsPage"),
   validateSearch: (search: Record<string, unknown>) => ({
-    ...(typeof search.group === "string" ? { group: search.group } : {}),
-    ...(search.state === "replayed" || search.state === "all" ? { state: search.state as "replayed" | "all" } : {}),
-    ...(typeof search.origin === "string" ? { origin: search.origin } : {}),
+    ...textsOf(search, "group", "origin"),
+    ...oneOf(search, "state", ["replayed", "all"]),
   }),
 });
 

@@ -49,13 +49,17 @@ export function AccessListPanel({ service }: { readonly service: Service }) {
   );
   return (
     <Panel flush title="Addresses that may connect" actions={add}>
-      {entries.length === 0 ? (
-        <EmptyState title="Nobody may connect">
-          Clients need an address in this list. The console needs none.
-        </EmptyState>
-      ) : (
-        <Table label="Addresses" columns={columns} rows={entries} rowKey={({ source }) => source} />
-      )}
+      <Table
+        none={
+          <EmptyState title="Nobody may connect">
+            Clients need an address in this list. The console needs none.
+          </EmptyState>
+        }
+        label="Addresses"
+        columns={columns}
+        rows={entries}
+        rowKey={({ source }) => source}
+      />
       <p className={css.own}>
         Your address is <code>{address}</code>
         {isAdmitted ? "." : ": no entry admits it. The console works; clients at this address cannot connect."}

@@ -1,4 +1,5 @@
 /** Filters and order of the list of services, as they stand in its address. */
+import { oneOf, textsOf } from "../../lib/search.ts";
 import type { Service } from "./service.ts";
 
 export const serviceSortKeys = ["name", "state", "rows", "disk", "backup"] as const;
@@ -13,12 +14,10 @@ export type ServiceListSearch = {
 
 /** What the address says, without what it cannot say. */
 export function serviceListSearch(search: Record<string, unknown>): ServiceListSearch {
-  const { q, state, sort, order } = search;
   return {
-    ...(typeof q === "string" && q !== "" ? { q } : {}),
-    ...(typeof state === "string" && state !== "" ? { state } : {}),
-    ...(serviceSortKeys.includes(sort as ServiceSortKey) ? { sort: sort as ServiceSortKey } : {}),
-    ...(order === "desc" ? { order } : {}),
+    ...textsOf(search, "q", "state"),
+    ...oneOf(search, "sort", serviceSortKeys),
+    ...oneOf(search, "order", ["desc"]),
   };
 }
 

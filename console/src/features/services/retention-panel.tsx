@@ -28,13 +28,15 @@ export function RetentionPanel({ serviceId }: { readonly serviceId: string }) {
       actions={<span className={css.more}>by the saved settings</span>}
     >
       <Answer query={query}>
-        {(entries) =>
-          entries.length === 0 ? (
-            <EmptyState title="No backups yet">The schedule makes the first one.</EmptyState>
-          ) : (
-            <Table label="Retention" columns={columns} rows={entries} rowKey={({ backupId }) => backupId} />
-          )
-        }
+        {(entries) => (
+          <Table
+            none={<EmptyState title="No backups yet">The schedule makes the first one.</EmptyState>}
+            label="Retention"
+            columns={columns}
+            rows={entries}
+            rowKey={({ backupId }) => backupId}
+          />
+        )}
       </Answer>
     </Panel>
   );

@@ -19,13 +19,17 @@ export function ServicePipes({ serviceId }: { readonly serviceId: string }) {
   return (
     <Panel flush title="Pipes" actions={add}>
       <Answer query={query}>
-        {({ pipes }) =>
-          pipes.length === 0 ? (
-            <EmptyState title="No pipes">A pipe loads files, topics, streams or tables into this service.</EmptyState>
-          ) : (
-            <Table label="Pipes" columns={columns} rows={pipes} rowKey={({ id }) => id} />
-          )
-        }
+        {({ pipes }) => (
+          <Table
+            none={
+              <EmptyState title="No pipes">A pipe loads files, topics, streams or tables into this service.</EmptyState>
+            }
+            label="Pipes"
+            columns={columns}
+            rows={pipes}
+            rowKey={({ id }) => id}
+          />
+        )}
       </Answer>
     </Panel>
   );

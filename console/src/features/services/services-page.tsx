@@ -50,31 +50,28 @@ function ServiceList({ services }: { readonly services: readonly Service[] }) {
         />
         <InlineSelect
           label="State"
-          value={search.state ?? ""}
+          value={search.state}
           onChange={(state) => change({ state })}
-          options={[
-            { value: "", label: "All states" },
-            ...states.map((state) => ({ value: state as string, label: stateWord(state) })),
-          ]}
+          all="All states"
+          options={states.map((state) => ({ value: state as string, label: stateWord(state) }))}
         />
         <Count shown={shown.length} all={services.length} />
       </Filters>
       <Panel flush>
-        {shown.length === 0 ? (
-          <EmptyState
-            title="No service matches"
-            actions={<Button onClick={() => change({ q: "", state: "" })}>Show all</Button>}
-          />
-        ) : (
-          <Table
-            label="Services"
-            columns={serviceColumns}
-            rows={shown}
-            rowKey={({ id }) => id}
-            sort={{ key: search.sort ?? "name", order: search.order ?? "asc" }}
-            onSort={({ key, order }) => change({ sort: key as never, order })}
-          />
-        )}
+        <Table
+          none={
+            <EmptyState
+              title="No service matches"
+              actions={<Button onClick={() => change({ q: "", state: "" })}>Show all</Button>}
+            />
+          }
+          label="Services"
+          columns={serviceColumns}
+          rows={shown}
+          rowKey={({ id }) => id}
+          sort={{ key: search.sort ?? "name", order: search.order ?? "asc" }}
+          onSort={({ key, order }) => change({ sort: key as never, order })}
+        />
       </Panel>
     </>
   );

@@ -24,11 +24,7 @@ export function SettingsFields(props: FormProps<SettingsForm>) {
           />
           <TextField label="Disk quota in GiB" hint="Empty: no quota." inputMode="numeric" {...field("disk")} />
         </div>
-        <Select
-          label="Release channel"
-          {...field("releaseChannel")}
-          options={["slow", "default", "fast"].map((value) => ({ value, label: value }))}
-        />
+        <Select label="Release channel" {...field("releaseChannel")} options={["slow", "default", "fast"]} />
       </Panel>
       <Panel title="Sleep">
         <Checkbox

@@ -38,7 +38,7 @@ export function ResultChart({ state }: { readonly state: RunState }) {
       </EmptyState>
     );
   }
-  const named = (at: number) => ({ value: columns[at]?.name as string, label: columns[at]?.name as string });
+  const nameAt = (at: number) => columns[at]?.name as string;
   return (
     <div className={css.chart}>
       <div className={css.chartTools}>
@@ -46,8 +46,8 @@ export function ResultChart({ state }: { readonly state: RunState }) {
         {found.times.length > 1 && (
           <InlineSelect
             label="Time"
-            value={columns[timeAt as number]?.name as string}
-            options={found.times.map(named)}
+            value={nameAt(timeAt as number)}
+            options={found.times.map(nameAt)}
             onChange={setTime}
           />
         )}
@@ -55,7 +55,8 @@ export function ResultChart({ state }: { readonly state: RunState }) {
           <InlineSelect
             label="Values"
             value={chosen.length > 0 ? value : ""}
-            options={[{ value: "", label: "All numbers" }, ...found.numbers.map(named)]}
+            all="All numbers"
+            options={found.numbers.map(nameAt)}
             onChange={setValue}
           />
         )}
@@ -63,7 +64,8 @@ export function ResultChart({ state }: { readonly state: RunState }) {
           <InlineSelect
             label="Group by"
             value={group}
-            options={[{ value: "", label: "No groups" }, ...found.groups.map(named)]}
+            all="No groups"
+            options={found.groups.map(nameAt)}
             onChange={setGroup}
           />
         )}

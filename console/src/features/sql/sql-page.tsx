@@ -4,7 +4,7 @@ import { useEffect, useState } from "react";
 import type { OperationResult } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
 import { ButtonLink } from "../../parts/button.tsx";
-import { InlineSelect } from "../../parts/select.tsx";
+import { InlineSelect, named } from "../../parts/select.tsx";
 import { ServiceAway } from "../../parts/service-away.tsx";
 import { StateBadge } from "../../parts/state-badge.tsx";
 import { Answer, EmptyState } from "../../parts/states.tsx";
@@ -57,12 +57,7 @@ function WithService({ services }: { readonly services: readonly Service[] }) {
     <div className={css.page}>
       <header className={css.head}>
         <h1 className={css.title}>SQL</h1>
-        <InlineSelect
-          label="Service"
-          value={service.id}
-          options={services.map(({ id, name }) => ({ value: id, label: name }))}
-          onChange={choose}
-        />
+        <InlineSelect label="Service" value={service.id} options={named(services)} onChange={choose} />
         <StateBadge state={service.state} />
         {service.state === "idle" && (
           <span className="muted">Run wakes it in about 0.2 s; reading tables does not.</span>

@@ -30,23 +30,25 @@ export function ConfigurationPanel({ configuration }: { readonly configuration: 
         />
         <InlineSelect
           label="Settings"
-          value={search.settings ?? ""}
-          options={[
-            { value: "", label: "All settings" },
-            { value: "changed", label: "Only those that are set" },
-          ]}
+          value={search.settings}
+          all="All settings"
+          options={[{ value: "changed", label: "Only those that are set" }]}
           onChange={(settings) => change({ settings })}
         />
       </Filters>
       <Panel flush title="Configuration">
-        {shown.length === 0 ? (
-          <EmptyState
-            title="No setting matches"
-            actions={<Button onClick={() => change({ q: "", settings: "" })}>Show all</Button>}
-          />
-        ) : (
-          <Table label="Configuration" columns={settingColumns} rows={shown} rowKey={({ name }) => name} />
-        )}
+        <Table
+          none={
+            <EmptyState
+              title="No setting matches"
+              actions={<Button onClick={() => change({ q: "", settings: "" })}>Show all</Button>}
+            />
+          }
+          label="Configuration"
+          columns={settingColumns}
+          rows={shown}
+          rowKey={({ name }) => name}
+        />
       </Panel>
     </>
   );

@@ -15,11 +15,13 @@ type Engine = System["engines"][number];
 export function EnginesPanel({ engines }: { readonly engines: readonly Engine[] }) {
   return (
     <Panel flush title="Engines">
-      {engines.length === 0 ? (
-        <EmptyState title="No engine runs">Services that sleep or are stopped have no process.</EmptyState>
-      ) : (
-        <Table label="Engines" columns={columns} rows={engines} rowKey={({ serviceId }) => serviceId} />
-      )}
+      <Table
+        none={<EmptyState title="No engine runs">Services that sleep or are stopped have no process.</EmptyState>}
+        label="Engines"
+        columns={columns}
+        rows={engines}
+        rowKey={({ serviceId }) => serviceId}
+      />
     </Panel>
   );
 }

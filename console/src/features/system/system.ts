@@ -1,16 +1,14 @@
 /** The state of the program, and what the screen makes of it. */
 import type { OperationResult } from "../../api/client.ts";
+import { oneOf, textsOf } from "../../lib/search.ts";
 
 export type System = OperationResult<"getSystem">;
 export type Setting = System["configuration"][number];
 
 export type SystemSearch = { readonly q?: string; readonly settings?: "changed" };
 
-export function systemSearch({ q, settings }: Record<string, unknown>): SystemSearch {
-  return {
-    ...(typeof q === "string" && q !== "" ? { q } : {}),
-    ...(settings === "changed" ? { settings } : {}),
-  };
+export function systemSearch(search: Record<string, unknown>): SystemSearch {
+  return { ...textsOf(search, "q"), ...oneOf(search, "settings", ["changed"]) };
 }
 
 export function shownSettings(all: readonly Setting[], { q, settings }: SystemSearch): Setting[] {

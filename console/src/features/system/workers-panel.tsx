@@ -15,13 +15,17 @@ type Worker = System["workers"][number];
 export function WorkersPanel({ workers }: { readonly workers: readonly Worker[] }) {
   return (
     <Panel flush title="Pipe workers">
-      {workers.length === 0 ? (
-        <EmptyState title="No worker runs">
-          Pipes that are stopped, or wait for their service, have no process.
-        </EmptyState>
-      ) : (
-        <Table label="Pipe workers" columns={columns} rows={workers} rowKey={({ pid }) => String(pid)} />
-      )}
+      <Table
+        none={
+          <EmptyState title="No worker runs">
+            Pipes that are stopped, or wait for their service, have no process.
+          </EmptyState>
+        }
+        label="Pipe workers"
+        columns={columns}
+        rows={workers}
+        rowKey={({ pid }) => String(pid)}
+      />
     </Panel>
   );
 }
