@@ -10,6 +10,7 @@ import { cspNonce } from "./lib/nonce.ts";
 import { Tooltips } from "./parts/tooltips.tsx";
 import "./theme/tokens.css";
 import "./theme/base.css";
+import "./theme/layout.css";
 
 watchPresence();
 createRoot(document.getElementById("root") as HTMLElement).render(

@@ -17,9 +17,9 @@ export function AccountMenu() {
   const { identity } = useStore(sessionStore);
   const theme = useStore(themeStore);
   const trigger = (
-    <button type="button" className={css.account}>
+    <button type="button" className={`plain ${css.account}`}>
       <CircleUser aria-hidden />
-      <span className={css.keyName}>
+      <span className={`cut ${css.keyName}`}>
         <span className="visually-hidden">Key </span>
         {identity?.key.name}
       </span>{" "}

@@ -22,7 +22,7 @@ export function TopBar({ railOpen, onRail }: TopBarProps) {
         <img src="/console/icon.svg" alt="" />
         <span className={css.brandName}>Millrace</span>
       </Link>
-      <span className={css.organization}>{identity?.organization.name}</span>
+      <span className={`cut ${css.organization}`}>{identity?.organization.name}</span>
       <div className={css.space} />
       <RefreshState />
       <button type="button" className={css.search} onClick={openPalette}>

@@ -43,7 +43,7 @@ export function ChartLegend({ series, unit, hidden, right, at, sums, whole, onHi
                 onClick={(event) => choose(event, name)}
               >
                 <span className={css.swatch} style={{ background: seriesToken(one, index) }} />
-                <span className={css.legendName}>{name}</span>
+                <span className={`cut ${css.legendName}`}>{name}</span>
                 <span className={css.legendValue}>
                   {valueText(at === undefined ? newest(known) : values[at], unit)}
                   {sums && ` · sum ${valueText(sumOf(known), unit)}`}

@@ -28,7 +28,7 @@ export function ChartTooltip({ times, series, whole, at, left, width, unit, hidd
       {shown.slice(0, maxRows).map(({ name, value, color }) => (
         <div key={name} className={css.tooltipRow}>
           <span className={css.swatch} style={{ background: color }} />
-          <span className={css.tooltipName}>{name}</span>
+          <span className={`cut ${css.tooltipName}`}>{name}</span>
           <span className={css.tooltipValue}>{valueText(value, unit)}</span>
         </div>
       ))}

@@ -48,8 +48,8 @@ export function TimeChart(props: TimeChartProps) {
   return (
     <figure className={css.figure} aria-label={name}>
       <div className={css.header}>
-        <figcaption className={props.hideHeader === true ? "visually-hidden" : css.caption}>{name}</figcaption>
-        <div className={css.actions}>
+        <figcaption className={props.hideHeader === true ? "visually-hidden" : `cut ${css.caption}`}>{name}</figcaption>
+        <div className="row">
           {props.actions}
           <button
             type="button"

@@ -31,7 +31,7 @@ export const GridHeader = memo(function GridHeader({ columns, kinds, sort, onSor
             >
               <button
                 type="button"
-                className={css.sort}
+                className={`plain ${css.sort}`}
                 title={`${name}: ${type}`}
                 onClick={() => onSort(next(order, column))}
               >

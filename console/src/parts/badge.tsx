@@ -16,7 +16,7 @@ type BadgeProps = {
 
 export function Badge({ tone = "neutral", icon: Icon, turning, children }: BadgeProps) {
   return (
-    <span className={classes(css.badge, tone !== "neutral" && css[tone], turning && css.turning)}>
+    <span className={classes(css.badge, turning && css.turning)} data-tone={tone}>
       {Icon && <Icon aria-hidden />}
       {children}
     </span>

@@ -1,5 +1,4 @@
 import type { ReactNode } from "react";
-import { classes } from "../lib/classes.ts";
 import type { Tone } from "./badge.tsx";
 import css from "./meter.module.css";
 
@@ -23,7 +22,7 @@ export function Meter({ label, value, tone = "info" }: MeterProps) {
       aria-valuemax={100}
       aria-valuenow={percent}
     >
-      <div className={classes(css.bar, css[tone])} style={{ width: `${percent}%` }} />
+      <div className={css.bar} data-tone={tone} style={{ width: `${percent}%` }} />
     </div>
   );
 }

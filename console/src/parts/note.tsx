@@ -1,6 +1,5 @@
 import { CircleAlert, CircleCheck, Info, TriangleAlert } from "lucide-react";
 import type { ReactNode } from "react";
-import { classes } from "../lib/classes.ts";
 import type { Tone } from "./badge.tsx";
 import css from "./note.module.css";
 
@@ -10,7 +9,7 @@ const icons = { ok: CircleCheck, warn: TriangleAlert, bad: CircleAlert, info: In
 export function Note({ tone = "info", children }: { readonly tone?: Tone; readonly children: ReactNode }) {
   const Icon = icons[tone];
   return (
-    <div className={classes(css.note, tone !== "neutral" && css[tone])} role={tone === "bad" ? "alert" : "note"}>
+    <div className={css.note} data-tone={tone} role={tone === "bad" ? "alert" : "note"}>
       <Icon aria-hidden />
       <div>{children}</div>
     </div>

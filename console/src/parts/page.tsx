@@ -31,7 +31,7 @@ export function Page({ title, badge, below, id, actions, children }: PageProps) 
             <div className={css.below}>
               {below}
               {id !== undefined && (
-                <span className={css.id}>
+                <span className="row">
                   <code>{id.slice(0, 8)}</code>
                   <CopyButton text={id} label="Copy id" />
                 </span>
@@ -39,7 +39,7 @@ export function Page({ title, badge, below, id, actions, children }: PageProps) 
             </div>
           )}
         </div>
-        {actions !== undefined && <div className={css.actions}>{actions}</div>}
+        {actions !== undefined && <div className="row">{actions}</div>}
       </header>
       {children}
     </div>
@@ -56,7 +56,7 @@ type PanelProps = {
 
 export function Panel({ title, actions, flush, children }: PanelProps) {
   return (
-    <section className={css.panel}>
+    <section className={`surface ${css.panel}`}>
       {title !== undefined && (
         <div className={css.panelHead}>
           <h2>{title}</h2>
@@ -97,7 +97,7 @@ type TileProps = { readonly label: ReactNode; readonly children: ReactNode; read
 
 export function Tile({ label, children, note }: TileProps) {
   return (
-    <div className={css.tile}>
+    <div className={`surface ${css.tile}`}>
       <div className={css.tileLabel}>{label}</div>
       <div className={css.tileValue}>{children}</div>
       {note !== undefined && <div className={css.tileNote}>{note}</div>}
@@ -107,5 +107,5 @@ export function Tile({ label, children, note }: TileProps) {
 
 /** A row of filters above a list. */
 export function Filters({ children }: { readonly children: ReactNode }) {
-  return <div className={css.filters}>{children}</div>;
+  return <div className="row">{children}</div>;
 }

@@ -84,7 +84,7 @@ function Header<Row, Key extends string>({ column, sort, onSort }: HeaderProps<R
     <th scope="col" className={cellClass(column)} aria-sort={ariaSort}>
       <button
         type="button"
-        className={css.sort}
+        className={`plain ${css.sort}`}
         onClick={() => onSort({ key: column.key, order: order === "asc" ? "desc" : "asc" })}
       >
         {column.header}

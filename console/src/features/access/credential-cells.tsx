@@ -3,7 +3,6 @@ import { Hourglass } from "lucide-react";
 import { Badge } from "../../parts/badge.tsx";
 import { RelativeTime, useServerNow } from "../../parts/relative-time.tsx";
 import { StateBadge } from "../../parts/state-badge.tsx";
-import css from "./access.module.css";
 import { credentialState, expiresSoon } from "./access-search.ts";
 
 export type Credential = {
@@ -28,9 +27,9 @@ export function ExpiryCell({ credential }: { readonly credential: Credential }) 
   const now = useServerNow();
   const { expireAt } = credential;
   if (expireAt == null) return <span className="muted">never</span>;
-  const look = Date.parse(expireAt) <= now ? css.over : expiresSoon(credential, now) ? css.soon : undefined;
+  const tone = Date.parse(expireAt) <= now ? "bad" : expiresSoon(credential, now) ? "warn" : undefined;
   return (
-    <span className={look}>
+    <span className="toned" data-tone={tone}>
       <RelativeTime at={expireAt} />
     </span>
   );

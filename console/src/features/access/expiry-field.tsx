@@ -1,7 +1,6 @@
 import { serverNow } from "../../api/server-time.ts";
 import { TextField } from "../../parts/field.tsx";
 import { Select } from "../../parts/select.tsx";
-import css from "./access.module.css";
 
 /** `date`: the day of `date` begins in UTC. */
 export type Expiry = {
@@ -37,7 +36,7 @@ type ExpiryFieldProps = {
 export function ExpiryField({ value, onChange, same, error }: ExpiryFieldProps) {
   const options = same === undefined ? choices : [{ value: "same" as const, label: same }, ...choices];
   return (
-    <div className={css.pair}>
+    <div className="cells pair">
       <Select
         label="Expires"
         value={value.choice}

@@ -1,7 +1,6 @@
 /** The columns of the list of activities. */
 import { Link } from "@tanstack/react-router";
 import { activityWords, actorWords, objectWords } from "../../lib/activity-words.ts";
-import { classes } from "../../lib/classes.ts";
 import { timeText } from "../../lib/zone.ts";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import type { Column } from "../../parts/table.tsx";
@@ -44,12 +43,12 @@ function WhatCell({ activity, onShow }: WhatProps) {
   const { id, type, reason, fields } = activity;
   const tone = toneOf(type);
   return (
-    <div className={css.what}>
-      <button type="button" className={classes(css.open, tone !== "neutral" && css[tone])} onClick={() => onShow(id)}>
+    <div className="stack">
+      <button type="button" className={`plain toned ${css.open}`} data-tone={tone} onClick={() => onShow(id)}>
         {activityWords(type)}
       </button>
       {reason !== undefined && (
-        <span className={css.reason} title={reason}>
+        <span className="clamp muted" title={reason}>
           {reason}
         </span>
       )}

@@ -79,7 +79,7 @@ function Pager({ search, nextCursor }: { readonly search: ActivitySearch; readon
   return (
     <div className={css.pager}>
       <span className="muted">100 on a page, newest first</span>
-      <div className={css.buttons}>
+      <div className="row">
         {cursor !== undefined && (
           <ButtonLink to="/activity" search={filters}>
             Newest

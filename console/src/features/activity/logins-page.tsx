@@ -10,7 +10,6 @@ import { RelativeTime } from "../../parts/relative-time.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
 import { Answer, EmptyState, Skeleton } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
-import css from "./activity.module.css";
 import { ActivityTabs } from "./activity-tabs.tsx";
 
 const route = getRouteApi("/activity/logins");
@@ -75,9 +74,11 @@ const columns: readonly Column<Event>[] = [
     key: "what",
     header: "What",
     cell: ({ type, details }) => (
-      <div className={css.what}>
-        <span className={type === "login" ? undefined : css.warn}>{activityWords(type)}</span>
-        {details !== "" && <span className={css.reason}>{details}</span>}
+      <div className="stack">
+        <span className="toned" data-tone={type === "login" ? undefined : "warn"}>
+          {activityWords(type)}
+        </span>
+        {details !== "" && <span className="clamp muted">{details}</span>}
       </div>
     ),
   },

@@ -48,30 +48,24 @@ export function AlertFields({ form, onChange, error, busy, action, onSubmit, can
   };
   return (
     <>
-      <form onSubmit={submit} noValidate className={css.form}>
+      <form onSubmit={submit} noValidate className="form">
         <Panel title="What it watches">
-          <div className={css.fields}>
-            <SubjectFields {...{ form, onChange, error, known, chart, title }} />
-          </div>
+          <SubjectFields {...{ form, onChange, error, known, chart, title }} />
         </Panel>
         <Panel title="When it fires">
-          <div className={css.fields}>
-            <ConditionFields form={form} onChange={onChange} error={error} />
-            {shown !== undefined && <AlertPreview form={form} chart={shown} />}
-          </div>
+          <ConditionFields form={form} onChange={onChange} error={error} />
+          {shown !== undefined && <AlertPreview form={form} chart={shown} />}
         </Panel>
         <Panel title="Whom it tells">
-          <div className={css.fields}>
-            <WebhookField {...{ form, onChange, error, known }} onNew={() => setNewWebhook(true)} />
-            <TextArea
-              label="Text"
-              hint="Sent with every notification. Empty: a text that says what was found."
-              {...field("message")}
-            />
-          </div>
+          <WebhookField {...{ form, onChange, error, known }} onNew={() => setNewWebhook(true)} />
+          <TextArea
+            label="Text"
+            hint="Sent with every notification. Empty: a text that says what was found."
+            {...field("message")}
+          />
         </Panel>
         {error && !isAtField(error) && <Note tone="bad">{error.message}</Note>}
-        <div className={css.buttons}>
+        <div className="row">
           <Button type="submit" look="primary" needs="developer" refusal={missingIn(form)} busy={busy}>
             {action}
           </Button>

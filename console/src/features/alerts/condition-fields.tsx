@@ -2,7 +2,6 @@ import { type FormProps, fieldsOf, TextField } from "../../parts/field.tsx";
 import { Select } from "../../parts/select.tsx";
 import { type Interval, intervals, intervalText, isRange, type ThresholdType, thresholdTypes } from "./alert.ts";
 import { type AlertForm, metricOf } from "./alert-form.ts";
-import css from "./alerts.module.css";
 import { isYesOrNo } from "./states.ts";
 
 const types = Object.entries(thresholdTypes) as [ThresholdType, string][];
@@ -21,7 +20,7 @@ function ThresholdFields(props: FormProps<AlertForm>) {
   const field = fieldsOf(props);
   const range = isRange(props.form.thresholdType);
   return (
-    <div className={css.pair}>
+    <div className="cells pair">
       <Select
         label="Value is"
         {...field("thresholdType")}
@@ -37,7 +36,7 @@ function WindowFields(props: FormProps<AlertForm>) {
   const field = fieldsOf(props);
   return (
     <>
-      <div className={css.pair}>
+      <div className="cells pair">
         <Select
           label="Window"
           hint="Length of a window, and time between two evaluations."

@@ -10,7 +10,6 @@ import { Answer, EmptyState } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { type Alert, type Evaluation, intervalMs } from "./alert.ts";
 import { AlertStateBadge } from "./alert-state.tsx";
-import css from "./alerts.module.css";
 import { readingName, readingsChart, type StateChange, stateChanges } from "./evaluations.ts";
 
 /** As many as the server keeps. */
@@ -76,7 +75,7 @@ function Shown({ alert, names, evaluations }: ShownProps) {
           rowKey={({ windowStart, evaluatedAt }) => `${windowStart} ${evaluatedAt}`}
         />
         {rows.length < evaluations.length && (
-          <div className={css.more}>
+          <div className="more">
             <Button onClick={() => setWhole(true)}>Show all {evaluations.length}</Button>
           </div>
         )}

@@ -9,7 +9,6 @@ import { RelativeTime } from "../../parts/relative-time.tsx";
 import { RequestDialog } from "../../parts/request-dialog.tsx";
 import { Answer } from "../../parts/states.tsx";
 import { type BackupDetails, chainsOf, proofOf, titleOf } from "./backup.ts";
-import css from "./backups.module.css";
 import { Chain } from "./chain.tsx";
 import { ProofBadge } from "./proof-badge.tsx";
 import { ProofPanel } from "./proof-panel.tsx";
@@ -35,7 +34,7 @@ export function BackupPage() {
           actions={<Actions backup={backup} />}
         >
           <ChainPanel backup={backup} />
-          <div className={css.halves}>
+          <div className="cells">
             <ProofPanel backup={backup} />
             <Panel title="Facts">
               <Facts facts={factsOf(backup)} />

@@ -11,7 +11,6 @@ import { InlineSelect } from "../../parts/select.tsx";
 import { Answer, EmptyState, Skeleton } from "../../parts/states.tsx";
 import { Table } from "../../parts/table.tsx";
 import { paceOf } from "./backup.ts";
-import css from "./backups.module.css";
 import { newestProof, type OverviewSearch, type Protected, protectedServices, shownProtected } from "./list-search.ts";
 import { protectedColumns } from "./protected-columns.tsx";
 import { RescanButton } from "./rescan-button.tsx";
@@ -113,7 +112,9 @@ function Numbers({ all }: { readonly all: readonly Protected[] }) {
         {proven} of {existing.length}
       </Tile>
       <Tile label="Damaged backups" note="restore only by force">
-        <span className={damaged > 0 ? css.alarm : undefined}>{damaged}</span>
+        <span className="toned" data-tone={damaged > 0 ? "bad" : undefined}>
+          {damaged}
+        </span>
       </Tile>
       <Tile label="Failed attempts" note="their files are removed">
         {failed}

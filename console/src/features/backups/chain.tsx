@@ -39,7 +39,8 @@ function ChainBlock({ block, isCurrent, large }: ChainBlockProps) {
     <Link
       to="/backups/$serviceId/$backupId"
       params={{ serviceId: block.serviceId, backupId: block.id }}
-      className={classes(css.block, css[tone], block.type === "full" && css.full)}
+      className={classes(css.block, block.type === "full" && css.full)}
+      data-tone={tone}
       title={`${kind} ${rest}`}
       aria-current={isCurrent ? "page" : undefined}
     >

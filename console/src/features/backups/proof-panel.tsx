@@ -16,7 +16,7 @@ export function ProofPanel({ backup }: Props) {
   const { tone, word, sentence } = proofOf(backup);
   return (
     <Panel title="Proof" actions={<Checks backup={backup} />}>
-      <div className={`${css.verdict} ${css[`verdict${tone}`]}`}>
+      <div className={css.verdict} data-tone={tone}>
         <ProofIcon tone={tone} />
         <h3>{word}</h3>
         <p>{sentence}</p>
@@ -60,7 +60,7 @@ function Checks({ backup }: Props) {
     );
   const common = { small: true, needs: "developer", refusal, busy: change.isPending } as const;
   return (
-    <div className={css.buttons}>
+    <div className="row">
       <Button {...common} icon={ScanSearch} onClick={() => check(false)}>
         Verify
       </Button>
@@ -74,7 +74,7 @@ function Checks({ backup }: Props) {
 /** Findings of the last check, by file. */
 export function Problems({ problems }: { readonly problems: readonly string[] }) {
   return (
-    <div className={css.section}>
+    <div className="group">
       <h3>{problems.length === 1 ? "Problem" : `Problems (${problems.length})`}</h3>
       <ul className={css.problems}>
         {problems.map((problem) => {

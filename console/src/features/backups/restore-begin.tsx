@@ -8,7 +8,6 @@ import { Checkbox } from "../../parts/field.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Secret, SecretDialog } from "../../parts/secret.tsx";
 import type { BackupDetails, Service } from "./backup.ts";
-import css from "./backups.module.css";
 import { Problems } from "./proof-panel.tsx";
 import { newServiceBodyOf, partBodyOf, type RestoreForm } from "./restore-form.ts";
 
@@ -42,7 +41,7 @@ export function RestoreBegin({ backup, form, services, problems, isCurrent, forc
           </Note>
         ))}
       {begin.error !== null && <Note tone="bad">{begin.error.message}</Note>}
-      <div className={css.buttons}>
+      <div className="row">
         <Button
           look={needsForce ? "danger" : "primary"}
           needs="admin"

@@ -74,7 +74,7 @@ function PartFields({ form, contents, services, onChange }: FieldsProps) {
   const reset = { targetDatabase: undefined, targetTable: undefined };
   return (
     <>
-      <div className={css.pair}>
+      <div className="cells pair">
         <Select
           label="Database in the backup"
           value={form.database}
@@ -98,7 +98,7 @@ function PartFields({ form, contents, services, onChange }: FieldsProps) {
         {...field("target")}
         options={services.map(({ id, name, state }) => ({ value: id, label: `${name} (${state})` }))}
       />
-      <div className={css.pair}>
+      <div className="cells pair">
         <TextField
           mono
           label={isTable ? "Into the database" : "As the database"}

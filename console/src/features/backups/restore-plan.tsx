@@ -38,13 +38,13 @@ export function RestorePlan({ form, plan, services, source }: PlanProps) {
       {target !== undefined && !plan.targetChecked && (
         <Note tone="warn">{unreachedText(target)} Whether the new name is free is checked then.</Note>
       )}
-      <div className={css.section}>
+      <div className="group">
         <h3>Tables</h3>
         <div className={css.tables}>
           <Table label="Tables to restore" columns={tableColumns} rows={plan.tables} rowKey={keyOf} />
         </div>
       </div>
-      <div className={css.section}>
+      <div className="group">
         <h3>Pipes</h3>
         {plan.pipes.length === 0 ? (
           <p className="muted">{target === undefined ? "The backup contains no pipes." : "No pipe is affected."}</p>
@@ -56,7 +56,7 @@ export function RestorePlan({ form, plan, services, source }: PlanProps) {
           </ul>
         )}
       </div>
-      <div className={css.section}>
+      <div className="group">
         <h3>Users</h3>
         <p className="muted">{plan.users.note}</p>
       </div>

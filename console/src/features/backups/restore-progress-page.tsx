@@ -58,7 +58,7 @@ function Progress({ restore }: { readonly restore: Restore }) {
   const { doneBytes, totalBytes } = restore.progress;
   const left = useSecondsLeft(restore);
   return (
-    <div className={css.progress}>
+    <div className="group">
       <Meter
         label="Bytes fetched and restored"
         value={restore.status === "done" ? 1 : totalBytes === 0 ? 0 : doneBytes / totalBytes}

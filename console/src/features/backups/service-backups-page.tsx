@@ -11,7 +11,6 @@ import { Table } from "../../parts/table.tsx";
 import { BackUpButton } from "./back-up-button.tsx";
 import { type Backup, chainsOf, paceOf, proofOf, type Service, titleOf } from "./backup.ts";
 import { backupColumns } from "./backup-columns.tsx";
-import css from "./backups.module.css";
 import { Chain } from "./chain.tsx";
 import { type BackupListSearch, shownBackups } from "./list-search.ts";
 import { RestoresPanel } from "./restores-panel.tsx";
@@ -128,9 +127,9 @@ function ChainsPanel({ backups }: { readonly backups: readonly Backup[] }) {
   const chains = chainsOf(backups);
   if (chains.length === 0) return null;
   return (
-    <Panel title="Chains" actions={<span className={css.legend}>a backup needs all blocks before it</span>}>
+    <Panel title="Chains" actions={<span className="muted">a backup needs all blocks before it</span>}>
       {chains.slice(0, shownChains).map((chain) => (
-        <div key={chain[0]?.id} className={css.section}>
+        <div key={chain[0]?.id} className="group">
           <span className="muted">
             begun {titleOf(chain[0] as Backup)}, newest <RelativeTime at={chain.at(-1)?.startedAt} />
           </span>

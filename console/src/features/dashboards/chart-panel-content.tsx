@@ -31,7 +31,7 @@ export function ChartPanelContent({ panel, filtered, range, bounds, onRange }: C
   return (
     <>
       <div className={classes(css.head, isOverTime(filtered) && css.besideButton)}>
-        <h2 className={css.title}>
+        <h2 className={`cut ${css.title}`}>
           <Link to="/explore" search={{ ...range, chart: filtered }}>
             {title}
           </Link>

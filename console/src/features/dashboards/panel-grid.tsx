@@ -22,7 +22,7 @@ export function PanelGrid({ panels, range, bounds, onRange, variables, values, t
   return (
     <ul className={css.grid} aria-label="Charts">
       {panels.map((panel, place) => (
-        <li key={panel.id} className={css.panel} style={{ "--columns": panel.width } as CSSProperties}>
+        <li key={panel.id} className={`surface ${css.panel}`} style={{ "--columns": panel.width } as CSSProperties}>
           {tools?.(panel, place)}
           {panel.kind === "chart" ? (
             <ChartPanelContent

@@ -35,7 +35,7 @@ export function PipePanelContent({ panel, bounds, onRange }: PipePanelContentPro
   }, [data, metric]);
   return (
     <>
-      <h2 className={css.title}>{title}</h2>
+      <h2 className={`cut ${css.title}`}>{title}</h2>
       {error !== null && <ErrorState error={error} onRetry={() => void refetch()} />}
       {chart === undefined && error === null && <Skeleton lines={6} />}
       {chart !== undefined && (

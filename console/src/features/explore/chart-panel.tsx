@@ -23,7 +23,7 @@ type ChartPanelProps = {
 /** The chart, or why there is none, and what its answer cost. */
 export function ChartPanel({ chart, query, bounds, onRange, onTime }: ChartPanelProps) {
   return (
-    <section className={css.chart} aria-label="Chart">
+    <section className={`surface ${css.chart}`} aria-label="Chart">
       <Content {...{ chart, query, bounds, onRange, onTime }} />
       {query.data !== undefined && bounds !== undefined && (
         <Facts {...{ chart, query, bounds }} meta={query.data.meta} />
@@ -78,7 +78,7 @@ const cacheWords = { hit: "from the cache", miss: "asked the engine", stale: "fr
 function Facts({ chart, bounds, meta, query }: FactsProps) {
   const isStale = meta.cache === "stale";
   return (
-    <div className={css.facts}>
+    <div className="row muted numeric">
       <Badge tone={isStale ? "warn" : "neutral"}>{cacheWords[meta.cache]}</Badge>
       <span>{durationText(meta.elapsedMs / 1000)}</span>
       {meta.rowsRead !== null && <span>{countText(meta.rowsRead)} rows read</span>}

@@ -115,13 +115,13 @@ function Head({ sources, source, search, bounds, isLive, onSource, onRange, onLi
   const [isEditing, setEditing] = useState(false);
   const { from, to } = search;
   return (
-    <header className={css.head}>
+    <header className="row">
       <h1>Explore</h1>
       <InlineSelect label="Source" value={source.id} options={named(sources)} onChange={onSource} />
       <Button small onClick={() => setEditing(true)}>
         Sources …
       </Button>
-      <span className={css.space} />
+      <span className="grow" />
       <Button
         small
         aria-pressed={isLive}
@@ -216,7 +216,7 @@ const displayNames = { line: "Lines", bar: "Bars", stacked: "Stacked", table: "T
 
 function Look({ chart, onChange }: LookProps) {
   return (
-    <div className={css.look}>
+    <div className="row">
       <InlineSelect
         label="Display"
         value={chart.display}

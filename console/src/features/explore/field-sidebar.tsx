@@ -31,7 +31,7 @@ export function FieldSidebar({ source, fields, bounds, filter, onFilter }: Field
   const wanted = text.trim().toLowerCase();
   const found = (fields.data?.data ?? []).filter(({ name }) => name.toLowerCase().includes(wanted));
   return (
-    <aside className={css.sidebar} aria-label="Fields">
+    <aside className={`surface ${css.sidebar}`} aria-label="Fields">
       <h2>Fields</h2>
       <SearchInput label="Find a field" placeholder="Find" value={text} onChange={setText} />
       {fields.isPending && <Skeleton lines={6} />}
@@ -52,12 +52,17 @@ function FieldNode({ source, field, bounds, filter, onFilter }: FieldNodeProps) 
   const [isOpen, setOpen] = useState(false);
   return (
     <li>
-      <button type="button" className={css.fieldName} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+      <button
+        type="button"
+        className={`plain ${css.fieldName}`}
+        aria-expanded={isOpen}
+        onClick={() => setOpen(!isOpen)}
+      >
         <ChevronRight size={14} aria-hidden className={css.chevron} />
         <span className="cut" title={field.name}>
           {field.name}
         </span>
-        <span className={css.fieldType} title={field.type}>
+        <span className={`cut ${css.fieldType}`} title={field.type}>
           {field.type}
         </span>
       </button>
@@ -95,7 +100,7 @@ function TopValues({ source, field, bounds, filter, onFilter }: TopValuesProps) 
       {data.data.map(({ value, count }) => (
         <li key={value} className={css.value}>
           <span className={css.valueBar} style={{ width: `${(100 * count) / most}%` }} />
-          <span className={css.valueText} title={value}>
+          <span className={`cut ${css.valueText}`} title={value}>
             {value}
           </span>
           <span className={css.valueCount}>{shortCountText(count)}</span>

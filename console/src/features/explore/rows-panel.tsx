@@ -34,8 +34,8 @@ export function RowsPanel({ source, bounds, isPart, filter, onWhole, onFilter }:
   const all = pages.flatMap(({ data }) => data);
   const elapsed = pages.reduce((sum, { meta }) => sum + meta.elapsedMs, 0);
   return (
-    <section className={css.rows} aria-label="Rows">
-      <div className={css.rowsHead}>
+    <section className={`surface ${css.rows}`} aria-label="Rows">
+      <div className={`row ${css.rowsHead}`}>
         <h2>Rows</h2>
         {pages.length > 0 && (
           <span className="muted">
@@ -56,7 +56,7 @@ export function RowsPanel({ source, bounds, isPart, filter, onWhole, onFilter }:
       </div>
       <RowList error={rows.error as ApiError | null} isLoading={rows.isPending} {...{ source, pages, all, onFilter }} />
       {rows.hasNextPage && (
-        <div className={css.more}>
+        <div className="more">
           <Button busy={rows.isFetchingNextPage} onClick={() => void rows.fetchNextPage()}>
             Older rows
           </Button>
@@ -118,7 +118,7 @@ function RowList({ source, pages, all, error, isLoading, onFilter }: RowListProp
     );
   const columns = pages[0]?.meta.columns ?? [];
   return (
-    <ul className={css.rowList}>
+    <ul>
       {all.map((row, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: rows have no id, and are only added at the end.
         <RowItem key={at} {...{ source, columns, row, onFilter }} />
@@ -139,7 +139,12 @@ function RowItem({ source, columns, row, onFilter }: RowItemProps) {
   const { time, severity, service, text } = rowSummary(source, columns, row);
   return (
     <li className={css.rowItem} data-open={isOpen || undefined}>
-      <button type="button" className={css.rowButton} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+      <button
+        type="button"
+        className={`plain ${css.rowButton}`}
+        aria-expanded={isOpen}
+        onClick={() => setOpen(!isOpen)}
+      >
         <ChevronRight size={14} aria-hidden className={css.chevron} />
         <span className={css.rowTime}>{time}</span>
         {severity !== undefined && (
@@ -147,8 +152,8 @@ function RowItem({ source, columns, row, onFilter }: RowItemProps) {
             {severity}
           </span>
         )}
-        {service !== undefined && <span className={css.rowService}>{service}</span>}
-        <span className={css.rowText}>{text}</span>
+        {service !== undefined && <span className={`cut ${css.rowService}`}>{service}</span>}
+        <span className={`cut ${css.rowText}`}>{text}</span>
       </button>
       {isOpen && <RowDetails columns={columns} row={row} onFilter={onFilter} />}
     </li>

@@ -7,7 +7,6 @@ import { DeleteButton, Dialog, FormDialog } from "../../parts/dialog.tsx";
 import { TextField } from "../../parts/field.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { useAttempt } from "../../parts/use-attempt.ts";
-import css from "./explore.module.css";
 import type { Source } from "./source.ts";
 import { SourceSuggestions } from "./source-suggestions.tsx";
 
@@ -24,7 +23,7 @@ export function SourcesDialog({ sources, onClose }: SourcesDialogProps) {
       header: "Actions",
       align: "end",
       cell: (source) => (
-        <span className={css.suggestionActions}>
+        <span className="row">
           <IconButton
             small
             needs="developer"

@@ -16,16 +16,16 @@ type Validation = OperationResult<"validatePipe">;
 export function Checks({ checks, warnings = [] }: Validation) {
   return (
     <>
-      <ul className={css.checks} aria-label="Checks">
+      <ul className="group" aria-label="Checks">
         {checks.map(({ name, ok, ms, issues = [], remedy }) => (
           <li key={name} className={css.check}>
             {ok ? (
-              <CircleCheck className={css.ok} role="img" aria-label="ok" />
+              <CircleCheck className="toned" data-tone="ok" role="img" aria-label="ok" />
             ) : (
-              <CircleX className={css.bad} role="img" aria-label="failed" />
+              <CircleX className="toned" data-tone="bad" role="img" aria-label="failed" />
             )}
             <span>{titles[name] ?? name}</span>
-            <span className={css.muted}>{Math.round(ms)} ms</span>
+            <span className="muted">{Math.round(ms)} ms</span>
             {issues.map(({ path, message }) => (
               <span key={`${path} ${message}`} className={css.issue}>
                 {path !== "" && <code>{path}</code>} {message}

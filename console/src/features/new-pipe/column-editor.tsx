@@ -30,12 +30,12 @@ export function ColumnEditor({ form, change, reason }: ColumnEditorProps) {
           <option key={type} value={type} />
         ))}
       </datalist>
-      <div className={css.columns}>
+      <div className="group">
         <div className={css.columnRow} aria-hidden="true">
           <span />
-          <span className={css.muted}>Field of the source</span>
-          <span className={css.muted}>Column</span>
-          {isNewTable && <span className={css.muted}>Type</span>}
+          <span className="muted">Field of the source</span>
+          <span className="muted">Column</span>
+          {isNewTable && <span className="muted">Type</span>}
         </div>
         {columns.map((column, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a column is its place; its names are edited here

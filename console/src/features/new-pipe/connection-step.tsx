@@ -29,7 +29,7 @@ export function ConnectionStep({ form, change, onNext }: StepProps) {
     if (refusal === undefined) void listing.read().then((isReached) => isReached && onNext());
   };
   return (
-    <form className={css.column} onSubmit={next} noValidate>
+    <form className="column" onSubmit={next} noValidate>
       <ServiceChoice form={form} change={change} />
       <SourceInputs fields={connectionFields[kind]} form={form} change={change} error={listing.error} />
       {listing.error !== undefined && <Refusal error={listing.error} form={form} isAtInputs />}
@@ -45,7 +45,7 @@ export function ConnectionStep({ form, change, onNext }: StepProps) {
         <Button type="submit" look="primary" refusal={refusal} busy={listing.isBusy}>
           Next
         </Button>
-        {refusal !== undefined && <span className={css.muted}>{refusal}</span>}
+        {refusal !== undefined && <span className="muted">{refusal}</span>}
       </div>
     </form>
   );
@@ -72,7 +72,7 @@ function ServiceChoice({ form, change }: Pick<StepProps, "form" | "change">) {
             then come back: what is typed here is kept.
           </Note>
         ) : (
-          <div className={css.form}>
+          <div className="cells pair">
             <Select
               label="Service"
               hint="Its tables get the rows"

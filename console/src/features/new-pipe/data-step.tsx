@@ -29,7 +29,7 @@ export function DataStep({ form, change, onNext }: StepProps) {
     if (refusal === undefined) onNext();
   };
   return (
-    <form className={css.column} onSubmit={next} noValidate>
+    <form className="column" onSubmit={next} noValidate>
       {error !== undefined && <Refusal error={error} form={form} isAtInputs />}
       {listing === undefined && isBusy && <Skeleton lines={4} />}
       {listing !== undefined && <Choice form={form} change={change} listing={listing} read={read} />}
@@ -41,7 +41,7 @@ export function DataStep({ form, change, onNext }: StepProps) {
         <Button type="submit" look="primary" refusal={refusal}>
           Next
         </Button>
-        {refusal !== undefined && <span className={css.muted}>{refusal}</span>}
+        {refusal !== undefined && <span className="muted">{refusal}</span>}
       </div>
     </form>
   );

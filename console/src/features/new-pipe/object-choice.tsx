@@ -22,7 +22,7 @@ export function ObjectChoice({ listing, read }: ChoiceProps) {
   }));
   const entries: readonly Entry[] = [...prefixes, ...objects].slice(0, 50);
   if (entries.length === 0) {
-    return <p className={css.muted}>There are no objects here yet. A pipe that loads new ones waits for them.</p>;
+    return <p className="muted">There are no objects here yet. A pipe that loads new ones waits for them.</p>;
   }
   return (
     <div className={css.frame}>
@@ -42,7 +42,7 @@ export function ObjectChoice({ listing, read }: ChoiceProps) {
 function EntryName({ entry: { name, isPrefix }, read }: { entry: Entry; read: ChoiceProps["read"] }) {
   if (!isPrefix) return <code>{name}</code>;
   return (
-    <button type="button" className={css.link} onClick={() => void read(name)}>
+    <button type="button" className={`plain ${css.link}`} onClick={() => void read(name)}>
       <code>{name}</code>
     </button>
   );

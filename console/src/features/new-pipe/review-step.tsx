@@ -49,8 +49,8 @@ export function ReviewStep({ form, change, forget }: ReviewStepProps) {
     );
   };
   return (
-    <form className={css.column} onSubmit={create} noValidate>
-      <div className={css.form}>
+    <form className="column" onSubmit={create} noValidate>
+      <div className="cells pair">
         <TextField
           label="Name of the pipe"
           aria-required
@@ -70,7 +70,7 @@ export function ReviewStep({ form, change, forget }: ReviewStepProps) {
         <Button type="submit" look="primary" needs="developer" busy={isBusy} refusal={refusal}>
           Create pipe
         </Button>
-        {refusal !== undefined && <span className={css.muted}>{refusal}</span>}
+        {refusal !== undefined && <span className="muted">{refusal}</span>}
       </div>
     </form>
   );

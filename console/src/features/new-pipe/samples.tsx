@@ -12,7 +12,7 @@ const shownRows = 20;
 export function Samples({ samples }: { readonly samples: readonly Sample[] }) {
   const [tab, setTab] = useState<"rows" | "raw">("rows");
   if (samples.length === 0) {
-    return <p className={css.muted}>The source has no data yet, so there are no samples: name the columns yourself.</p>;
+    return <p className="muted">The source has no data yet, so there are no samples: name the columns yourself.</p>;
   }
   const shown = samples.slice(0, shownRows).map((sample, index) => ({ ...sample, index }));
   return (
@@ -47,7 +47,7 @@ function Rows({ samples }: { readonly samples: readonly Numbered[] }) {
 
 function Raw({ samples }: { readonly samples: readonly Numbered[] }) {
   return (
-    <pre className={css.raw}>
+    <pre className="raw">
       {samples
         .map(({ raw, problem }) => `${raw ?? "(columnar)"}${problem === undefined ? "" : `\n  ${problem}`}`)
         .join("\n")}

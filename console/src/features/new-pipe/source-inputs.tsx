@@ -3,7 +3,6 @@ import { Checkbox, TextArea, TextField } from "../../parts/field.tsx";
 import { Select } from "../../parts/select.tsx";
 import type { FieldDefinition } from "./fields.ts";
 import type { Form } from "./form.ts";
-import css from "./new-pipe.module.css";
 
 type SourceInputsProps = {
   readonly fields: readonly FieldDefinition[];
@@ -16,7 +15,7 @@ type SourceInputsProps = {
 export function SourceInputs({ fields, form, change, error }: SourceInputsProps) {
   const { values, kind } = form;
   return (
-    <div className={css.form}>
+    <div className="cells pair">
       {fields
         .filter(({ when }) => when?.(values) !== false)
         .map((field) => (

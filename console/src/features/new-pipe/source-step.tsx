@@ -13,10 +13,10 @@ export function SourceStep({ form, change, onNext }: StepProps) {
     onNext();
   };
   return presetGroups.map(({ title, text, presets }) => (
-    <section key={title} className={css.group} aria-label={title}>
+    <section key={title} className="group" aria-label={title}>
       <div>
         <h3>{title}</h3>
-        <p className={css.muted}>{text}</p>
+        <p className="muted">{text}</p>
       </div>
       <div className={css.tiles}>
         {presets.map((preset) => (

@@ -18,7 +18,7 @@ export function TableChoices({ form, change, listing }: ChoiceProps) {
     <fieldset className={css.choices}>
       <legend>Tables</legend>
       {all.length > 8 && <SearchInput label="Find by name" value={part} onChange={setPart} />}
-      {all.length === 0 && <p className={css.muted}>This user may see no table.</p>}
+      {all.length === 0 && <p className="muted">This user may see no table.</p>}
       <div className={css.list}>
         {shown.map((table) => (
           <OneTable key={`${table.schema}.${table.name}`} table={table} chosen={form.tables} set={set} />

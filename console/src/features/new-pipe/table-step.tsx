@@ -24,14 +24,14 @@ export function TableStep(props: StepProps) {
 function DatabaseTarget({ form, change, onNext }: StepProps) {
   return (
     <form
-      className={css.column}
+      className="column"
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
         onNext();
       }}
     >
-      <div className={css.form}>
+      <div className="cells pair">
         <TextField label="Database" {...fieldsOf({ form, onChange: change })("database")} />
       </div>
       {form.kind === "relationalDb" ? (
@@ -63,11 +63,11 @@ function SampledTable({ form, change, onNext }: StepProps) {
     if (refusal === undefined) onNext();
   };
   return (
-    <form className={css.column} onSubmit={next} noValidate>
+    <form className="column" onSubmit={next} noValidate>
       {isBusy && samples === undefined && <Skeleton lines={5} />}
       {error !== undefined && <Refusal error={error} form={form} />}
       {samples !== undefined && <Samples samples={samples.samples} />}
-      <div className={css.form}>
+      <div className="cells pair">
         <TextField label="Database" {...field("database")} />
         <TextField label="Table" aria-required {...field("table")} />
         <Checkbox
@@ -85,7 +85,7 @@ function SampledTable({ form, change, onNext }: StepProps) {
         <Button type="submit" look="primary" refusal={refusal}>
           Next
         </Button>
-        {refusal !== undefined && <span className={css.muted}>{refusal}</span>}
+        {refusal !== undefined && <span className="muted">{refusal}</span>}
       </div>
     </form>
   );

@@ -26,7 +26,7 @@ export function TopicChoice({ form, change, listing }: ChoiceProps) {
     <fieldset className={css.choices}>
       <legend>{isStream ? "Stream" : "Topics"}</legend>
       {all.length > 8 && <SearchInput label="Find by name" value={part} onChange={setPart} />}
-      {all.length === 0 && <p className={css.muted}>The source has none that this user may see.</p>}
+      {all.length === 0 && <p className="muted">The source has none that this user may see.</p>}
       <div className={css.list}>
         {shown.map(({ name, detail }) => (
           <Checkbox

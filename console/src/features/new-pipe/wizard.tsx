@@ -64,7 +64,7 @@ function Steps({ step, onStep }: { readonly step: number; readonly onStep: (step
           <li key={title} className={css.step} aria-current={number === step ? "step" : undefined}>
             <span className={css.number}>{isDone ? <Check aria-label="done" /> : number}</span>
             {isDone ? (
-              <button type="button" className={css.link} onClick={() => onStep(number)}>
+              <button type="button" className={`plain ${css.link}`} onClick={() => onStep(number)}>
                 {title}
               </button>
             ) : (

@@ -4,7 +4,6 @@ import type { OperationResult } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
 import { useMay } from "../../api/role.ts";
 import { serverNow } from "../../api/server-time.ts";
-import { classes } from "../../lib/classes.ts";
 import { Store, useStore } from "../../lib/store.ts";
 import { Button } from "../../parts/button.tsx";
 import { Panel } from "../../parts/page.tsx";
@@ -76,17 +75,17 @@ function Item({ item }: { readonly item: Attention }) {
   const Icon = item.tone === "bad" ? CircleAlert : TriangleAlert;
   const putAside = () => acknowledged.set(new Set([...acknowledged.get(), keyOf(item)]));
   return (
-    <li className={classes(css.item, css[item.tone])}>
+    <li className={css.item} data-tone={item.tone}>
       <Icon aria-label={item.tone === "bad" ? "Failure" : "Warning"} />
       <div>
         <Link {...item.link} className={css.subject}>
           {item.subject}
         </Link>
-        <div className={css.sentence} title={item.sentence}>
+        <div className="clamp" title={item.sentence}>
           {item.sentence}
         </div>
         {item.at !== undefined && (
-          <span className={css.age}>
+          <span className="muted">
             <RelativeTime at={item.at} />
           </span>
         )}

@@ -39,7 +39,7 @@ function Event({ activity }: { readonly activity: Activity }) {
         {objectName ?? objectWords(activity.objectType)} <span className={css.age}>{activityWords(type)}</span>
       </span>
       {reason !== undefined && (
-        <span className={css.sentence} title={reason}>
+        <span className="clamp muted" title={reason}>
           {reason}
         </span>
       )}

@@ -25,7 +25,7 @@ export function OverviewPage() {
                 <>
                   <Numbers services={foundServices} pipes={foundPipes.pipes} />
                   <div className={css.columns}>
-                    <div className={css.column}>
+                    <div className="column">
                       <AttentionPanel services={foundServices} pipes={foundPipes.pipes} />
                       <InflowPanel pipes={foundPipes.pipes} />
                       <PipesPanel pipes={foundPipes.pipes} />

@@ -58,7 +58,7 @@ export function ConfigurationForm({ pipe, onClose }: FormProps) {
       <Panel title="What changes">
         <Differences differences={differences} />
         {error !== undefined && <Refusal error={error} />}
-        <div className={css.groupActions}>
+        <div className="row">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" look="primary" needs="developer" busy={busy} refusal={nothing}>
             Save
@@ -111,7 +111,7 @@ function Inputs({ pipe, draft, error, onChange }: InputsProps) {
     <>
       <Panel title="Name and source">
         <TextField label="Name" {...at("name")} />
-        <div className={css.form}>
+        <div className="cells pair">
           {mutableMembers(pipe).map((member) => {
             const input = at(`source.${member}`);
             const isLong = input.value.includes("\n");
@@ -129,14 +129,14 @@ function Inputs({ pipe, draft, error, onChange }: InputsProps) {
         </Panel>
       )}
       <Panel title="Settings">
-        <div className={css.form}>
+        <div className="cells pair">
           {settingsOf(kind).map((name) => (
             <SettingInput key={name} name={name} {...at(`settings.${name}`)} />
           ))}
         </div>
       </Panel>
       <Panel title="Scaling">
-        <div className={css.form}>
+        <div className="cells pair">
           {Object.entries(scalingFields).map(([name, label]) => (
             <TextField key={name} label={label} inputMode="decimal" {...at(`scaling.${name}`)} />
           ))}

@@ -29,20 +29,20 @@ export function ErrorGroup({ group, filters }: ErrorGroupProps) {
       <div className={css.groupHead}>
         <div className={css.groupText}>
           <strong>{example.message}</strong>
-          <span className={css.detail}>
+          <span className="muted">
             {countText(rows)} {rows === 1 ? "row" : "rows"} from {countText(origins)}{" "}
             {origins === 1 ? "origin" : "origins"} · first <RelativeTime at={group.firstAt} /> · last{" "}
             <RelativeTime at={group.lastAt} />
           </span>
         </div>
-        <div className={css.groupActions}>
+        <div className="row">
           <Button small aria-expanded={isOpen} onClick={toggle}>
             {isOpen ? "Hide rows" : "Show rows"}
           </Button>
           {filters.state === "refused" && <GroupActions group={group} filters={filters} />}
         </div>
       </div>
-      {isOpen ? <ErrorRows groupId={group.id} filters={filters} /> : <pre className={css.raw}>{example.raw}</pre>}
+      {isOpen ? <ErrorRows groupId={group.id} filters={filters} /> : <pre className="raw">{example.raw}</pre>}
     </li>
   );
 }

@@ -7,7 +7,6 @@ import { Panel } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { StateBadge } from "../../parts/state-badge.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
-import css from "./pipes.module.css";
 import { usePipeParams } from "./use-pipe.ts";
 
 type Request = OperationResult<"listPipeErrorRequests">[number];
@@ -18,7 +17,7 @@ const columns: readonly Column<Request>[] = [
     key: "state",
     header: "State",
     cell: ({ kind, state, reason, replayedRows, refusedRows }) => (
-      <div className={css.name}>
+      <div className="stack">
         <span>
           {state === "done" && kind === "replay" && (refusedRows ?? 0) > 0 ? (
             <Badge tone={(replayedRows ?? 0) === 0 ? "bad" : "warn"} icon={CircleAlert}>
@@ -28,7 +27,7 @@ const columns: readonly Column<Request>[] = [
             <StateBadge state={state} />
           )}
         </span>
-        {reason !== undefined && <span className={css.detail}>{reason}</span>}
+        {reason !== undefined && <span className="muted">{reason}</span>}
       </div>
     ),
   },

@@ -32,7 +32,7 @@ export function ErrorRows({ groupId, filters }: { readonly groupId: string; read
         <>
           <Table label="Refused rows" columns={columns} rows={shown} rowKey={({ id }) => id} />
           {(cursor !== undefined || nextCursor !== undefined) && (
-            <div className={css.more}>
+            <div className="more">
               {cursor !== undefined && <Button onClick={() => setCursor(undefined)}>Newest</Button>}
               {nextCursor !== undefined && <Button onClick={() => setCursor(nextCursor)}>Older</Button>}
             </div>
@@ -48,8 +48,8 @@ function RowCell({ row }: { readonly row: Row }) {
   return (
     <div className={css.groupText}>
       <span>{message}</span>
-      <pre className={css.raw}>{raw}</pre>
-      <span className={css.detail}>
+      <pre className="raw">{raw}</pre>
+      <span className="muted">
         {bytesText(rawSizeBytes)}
         {rawFormat === "hex" && ", shown as hex"}
         {triedAt !== undefined && (

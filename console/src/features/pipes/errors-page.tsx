@@ -10,7 +10,6 @@ import { Answer, EmptyState } from "../../parts/states.tsx";
 import { ErrorGroup } from "./error-group.tsx";
 import { ErrorRequests } from "./error-requests.tsx";
 import type { ErrorFilters } from "./error-types.ts";
-import css from "./pipes.module.css";
 import { usePipeParams } from "./use-pipe.ts";
 
 const route = "/pipes/$serviceId/$pipeId/errors" as const;
@@ -75,7 +74,7 @@ function Groups({ filters }: { readonly filters: ErrorFilters }) {
           </EmptyState>
         ) : (
           <Panel title={answer.length === 1 ? "1 cause" : `${answer.length} causes`} flush>
-            <ul className={css.groups}>
+            <ul>
               {answer.map((group) => (
                 <ErrorGroup key={group.id} group={group} filters={filters} />
               ))}

@@ -26,9 +26,9 @@ export function lagDetails({ rows, files, bytes, etaSeconds, trend }: Lag): stri
 }
 
 const trends = {
-  growing: { Icon: TrendingUp, word: "growing", tone: css.bad },
-  steady: { Icon: Minus, word: "steady", tone: css.muted },
-  shrinking: { Icon: TrendingDown, word: "shrinking", tone: css.ok },
+  growing: { Icon: TrendingUp, word: "growing", tone: "bad" },
+  steady: { Icon: Minus, word: "steady", tone: "neutral" },
+  shrinking: { Icon: TrendingDown, word: "shrinking", tone: "ok" },
 };
 
 /** The lag with the direction in which it moves; nothing where it is not known. */
@@ -47,5 +47,5 @@ export function LagTrend({ lag }: { readonly lag: Lag | undefined }) {
   // A lag of nothing has no direction.
   if (lag?.trend === undefined || lag.seconds === 0) return null;
   const { Icon, word, tone } = trends[lag.trend];
-  return <Icon className={tone} role="img" aria-label={word} aria-hidden={false} />;
+  return <Icon className="toned" data-tone={tone} role="img" aria-label={word} aria-hidden={false} />;
 }

@@ -67,7 +67,7 @@ function Batches() {
           ) : (
             <>
               <Table label="Batches" columns={batchColumns} rows={shown} rowKey={(one) => `${one.lane} ${one.id}`} />
-              <div className={css.more}>
+              <div className="more">
                 {cursor !== undefined && <Button onClick={() => setCursor(undefined)}>Newest</Button>}
                 {nextCursor !== undefined && <Button onClick={() => setCursor(nextCursor)}>Older</Button>}
               </div>

@@ -4,7 +4,6 @@ import { serverNow } from "../../api/server-time.ts";
 import { TimeChart } from "../../charts/time-chart.tsx";
 import type { Unit } from "../../charts/types.ts";
 import { Answer, EmptyState, Skeleton } from "../../parts/states.tsx";
-import css from "./pipes.module.css";
 import { usePipeParams } from "./use-pipe.ts";
 
 type Metrics = import("../../api/client.ts").OperationResult<"getPipeMetrics">;
@@ -32,7 +31,7 @@ export function PipeCharts({ hours, isEnded }: { readonly hours: number; readonl
         charts.every(({ metric }) => !isKnown(answer, metric, isEnded)) ? (
           <EmptyState title="Nothing flowed in this range">A longer range may have some numbers.</EmptyState>
         ) : (
-          <div className={css.charts}>
+          <div className="cells">
             {charts
               .filter(({ metric }) => isKnown(answer, metric, isEnded))
               .map((chart) => (

@@ -40,22 +40,22 @@ export function tableOf({ database, table }: PipeSummary["destination"]): string
 
 function NameCell({ pipe: { id, serviceId, serviceName, name } }: { readonly pipe: PipeSummary }) {
   return (
-    <div className={css.name}>
+    <div className="stack">
       <Link to="/pipes/$serviceId/$pipeId" params={{ serviceId, pipeId: id }} className={mainLinkClass}>
         {name}
       </Link>
-      <span className={css.detail}>{serviceName}</span>
+      <span className="muted">{serviceName}</span>
     </div>
   );
 }
 
 function StateCell({ pipe: { state, stateChangedAt, stateMessage } }: { readonly pipe: PipeSummary }) {
   return (
-    <div className={css.name}>
+    <div className="stack">
       <span>
         <StateBadge state={state} />
       </span>
-      <span className={`${css.detail} ${css.reason}`} title={stateMessage}>
+      <span className={`muted cut ${css.reason}`} title={stateMessage}>
         {stateMessage ?? <RelativeTime at={stateChangedAt} none="" />}
       </span>
     </div>

@@ -11,7 +11,6 @@ import type { PipeSummary } from "./list-search.ts";
 import { PipeCharts } from "./pipe-charts.tsx";
 import { PipeProgress } from "./pipe-progress.tsx";
 import { PipeTables } from "./pipe-tables.tsx";
-import css from "./pipes.module.css";
 import { SendPanel } from "./send-panel.tsx";
 import { SourceStrip } from "./source-strip.tsx";
 import { kindOf, type PipeDetails, usePipe, usePipeSummary } from "./use-pipe.ts";
@@ -128,7 +127,10 @@ function Conditions({ summary }: { readonly summary: PipeSummary | undefined }) 
               "none"
             ) : (
               <span key="error">
-                <RelativeTime at={lastError.at} />: <span className={css.bad}>{lastError.message}</span>
+                <RelativeTime at={lastError.at} />:{" "}
+                <span className="toned" data-tone="bad">
+                  {lastError.message}
+                </span>
               </span>
             ),
           ],

@@ -9,7 +9,6 @@ import { StateBadge } from "../../parts/state-badge.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { toast } from "../../parts/toast.tsx";
 import { pipeReads } from "./pipe-commands.ts";
-import css from "./pipes.module.css";
 import { type PipeDetails, usePipeParams } from "./use-pipe.ts";
 
 type PipeTable = NonNullable<PipeDetails["tables"]>[number];
@@ -30,12 +29,12 @@ const columns: readonly Column<PipeTable>[] = [
 /** Why a table stopped, when, and what helps. */
 function StateCell({ table: { state, reason, stoppedAt, remedy } }: { readonly table: PipeTable }) {
   return (
-    <div className={css.name}>
+    <div className="stack">
       <span>
         <StateBadge state={state} /> {stoppedAt !== undefined && <RelativeTime at={stoppedAt} />}
       </span>
-      {reason !== undefined && <span className={css.detail}>{reason}</span>}
-      {remedy !== undefined && <span className={css.detail}>{remedy}</span>}
+      {reason !== undefined && <span className="muted">{reason}</span>}
+      {remedy !== undefined && <span className="muted">{remedy}</span>}
     </div>
   );
 }

@@ -11,7 +11,6 @@ import { Answer, EmptyState } from "../../parts/states.tsx";
 import { Table } from "../../parts/table.tsx";
 import { kindWords, type ListSearch, listSearch, type PipeSummary, stateGroups } from "./list-search.ts";
 import { pipeColumns } from "./pipe-columns.tsx";
-import css from "./pipes.module.css";
 
 const pageSize = 50;
 
@@ -106,7 +105,7 @@ function PipeList({ pipes, total, nextCursor, search }: PipeListProps) {
         onSort={(next) => change({ sort: next.key, order: next.order === "desc" ? "desc" : undefined })}
       />
       {(nextCursor !== undefined || cursor !== undefined) && (
-        <div className={css.more}>
+        <div className="more">
           {cursor !== undefined && <Button onClick={() => change({})}>First page</Button>}
           {nextCursor !== undefined && <Button onClick={() => change({ cursor: nextCursor })}>Next page</Button>}
         </div>

@@ -32,11 +32,11 @@ export function SourceStrip({ pipe, summary }: SourceStripProps) {
           )}
         </div>
         <div className={css.end}>
-          <span className={css.detail}>Table</span>
+          <span className="muted">Table</span>
           <Link to="/sql" search={{ service: pipe.serviceId }} className={css.endName}>
             {tableOf(destination)}
           </Link>
-          <span className={css.links}>
+          <span className="row">
             <LoadedLinks pipe={pipe} />
           </span>
         </div>

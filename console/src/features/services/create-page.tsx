@@ -10,7 +10,6 @@ import { BackupField } from "./backup-field.tsx";
 import { ConnectDialog } from "./connect-dialog.tsx";
 import { accessListOf, defaultForm, type ServiceForm, serviceBodyOf } from "./create-form.ts";
 import { memoryOptions } from "./memory-sizes.ts";
-import css from "./services.module.css";
 
 /** A new database, from nothing or from a backup. */
 export function CreateServicePage() {
@@ -24,10 +23,10 @@ export function CreateServicePage() {
   const created = create.data;
   return (
     <Page title="Create service">
-      <form onSubmit={submit} noValidate className={css.form}>
+      <form onSubmit={submit} noValidate className="form">
         <Fields form={form} onChange={(next) => setForm({ ...form, ...next })} error={create.error} />
         {create.error !== null && create.error.issues.length === 0 && <Note tone="bad">{create.error.message}</Note>}
-        <div className={css.buttons}>
+        <div className="row">
           <Button type="submit" look="primary" needs="admin" busy={create.isPending}>
             Create service
           </Button>
@@ -52,7 +51,7 @@ function Fields(props: FormProps<ServiceForm>) {
     <>
       <Panel title="Database">
         <TextField label="Name" {...field("name")} autoFocus maxLength={50} />
-        <div className={css.pair}>
+        <div className="cells pair">
           <Select
             label="Memory limit"
             hint="Of the engine; it takes only what its queries need."

@@ -3,7 +3,6 @@ import { TimeChart } from "../../charts/time-chart.tsx";
 import type { Unit } from "../../charts/types.ts";
 import { Panel } from "../../parts/page.tsx";
 import { Answer } from "../../parts/states.tsx";
-import css from "./services.module.css";
 
 type SeriesName = "queriesPerSecond" | "failedQueriesPerSecond" | "querySeconds" | "memoryBytes" | "diskBytes";
 type Line = { readonly name: string; readonly member: SeriesName };
@@ -26,13 +25,13 @@ const charts: readonly { readonly name: string; readonly unit: Unit; readonly li
 export function HistoryPanel({ serviceId }: { readonly serviceId: string }) {
   const query = useOperation("getServiceMetrics", { params: { serviceId } }, { pace: "slow", keep: true });
   return (
-    <Panel title="Last hour" actions={<span className={css.more}>includes the queries of pipes and charts</span>}>
+    <Panel title="Last hour" actions={<span className="muted">includes the queries of pipes and charts</span>}>
       <Answer query={query}>
         {({ from, to, stepSeconds, series }) => {
           const first = Date.parse(from);
           const times = series.running.map((_, index) => first + index * stepSeconds * 1000);
           return (
-            <div className={css.charts}>
+            <div className="cells">
               {charts.map(({ name, unit, lines }) => (
                 <TimeChart
                   key={name}

@@ -5,7 +5,6 @@ import { Panel } from "../../parts/page.tsx";
 import { Select } from "../../parts/select.tsx";
 import { type MoveForm, type MoveMember, problemsAt } from "./move-form.ts";
 import type { Service } from "./service.ts";
-import css from "./services.module.css";
 
 type MoveFieldsProps = {
   readonly service: Service;
@@ -49,7 +48,7 @@ function ConnectionFields({ form, issues, onChange }: Omit<MoveFieldsProps, "ser
         {...field("urls")}
         error={at("urls")}
       />
-      <div className={css.pair}>
+      <div className="cells pair">
         <TextField label="User" mono {...field("username")} error={at("username")} />
         <TextField
           label="Password"

@@ -10,7 +10,6 @@ import { Answer, EmptyState, ErrorState, Skeleton } from "../../parts/states.tsx
 import { isOpen, type Move, MoveProgress } from "./move-progress.tsx";
 import { MoveSetup } from "./move-setup.tsx";
 import type { Service } from "./service.ts";
-import css from "./services.module.css";
 
 const route = getRouteApi("/services/$serviceId/move");
 
@@ -74,7 +73,7 @@ function Completed({ move }: { readonly move: Move }) {
       {move.oldServiceId !== undefined && (
         <>
           <p>A stopped service keeps the old side until it is deleted. It has no pipes.</p>
-          <div className={css.buttons}>
+          <div className="row">
             <ButtonLink {...serviceAddress(move.oldServiceId)}>Open the old side</ButtonLink>
           </div>
         </>

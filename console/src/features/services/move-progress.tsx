@@ -10,7 +10,6 @@ import { Panel } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { toast } from "../../parts/toast.tsx";
 import type { Service } from "./service.ts";
-import css from "./services.module.css";
 
 export type Move = OperationResult<"getServiceMove">;
 
@@ -46,7 +45,7 @@ export function MoveProgress({ service, move }: { readonly service: Service; rea
         </span>
         <span className="numeric">{secondsLeft === undefined ? "" : `about ${durationText(secondsLeft)} left`}</span>
       </MeterNumbers>
-      <p className={css.since}>
+      <p className="muted">
         Begun <RelativeTime at={move.createdAt} />. Inserts meanwhile are copied too.
       </p>
       {move.message !== undefined && (

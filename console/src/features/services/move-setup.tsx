@@ -10,7 +10,6 @@ import { MoveFields } from "./move-fields.tsx";
 import { emptyMove, type MoveForm, moveBodyOf, otherIssues } from "./move-form.ts";
 import { MovePlan } from "./move-plan.tsx";
 import type { Service } from "./service.ts";
-import css from "./services.module.css";
 
 type Planned = {
   readonly body: CallInput<"planServiceMove">["body"];
@@ -39,7 +38,7 @@ export function MoveSetup({ service }: { readonly service: Service }) {
   return (
     <>
       <form
-        className={css.form}
+        className="form"
         noValidate
         onSubmit={(event) => {
           event.preventDefault();
@@ -48,7 +47,7 @@ export function MoveSetup({ service }: { readonly service: Service }) {
       >
         <MoveFields service={service} form={form} issues={error?.issues ?? []} onChange={change} />
         {error !== null && (error.issues.length === 0 || others.length > 0) && <Note tone="bad">{error.message}</Note>}
-        <div className={css.buttons}>
+        <div className="row">
           <Button
             type="submit"
             look={planned === undefined ? "primary" : "secondary"}
@@ -58,7 +57,7 @@ export function MoveSetup({ service }: { readonly service: Service }) {
             Show the plan
           </Button>
         </div>
-        {service.state === "idle" && <p className={css.since}>Planning wakes the service.</p>}
+        {service.state === "idle" && <p className="muted">Planning wakes the service.</p>}
       </form>
       {planned !== undefined && <Begin service={service} planned={planned} />}
     </>
@@ -93,7 +92,7 @@ function Begin({ service, planned: { body, plan } }: { readonly service: Service
         pipes, users, passwords and address stay.
       </Note>
       {begin.error !== null && <Note tone="bad">{begin.error.message}</Note>}
-      <div className={css.buttons}>
+      <div className="row">
         <Button
           look="primary"
           needs="admin"

@@ -8,7 +8,6 @@ import { Answer } from "../../parts/states.tsx";
 import { HistoryPanel } from "./history-panel.tsx";
 import type { Service } from "./service.ts";
 import { ServicePipes } from "./service-pipes.tsx";
-import css from "./services.module.css";
 import { StatePanel } from "./state-panel.tsx";
 import { TablesPanel } from "./tables-panel.tsx";
 
@@ -26,7 +25,7 @@ export function ServiceOverviewTab() {
           <Numbers service={service} />
           <StatePanel serviceId={serviceId} />
           <HistoryPanel serviceId={serviceId} />
-          <div className={css.halves}>
+          <div className="cells">
             <TablesPanel serviceId={serviceId} />
             <ServicePipes serviceId={serviceId} />
           </div>

@@ -4,7 +4,6 @@ import { Badge } from "../../parts/badge.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { Answer, EmptyState } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
-import css from "./services.module.css";
 
 type Entry = OperationResult<"previewRetention">[number];
 
@@ -25,7 +24,7 @@ export function RetentionPanel({ serviceId }: { readonly serviceId: string }) {
     <Panel
       flush
       title="What retention does with the backups now"
-      actions={<span className={css.more}>by the saved settings</span>}
+      actions={<span className="muted">by the saved settings</span>}
     >
       <Answer query={query}>
         {(entries) => (

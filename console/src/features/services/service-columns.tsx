@@ -74,7 +74,7 @@ function StateCell({ service }: { readonly service: Service }) {
   return (
     <div className={css.state} title={service.stateMessage}>
       <StateBadge state={service.state} />
-      <span className={css.since}>
+      <span className="muted">
         {service.state === "running" && service.idle.idleAt !== undefined ? (
           <>
             sleeps <RelativeTime at={service.idle.idleAt} />
@@ -99,11 +99,11 @@ function EndpointCell({ service }: { readonly service: Service }) {
 }
 
 function BackupCell({ service: { lastBackup } }: { readonly service: Service }) {
-  if (lastBackup === undefined) return <span className={css.since}>none</span>;
+  if (lastBackup === undefined) return <span className="muted">none</span>;
   const isProven = lastBackup.status === "done" && lastBackup.verification === "passed";
   const word = lastBackup.status === "done" ? lastBackup.verification : lastBackup.status;
   return (
-    <span className={isProven ? undefined : css.doubt}>
+    <span className="toned" data-tone={isProven ? undefined : "warn"}>
       <RelativeTime at={lastBackup.finishedAt ?? lastBackup.startedAt} /> ·{" "}
       {isProven ? "verified" : word.replace("_", " ")}
     </span>

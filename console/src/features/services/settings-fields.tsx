@@ -2,7 +2,6 @@ import { Checkbox, type FormProps, fieldsOf, TextField } from "../../parts/field
 import { Panel } from "../../parts/page.tsx";
 import { Select } from "../../parts/select.tsx";
 import { memoryOptions } from "./memory-sizes.ts";
-import css from "./services.module.css";
 import type { SettingsForm } from "./settings-form.ts";
 
 const periods = [6, 8, 12, 16, 20, 24, 36, 48];
@@ -15,7 +14,7 @@ export function SettingsFields(props: FormProps<SettingsForm>) {
       <Panel title="Service">
         <TextField label="Name" {...field("name")} maxLength={50} />
         <TextField label="Tags" hint="key=value, separated by commas" {...field("tags")} />
-        <div className={css.pair}>
+        <div className="cells pair">
           <Select
             label="Memory limit"
             hint="Applied by a restart of the engine; clients wait, and no connection breaks."
@@ -60,7 +59,7 @@ function ScheduleFields(props: FormProps<SettingsForm>) {
         ]}
         onChange={(kind) => onChange({ backupTime: kind === "daily" ? "03:00" : "" })}
       />
-      <div className={css.pair}>
+      <div className="cells pair">
         {isDaily ? (
           <TextField type="time" label="Time (UTC)" {...field("backupTime")} />
         ) : (

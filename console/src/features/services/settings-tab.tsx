@@ -6,7 +6,6 @@ import { Answer } from "../../parts/states.tsx";
 import { RetentionPanel } from "./retention-panel.tsx";
 import { SaveDialog } from "./save-dialog.tsx";
 import type { Service } from "./service.ts";
-import css from "./services.module.css";
 import { SettingsFields } from "./settings-fields.tsx";
 import { type BackupConfiguration, differencesOf, type SettingsForm, settingsOf } from "./settings-form.ts";
 
@@ -46,9 +45,9 @@ function Settings({ service, backups }: SettingsProps) {
   };
   return (
     <>
-      <form className={css.form} onSubmit={submit} noValidate>
+      <form className="form" onSubmit={submit} noValidate>
         <SettingsFields form={form} onChange={(next) => setForm({ ...form, ...next })} />
-        <div className={css.buttons}>
+        <div className="row">
           <Button
             type="submit"
             look="primary"

@@ -5,7 +5,6 @@ import { Panel } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { Answer, EmptyState } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
-import css from "./services.module.css";
 
 type TableSummary = OperationResult<"listTables">["tables"][number];
 
@@ -26,7 +25,7 @@ export function TablesPanel({ serviceId }: { readonly serviceId: string }) {
       title="Tables"
       actions={
         query.data?.asOf !== undefined && (
-          <span className={css.more}>
+          <span className="muted">
             as of <RelativeTime at={query.data.asOf} />
           </span>
         )

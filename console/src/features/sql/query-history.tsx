@@ -93,8 +93,13 @@ type EntryProps = {
 function Entry({ text, at, isBad, title, onOpen, children }: EntryProps) {
   return (
     <li>
-      <button type="button" className={css.entry} onClick={() => onOpen(text)} title={title ?? "Open in a tab"}>
-        <code className={css.entryText}>{text.trim().slice(0, 300)}</code>
+      <button
+        type="button"
+        className={`plain ${css.entry}`}
+        onClick={() => onOpen(text)}
+        title={title ?? "Open in a tab"}
+      >
+        <code className="clamp">{text.trim().slice(0, 300)}</code>
         <span className={css.entryFacts} data-bad={isBad || undefined}>
           {children} · <RelativeTime at={at} />
         </span>

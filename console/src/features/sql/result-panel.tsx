@@ -24,7 +24,7 @@ const styles = {
   root: result.resultTabs,
   head: result.resultHead,
   list: css.tabList,
-  tab: css.tab,
+  tab: `plain ${css.tab}`,
   panel: result.resultBody,
 };
 

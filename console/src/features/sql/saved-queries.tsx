@@ -58,7 +58,7 @@ function List({ title, none, items }: ListProps) {
       <ul>
         {items.map((item) => (
           <li key={item.id} className={css.node}>
-            <button type="button" className={css.entry} onClick={() => openSaved(item.id).catch(toastError)}>
+            <button type="button" className={`plain ${css.entry}`} onClick={() => openSaved(item.id).catch(toastError)}>
               <span className="cut">{item.name}</span>
               <span className={css.entryFacts}>
                 {item.updatedBy} · <RelativeTime at={item.updatedAt} />

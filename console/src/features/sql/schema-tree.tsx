@@ -84,7 +84,7 @@ function TableNode({ table, wanted, onInsert, onPreview, onShow }: NodeProps) {
       <div className={css.node}>
         <button
           type="button"
-          className={css.nodeName}
+          className={`plain ${css.nodeName}`}
           aria-expanded={open}
           title={`${name}, ${engine}`}
           onClick={() => setOpen(!isOpen)}
@@ -114,13 +114,13 @@ function TableNode({ table, wanted, onInsert, onPreview, onShow }: NodeProps) {
               <li key={column.name}>
                 <button
                   type="button"
-                  className={css.column}
+                  className={`plain ${css.column}`}
                   title={`${column.name} ${column.type}`}
                   onClick={() => onInsert(quotedName(column.name))}
                   aria-label={`Insert ${column.name}, ${column.type}`}
                 >
                   <span className="cut">{column.name}</span>
-                  <span className={css.columnType}>{column.type}</span>
+                  <span className={`cut ${css.columnType}`}>{column.type}</span>
                 </button>
               </li>
             ))}

@@ -45,7 +45,7 @@ export function SidePanel({ serviceId, onInsert }: SidePanelProps) {
           label="Tables and queries"
           value={shown}
           onChange={setShown}
-          styles={{ list: css.tabList, tab: css.tab, panel: css.sideBody }}
+          styles={{ list: css.tabList, tab: `plain ${css.tab}`, panel: css.sideBody }}
           tabs={tabs}
         />
       </Suspense>

@@ -26,7 +26,7 @@ export function TabStrip() {
           <li key={tab.id} className={css.stripItem} data-active={tab === active || undefined}>
             <button
               type="button"
-              className={css.stripName}
+              className={`plain ${css.stripName}`}
               aria-current={tab === active ? "true" : undefined}
               onClick={() => selectTab(tab.id)}
             >

@@ -41,7 +41,7 @@ export function Toolbar(props: ToolbarProps) {
       <Button small refusal={refusal} onClick={props.onRunPart} title="Ctrl Shift Enter">
         Run at cursor
       </Button>
-      <span className={css.space} />
+      <span className="grow" />
       <IconButton
         small
         label="Plan of the statement (EXPLAIN)"

@@ -11,7 +11,6 @@ import { DiskPanel } from "./disk-panel.tsx";
 import { EnginesPanel } from "./engines-panel.tsx";
 import { LimitsPanel } from "./limits-panel.tsx";
 import { LoopsPanel } from "./loops-panel.tsx";
-import css from "./system.module.css";
 import { backupPlace, type System, shareTone, usedShare } from "./system.ts";
 import { WorkersPanel } from "./workers-panel.tsx";
 
@@ -32,9 +31,9 @@ function Parts({ system }: { readonly system: System }) {
     <>
       <Numbers system={system} />
       {!system.confinement.confined && <Note tone="warn">{system.confinement.sentence}</Note>}
-      <div className={css.halves}>
+      <div className="cells">
         <LoopsPanel loops={system.loops} />
-        <div className={css.column}>
+        <div className="column">
           <EnginesPanel engines={system.engines} />
           <WorkersPanel workers={system.workers} />
           <DiskPanel disk={system.disk} />
@@ -95,7 +94,7 @@ function factsOf(system: System): readonly (readonly [string, React.ReactNode])[
 /** Pages of the server, outside of the console. */
 function Links() {
   return (
-    <div className={css.links}>
+    <div className="row">
       <a href="/docs">API reference</a>
       <a href="/openapi.json">OpenAPI document</a>
       <a href="/metrics">Metrics for Prometheus</a>
