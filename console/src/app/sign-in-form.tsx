@@ -4,7 +4,6 @@ import { signIn } from "../api/session.ts";
 import { Button } from "../parts/button.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Note } from "../parts/note.tsx";
-import { credentialsIn } from "./credentials-text.ts";
 import css from "./sign-in.module.css";
 
 /** Key id and secret; a pasted pair or the content of the credentials file fills both. */
@@ -62,4 +61,23 @@ function sentenceFor(reason: unknown): string {
   if (error.status === 401) return "There is no enabled key with this id and secret.";
   if (error.status === 429) return `Too many attempts. Try again in ${error.retryAfterSeconds ?? 60} s.`;
   return error.message;
+}
+
+type Credentials = { readonly keyId: string; readonly keySecret: string };
+
+/** The key in pasted text: `id:secret`, or JSON with `keyId` and `keySecret`. */
+function credentialsIn(text: string): Credentials | undefined {
+  const trimmed = text.trim();
+  if (trimmed.startsWith("{")) return ofJson(trimmed);
+  const pair = /^([\w-]+):(\S+)$/.exec(trimmed);
+  return pair === null ? undefined : { keyId: pair[1] as string, keySecret: pair[2] as string };
+}
+
+function ofJson(text: string): Credentials | undefined {
+  try {
+    const { keyId, keySecret } = JSON.parse(text) as Partial<Record<keyof Credentials, unknown>>;
+    return typeof keyId === "string" && typeof keySecret === "string" ? { keyId, keySecret } : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -1,9 +1,8 @@
 import { Table2 } from "lucide-react";
 import { type KeyboardEvent, type ReactNode, useId, useMemo, useRef, useState } from "react";
-import "uplot/dist/uPlot.min.css";
+import { zoneText } from "../lib/zone.ts";
 import css from "./chart.module.css";
 import { ChartLegend } from "./chart-legend.tsx";
-import { ChartTable } from "./chart-table.tsx";
 import { ChartTooltip } from "./chart-tooltip.tsx";
 import { useChartColors } from "./colors.ts";
 import { valueText } from "./format.ts";
@@ -11,6 +10,7 @@ import { placeText, rightSeries } from "./places.ts";
 import type { PlotInput } from "./plot-options.ts";
 import type { ChartData, ChartDisplay, Unit } from "./types.ts";
 import { usePlot } from "./use-plot.ts";
+import "uplot/dist/uPlot.min.css";
 
 export type TimeChartProps = ChartData & {
   /** What the chart shows; its accessible name. */
@@ -167,4 +167,47 @@ function placeAfter(key: string, at: number | undefined, length: number): number
     default:
       return undefined;
   }
+}
+
+type ChartTableProps = ChartData & {
+  readonly name: string;
+  readonly unit: Unit;
+};
+
+const maxRows = 1000;
+
+/** The values of a chart as a table, newest first. */
+function ChartTable({ name, times, series, whole, unit }: ChartTableProps) {
+  const places = times.map((_, at) => times.length - 1 - at).slice(0, maxRows);
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls needs the keyboard.
+    <section className={css.tableBox} tabIndex={0} aria-label={`${name}: values`}>
+      <table className={css.table}>
+        <caption>
+          {name}
+          {times.length > maxRows ? `, newest ${maxRows} of ${times.length} times` : ""}
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">Time, {zoneText(times.at(-1) ?? 0)}</th>
+            {series.map((one) => (
+              <th key={one.name} scope="col">
+                {one.name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {places.map((at) => (
+            <tr key={times[at]}>
+              <th scope="row">{placeText({ times, whole }, at)}</th>
+              {series.map((one) => (
+                <td key={one.name}>{one.values[at] == null ? "–" : valueText(one.values[at], unit)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
 }

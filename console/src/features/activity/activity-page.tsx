@@ -1,19 +1,22 @@
 import { getRouteApi } from "@tanstack/react-router";
-import { History } from "lucide-react";
+import { Download, History } from "lucide-react";
+import { useState } from "react";
+import { type CallInput, call } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
+import { saveFile } from "../../lib/save-file.ts";
 import { withoutEmpty } from "../../lib/search.ts";
 import { Button, ButtonLink } from "../../parts/button.tsx";
 import { Page, Panel } from "../../parts/page.tsx";
 import { useServerNow } from "../../parts/relative-time.tsx";
 import { Answer, EmptyState, Skeleton } from "../../parts/states.tsx";
 import { Table } from "../../parts/table.tsx";
+import { toast, toastError } from "../../parts/toast.tsx";
 import css from "./activity.module.css";
 import { activityColumns } from "./activity-columns.tsx";
 import { ActivityDialog } from "./activity-dialog.tsx";
 import { ActivityFilters } from "./activity-filters.tsx";
 import { type Activity, type ActivitySearch, queryOf } from "./activity-search.ts";
 import { ActivityTabs } from "./activity-tabs.tsx";
-import { DownloadButton } from "./download-button.tsx";
 
 const route = getRouteApi("/activity");
 
@@ -93,4 +96,45 @@ function Pager({ search, nextCursor }: { readonly search: ActivitySearch; readon
       </div>
     </div>
   );
+}
+
+type Query = NonNullable<CallInput<"listActivities">["query"]>;
+
+/** Of all that match; the server keeps at most 100,000. */
+const most = 10_000;
+
+/** Saves the activities that match as lines of JSON, newest first. */
+function DownloadButton({ query }: { readonly query: Query }) {
+  const [busy, setBusy] = useState(false);
+  const save = async () => {
+    setBusy(true);
+    try {
+      const activities = await allOf(query);
+      saveFile("activities.ndjson", activities.map((activity) => `${JSON.stringify(activity)}\n`).join(""));
+      if (activities.length === most)
+        toast(`The file has the newest ${most} activities; choose a range for older ones`);
+    } catch (error) {
+      toastError(error);
+    }
+    setBusy(false);
+  };
+  return (
+    <Button icon={Download} busy={busy} onClick={() => void save()}>
+      Download NDJSON
+    </Button>
+  );
+}
+
+async function allOf(query: Query): Promise<Activity[]> {
+  const found: Activity[] = [];
+  let cursor: string | undefined;
+  do {
+    const { cursor: _page, ...filters } = query;
+    const page = await call("listActivities", {
+      query: { ...filters, limit: 1_000, ...(cursor === undefined ? {} : { cursor }) },
+    });
+    found.push(...page.activities);
+    cursor = page.nextCursor;
+  } while (cursor !== undefined && found.length < most);
+  return found.slice(0, most);
 }

@@ -1,8 +1,10 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { Bell, Plus } from "lucide-react";
+import { Ban, Bell, CircleCheck, Ellipsis, Pencil, Plus, Trash2 } from "lucide-react";
+import { useState } from "react";
 import { useOperation } from "../../api/queries.ts";
 import { newStateAlertAddress } from "../../lib/addresses.ts";
-import { Button, ButtonLink } from "../../parts/button.tsx";
+import { Button, ButtonLink, IconButton } from "../../parts/button.tsx";
+import { Menu, MenuItem, MenuSeparator } from "../../parts/menu.tsx";
 import { Filters, Page, Panel } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { SearchInput } from "../../parts/search-input.tsx";
@@ -10,10 +12,11 @@ import { InlineSelect } from "../../parts/select.tsx";
 import { Answer, EmptyState } from "../../parts/states.tsx";
 import { type Column, mainLinkClass, Table } from "../../parts/table.tsx";
 import { type Alert, alertName, alertStates, conditionText, sortedAlerts } from "./alert.ts";
-import { AlertMenu } from "./alert-menu.tsx";
 import { AlertStateBadge, stateWord } from "./alert-state.tsx";
 import { AlertTabs } from "./alert-tabs.tsx";
+import { DeleteAlertDialog } from "./delete-alert-dialog.tsx";
 import { type ListSearch, listSearch, matchingAlerts } from "./list-search.ts";
+import { useAlertToggle } from "./use-alert-toggle.ts";
 import { type Known, useKnown, watchedBy } from "./watched.ts";
 import { WatchedLink } from "./watched-link.tsx";
 
@@ -136,4 +139,29 @@ function columnsOf(known: Known): Column<Alert>[] {
       cell: (alert) => <AlertMenu alert={alert} />,
     },
   ];
+}
+
+/** What can be done with an alert of the list. */
+function AlertMenu({ alert }: { readonly alert: Alert }) {
+  const [deletes, setDeletes] = useState(false);
+  const navigate = useNavigate();
+  const { toggle } = useAlertToggle(alert);
+  const edit = () => void navigate({ to: "/alerts/$alertId/edit", params: { alertId: alert.id } });
+  return (
+    <>
+      <Menu trigger={<IconButton small label={`Actions of ${alertName(alert)}`} icon={Ellipsis} />}>
+        <MenuItem needs="developer" icon={alert.enabled ? Ban : CircleCheck} onSelect={toggle}>
+          {alert.enabled ? "Disable" : "Enable"}
+        </MenuItem>
+        <MenuItem needs="developer" icon={Pencil} onSelect={edit}>
+          Edit
+        </MenuItem>
+        <MenuSeparator />
+        <MenuItem danger needs="developer" icon={Trash2} onSelect={() => setDeletes(true)}>
+          Delete
+        </MenuItem>
+      </Menu>
+      {deletes && <DeleteAlertDialog alert={alert} onClose={() => setDeletes(false)} />}
+    </>
+  );
 }

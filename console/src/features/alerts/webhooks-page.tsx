@@ -1,8 +1,10 @@
 import { Link } from "@tanstack/react-router";
-import { Plus, Webhook as WebhookIcon } from "lucide-react";
+import { Ellipsis, Pencil, Plus, Trash2, Webhook as WebhookIcon } from "lucide-react";
 import { Fragment, useState } from "react";
-import { useOperation } from "../../api/queries.ts";
-import { Button } from "../../parts/button.tsx";
+import { useChange, useOperation } from "../../api/queries.ts";
+import { Button, IconButton } from "../../parts/button.tsx";
+import { ConfirmDialog } from "../../parts/dialog.tsx";
+import { Menu, MenuItem, MenuSeparator } from "../../parts/menu.tsx";
 import { Page, Panel } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { Answer, EmptyState } from "../../parts/states.tsx";
@@ -12,7 +14,6 @@ import { AlertTabs } from "./alert-tabs.tsx";
 import type { Webhook } from "./watched.ts";
 import { WebhookDialog } from "./webhook-dialog.tsx";
 import { webhookKinds } from "./webhook-form.ts";
-import { WebhookMenu } from "./webhook-menu.tsx";
 
 /** Where changes of alerts are told. */
 export function WebhooksPage() {
@@ -86,4 +87,46 @@ function Users({ alerts }: { readonly alerts: readonly Alert[] | undefined }) {
       </Link>
     </Fragment>
   ));
+}
+
+type WebhookMenuProps = { readonly webhook: Webhook; readonly users: readonly Alert[] };
+
+/** What can be done with a webhook. One that an alert uses is not deleted. */
+function WebhookMenu({ webhook, users }: WebhookMenuProps) {
+  const [edits, setEdits] = useState(false);
+  const [deletes, setDeletes] = useState(false);
+  const remove = useChange("deleteWebhook", { changes: ["listWebhooks"] });
+  const names = users.map(alertName).join(", ");
+  return (
+    <>
+      <Menu trigger={<IconButton small label={`Actions of ${webhook.name}`} icon={Ellipsis} />}>
+        <MenuItem needs="developer" icon={Pencil} onSelect={() => setEdits(true)}>
+          Edit
+        </MenuItem>
+        <MenuSeparator />
+        <MenuItem
+          danger
+          needs="developer"
+          refusal={users.length === 0 ? undefined : `Used by ${names}.`}
+          icon={Trash2}
+          onSelect={() => setDeletes(true)}
+        >
+          Delete
+        </MenuItem>
+      </Menu>
+      {edits && <WebhookDialog webhook={webhook} onClose={() => setEdits(false)} />}
+      {deletes && (
+        <ConfirmDialog
+          danger
+          needs="developer"
+          title={`Delete ${webhook.name}?`}
+          action="Delete webhook"
+          onConfirm={() => remove.mutateAsync({ params: { webhookId: webhook.id }, ifMatch: webhook.version })}
+          onClose={() => setDeletes(false)}
+        >
+          <p>Its URL, headers and parameters go with it, and nobody can read them again.</p>
+        </ConfirmDialog>
+      )}
+    </>
+  );
 }

@@ -1,19 +1,22 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { Archive, Bell } from "lucide-react";
-import { useOperation } from "../../api/queries.ts";
+import { Archive, Bell, FolderSearch } from "lucide-react";
+import { useState } from "react";
+import { useChange, useOperation } from "../../api/queries.ts";
 import { newStateAlertAddress } from "../../lib/addresses.ts";
 import { bytesText } from "../../lib/format.ts";
 import { withoutEmpty } from "../../lib/search.ts";
 import { Button, ButtonLink } from "../../parts/button.tsx";
+import { Dialog } from "../../parts/dialog.tsx";
+import { Note } from "../../parts/note.tsx";
 import { Filters, Page, Panel, Tile, Tiles } from "../../parts/page.tsx";
 import { SearchInput } from "../../parts/search-input.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
 import { Answer, EmptyState, Skeleton } from "../../parts/states.tsx";
 import { Table } from "../../parts/table.tsx";
+import { toastError } from "../../parts/toast.tsx";
 import { paceOf } from "./backup.ts";
 import { newestProof, type OverviewSearch, type Protected, protectedServices, shownProtected } from "./list-search.ts";
 import { protectedColumns } from "./protected-columns.tsx";
-import { RescanButton } from "./rescan-button.tsx";
 
 const route = getRouteApi("/backups");
 
@@ -135,5 +138,46 @@ function NoServices() {
         for backups” finds them.
       </EmptyState>
     </Panel>
+  );
+}
+
+/** Looks for backups that exist at the backup location and are not listed. */
+function RescanButton() {
+  const [open, setOpen] = useState(false);
+  const change = useChange("rescanBackups", {
+    changes: ["listAllBackups", "listBackups", "listServices"],
+    onDone: () => setOpen(true),
+  });
+  const { data } = change;
+  return (
+    <>
+      <Button
+        needs="admin"
+        icon={FolderSearch}
+        busy={change.isPending}
+        onClick={() => change.mutate({}, { onError: toastError })}
+      >
+        Look for backups
+      </Button>
+      {open && data !== undefined && (
+        <Dialog
+          open
+          title="Backups at the backup location"
+          onClose={() => setOpen(false)}
+          actions={<Button onClick={() => setOpen(false)}>Close</Button>}
+        >
+          <p>
+            {data.adopted === 0 ? "No backup was missing from the list." : `${data.adopted} backups were added.`}{" "}
+            {data.removed > 0 && `Leftovers of ${data.removed} interrupted backups were removed.`}
+          </p>
+          {data.unreadable.length > 0 && (
+            <Note tone="warn">
+              These could not be read: {data.unreadable.join("; ")}. Encrypted backups need the key of the server that
+              made them.
+            </Note>
+          )}
+        </Dialog>
+      )}
+    </>
   );
 }

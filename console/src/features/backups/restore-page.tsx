@@ -1,5 +1,5 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import { useOperation } from "../../api/queries.ts";
 import { useMay } from "../../api/role.ts";
 import { Page, Panel } from "../../parts/page.tsx";
@@ -18,7 +18,6 @@ import {
   type RestoreSearch,
 } from "./restore-form.ts";
 import { RestorePlan } from "./restore-plan.tsx";
-import { useSettled } from "./use-settled.ts";
 
 const route = getRouteApi("/backups/$serviceId/$backupId/restore");
 
@@ -143,4 +142,19 @@ function Planned({ backup, form, services }: PlannedProps) {
       />
     </Panel>
   );
+}
+
+const pauseMs = 300;
+
+/** The value of the last pause: it follows when nothing has changed for 300 ms. Values are compared as JSON. */
+function useSettled<T>(value: T): T {
+  const [settled, setSettled] = useState(value);
+  const text = JSON.stringify(value);
+  const isSettled = text === JSON.stringify(settled);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the text is the value
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), pauseMs);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return isSettled ? value : settled;
 }

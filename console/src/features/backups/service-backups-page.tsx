@@ -4,17 +4,27 @@ import { serviceAddress } from "../../lib/addresses.ts";
 import { withoutEmpty } from "../../lib/search.ts";
 import { Button } from "../../parts/button.tsx";
 import { Filters, Page, Panel } from "../../parts/page.tsx";
-import { RelativeTime } from "../../parts/relative-time.tsx";
+import { RelativeTime, useServerNow } from "../../parts/relative-time.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
+import { StateBadge } from "../../parts/state-badge.tsx";
 import { Answer, EmptyState } from "../../parts/states.tsx";
-import { Table } from "../../parts/table.tsx";
+import { type Column, mainLinkClass, Table } from "../../parts/table.tsx";
 import { BackUpButton } from "./back-up-button.tsx";
-import { type Backup, chainsOf, paceOf, proofOf, type Service, titleOf } from "./backup.ts";
+import {
+  type Backup,
+  chainsOf,
+  firstBackupText,
+  paceOf,
+  proofOf,
+  type Restore,
+  type Service,
+  scheduleText,
+  titleOf,
+} from "./backup.ts";
 import { backupColumns } from "./backup-columns.tsx";
 import { Chain } from "./chain.tsx";
 import { type BackupListSearch, shownBackups } from "./list-search.ts";
-import { RestoresPanel } from "./restores-panel.tsx";
-import { FirstBackup, Schedule } from "./schedule.tsx";
+import { targetText } from "./restore-text.ts";
 
 const route = getRouteApi("/backups/$serviceId");
 
@@ -141,4 +151,48 @@ function ChainsPanel({ backups }: { readonly backups: readonly Backup[] }) {
       )}
     </Panel>
   );
+}
+
+const columns: readonly Column<Restore>[] = [
+  {
+    key: "what",
+    header: "Restored",
+    cell: (restore) => (
+      <Link
+        to="/backups/$serviceId/restores/$restoreId"
+        params={{ serviceId: restore.serviceId, restoreId: restore.id }}
+        className={mainLinkClass}
+      >
+        {targetText(restore)}
+      </Link>
+    ),
+  },
+  { key: "status", header: "State", nowrap: true, cell: ({ status }) => <StateBadge state={status} /> },
+  { key: "begun", header: "Begun", nowrap: true, cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
+];
+
+/** Restores into the service; nothing where there were none. */
+function RestoresPanel({ serviceId }: { readonly serviceId: string }) {
+  const query = useOperation("listRestores", { params: { serviceId } });
+  if (query.data?.length === 0) return null;
+  return (
+    <Panel flush title="Restores into this service">
+      <Answer query={query}>
+        {(restores) => <Table label="Restores" columns={columns} rows={restores} rowKey={({ id }) => id} />}
+      </Answer>
+    </Panel>
+  );
+}
+
+/** When backups are made, and how long they are kept. */
+function Schedule({ serviceId }: { readonly serviceId: string }) {
+  const { data } = useOperation("getBackupConfiguration", { params: { serviceId } }, { pace: "slow" });
+  return data === undefined ? null : <span>{scheduleText(data)}</span>;
+}
+
+/** When the first backup begins by itself. */
+function FirstBackup({ service }: { readonly service: Service }) {
+  const now = useServerNow();
+  const { data } = useOperation("getBackupConfiguration", { params: { serviceId: service.id } }, { pace: "slow" });
+  return data === undefined ? null : firstBackupText(service.createdAt, data, now);
 }

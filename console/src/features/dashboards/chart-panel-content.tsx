@@ -1,13 +1,17 @@
-import { Link } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { Bell, ChartLine, Ellipsis } from "lucide-react";
 import { ChartAway } from "../../charts/chart-away.tsx";
 import { ChartView } from "../../charts/chart-view.tsx";
 import type { ChartPanel } from "../../charts/dashboard.ts";
 import { type ChartDefinition, missingIn } from "../../charts/definition.ts";
 import type { Bounds, TimeRange } from "../../charts/time-range.ts";
 import { type ChartAnswer, useChart, useKeptAnswer } from "../../charts/use-chart.ts";
+import { chartRefusal } from "../../charts/watchable.ts";
+import { newAlertAddress } from "../../lib/addresses.ts";
 import { classes } from "../../lib/classes.ts";
+import { IconButton } from "../../parts/button.tsx";
+import { Menu, MenuItem } from "../../parts/menu.tsx";
 import { ErrorState, Skeleton } from "../../parts/states.tsx";
-import { ChartPanelMenu } from "./chart-panel-menu.tsx";
 import { cursorKey } from "./cursor-key.ts";
 import css from "./dashboards.module.css";
 
@@ -82,5 +86,32 @@ function Shown({ panel: { title, chart }, filtered, answer, bounds, isKept, onRa
         <ChartAway chart={filtered} bounds={bounds} keptAt={answer.meta.asOf} />
       )}
     </>
+  );
+}
+
+type ChartPanelMenuProps = {
+  readonly title: string;
+  /** With the values of variables. */
+  readonly chart: ChartDefinition;
+  readonly range: TimeRange;
+};
+
+/** What can be done with a chart of a dashboard. */
+function ChartPanelMenu({ title, chart, range }: ChartPanelMenuProps) {
+  const navigate = useNavigate();
+  return (
+    <Menu trigger={<IconButton small label={`Actions of ${title}`} icon={Ellipsis} />}>
+      <MenuItem icon={ChartLine} onSelect={() => void navigate({ to: "/explore", search: { ...range, chart } })}>
+        Open in Explore
+      </MenuItem>
+      <MenuItem
+        needs="developer"
+        refusal={chartRefusal(chart)}
+        icon={Bell}
+        onSelect={() => void navigate(newAlertAddress(title, chart))}
+      >
+        Create alert
+      </MenuItem>
+    </Menu>
   );
 }

@@ -7,13 +7,13 @@ import { serverNow } from "../../api/server-time.ts";
 import { type Dashboard, dashboardOf } from "../../charts/dashboard.ts";
 import { RangePicker } from "../../charts/range-picker.tsx";
 import { boundsOf, endText, type TimeRange } from "../../charts/time-range.ts";
+import { saveFile } from "../../lib/save-file.ts";
 import { useStore } from "../../lib/store.ts";
 import { Button, ButtonLink, IconButton } from "../../parts/button.tsx";
 import { Page } from "../../parts/page.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
 import { Answer, EmptyState } from "../../parts/states.tsx";
 import { EditDashboard } from "./edit-dashboard.tsx";
-import { exportDashboard } from "./export-file.ts";
 import { PanelGrid } from "./panel-grid.tsx";
 import { type DashboardSearch, dashboardSearch, refreshes } from "./search.ts";
 import { VariableBar } from "./variable-bar.tsx";
@@ -114,4 +114,9 @@ function ShowDashboard({ name, dashboard, onEdit }: ShowProps) {
       )}
     </Page>
   );
+}
+
+function exportDashboard(name: string, dashboard: Dashboard): void {
+  const text = JSON.stringify({ name, ...dashboard }, undefined, 2);
+  saveFile(`${name.replaceAll(/[^\w.-]+/g, "-") || "dashboard"}.json`, text, "application/json");
 }

@@ -1,5 +1,7 @@
+import { useQuery } from "@tanstack/react-query";
 import { Radio, RefreshCw } from "lucide-react";
 import { useEffect, useMemo, useRef, useState } from "react";
+import { call } from "../../api/client.ts";
 import { serverNow } from "../../api/server-time.ts";
 import { type ChartDefinition, chartDisplays, granularities, splitList } from "../../charts/definition.ts";
 import { withFilter } from "../../charts/filter-text.ts";
@@ -20,7 +22,6 @@ import type { ExploreSearch } from "./search.ts";
 import { SeriesEditor } from "./series-editor.tsx";
 import type { Source } from "./source.ts";
 import { SourcesDialog } from "./sources-dialog.tsx";
-import { useFields } from "./use-fields.ts";
 
 type ExplorerProps = {
   readonly sources: readonly Source[];
@@ -247,4 +248,20 @@ function Look({ chart, onChange }: LookProps) {
       )}
     </div>
   );
+}
+
+/** Fields of a source in a range. Another range is asked for when the sidebar is, not before. */
+function useFields(id: string, bounds: Bounds | undefined) {
+  return useQuery({
+    queryKey: ["listFields", id, bounds === undefined],
+    queryFn: ({ signal }) =>
+      call(
+        "listFields",
+        { params: { id }, query: { startTime: bounds?.from, endTime: bounds?.to, wake: "never" } },
+        signal,
+      ),
+    enabled: bounds !== undefined,
+    staleTime: 300_000,
+    refetchOnWindowFocus: false,
+  });
 }

@@ -1,16 +1,18 @@
-import { type FormEvent, useEffect, useRef } from "react";
+import { type FormEvent, useEffect, useRef, useState } from "react";
+import { bytesText, countText } from "../../lib/format.ts";
 import { Button } from "../../parts/button.tsx";
+import { Checkbox } from "../../parts/field.tsx";
+import { SearchInput } from "../../parts/search-input.tsx";
 import { Skeleton } from "../../parts/states.tsx";
+import { Table } from "../../parts/table.tsx";
 import type { ChoiceProps } from "./choice-props.ts";
 import { dataFields } from "./fields.ts";
 import type { Form } from "./form.ts";
 import css from "./new-pipe.module.css";
-import { ObjectChoice } from "./object-choice.tsx";
 import { Refusal } from "./refusal.tsx";
 import { SourceInputs } from "./source-inputs.tsx";
 import type { StepProps } from "./step-props.ts";
 import { TableChoices } from "./table-choices.tsx";
-import { TopicChoice } from "./topic-choice.tsx";
 import { useListing } from "./use-listing.ts";
 
 /** What of the source is read, picked from what it has. */
@@ -63,4 +65,95 @@ function Choice(props: ChoiceProps) {
     default:
       return <ObjectChoice {...props} />;
   }
+}
+
+type Entry = { readonly name: string; readonly detail: string; readonly isPrefix: boolean };
+
+/** The folder of the URL, to look into and to check the pattern against. */
+function ObjectChoice({ listing, read }: ChoiceProps) {
+  const prefixes = (listing.prefixes ?? []).map(({ prefix, objects, bytes, hasMore }) => ({
+    name: prefix,
+    detail:
+      objects === undefined
+        ? ""
+        : `${hasMore ? "more than " : ""}${countText(objects)} objects, ${bytesText(bytes ?? 0)}`,
+    isPrefix: true,
+  }));
+  const objects = (listing.objects ?? []).map(({ key, bytes }) => ({
+    name: key,
+    detail: bytesText(bytes),
+    isPrefix: false,
+  }));
+  const entries: readonly Entry[] = [...prefixes, ...objects].slice(0, 50);
+  if (entries.length === 0) {
+    return <p className="muted">There are no objects here yet. A pipe that loads new ones waits for them.</p>;
+  }
+  return (
+    <div className={css.frame}>
+      <Table<Entry, string>
+        label="Objects at the source"
+        rows={entries}
+        rowKey={({ name }) => name}
+        columns={[
+          { key: "name", header: "Object", cell: (entry) => <EntryName entry={entry} read={read} /> },
+          { key: "size", header: "Size", align: "end", cell: ({ detail }) => detail },
+        ]}
+      />
+    </div>
+  );
+}
+
+function EntryName({ entry: { name, isPrefix }, read }: { entry: Entry; read: ChoiceProps["read"] }) {
+  if (!isPrefix) return <code>{name}</code>;
+  return (
+    <button type="button" className={`plain ${css.link}`} onClick={() => void read(name)}>
+      <code>{name}</code>
+    </button>
+  );
+}
+
+type Named = { readonly name: string; readonly detail: string };
+
+/** Topics of a broker, several of them; or one stream. */
+function TopicChoice({ form, change, listing }: ChoiceProps) {
+  const [part, setPart] = useState("");
+  const isStream = form.kind === "managedStream";
+  const all: readonly Named[] = isStream
+    ? (listing.streams ?? []).map(({ name, openShards }) => ({ name, detail: shardText(openShards) }))
+    : (listing.topics ?? []).map(({ name, partitions, messages }) => ({
+        name,
+        detail: topicText(partitions, messages),
+      }));
+  const shown = all.filter(({ name }) => name.includes(part));
+  const choose = (name: string, isChosen: boolean) => {
+    const others = isStream ? [] : form.topics.filter((topic) => topic !== name);
+    change({ topics: isChosen ? [...others, name] : others });
+  };
+  return (
+    <fieldset className={css.choices}>
+      <legend>{isStream ? "Stream" : "Topics"}</legend>
+      {all.length > 8 && <SearchInput label="Find by name" value={part} onChange={setPart} />}
+      {all.length === 0 && <p className="muted">The source has none that this user may see.</p>}
+      <div className={css.list}>
+        {shown.map(({ name, detail }) => (
+          <Checkbox
+            key={name}
+            label={name}
+            hint={detail}
+            value={form.topics.includes(name)}
+            onChange={(isChosen) => choose(name, isChosen)}
+          />
+        ))}
+      </div>
+    </fieldset>
+  );
+}
+
+function topicText(partitions: number, messages: number | undefined): string {
+  const kept = messages === undefined ? "" : `, ${countText(messages)} messages`;
+  return `${partitions} ${partitions === 1 ? "partition" : "partitions"}${kept}`;
+}
+
+function shardText(shards: number | undefined): string {
+  return shards === undefined ? "" : `${shards} open ${shards === 1 ? "shard" : "shards"}`;
 }

@@ -1,6 +1,7 @@
 import { type FormEvent, useCallback, useEffect, useState } from "react";
 import { call, type OperationResult } from "../../api/client.ts";
 import { type ApiError, asApiError } from "../../api/error.ts";
+import { quotedName } from "../../lib/quoted-name.ts";
 import { Button } from "../../parts/button.tsx";
 import { CodeBlock } from "../../parts/code-block.tsx";
 import { Checkbox, fieldsOf, TextField } from "../../parts/field.tsx";
@@ -12,7 +13,6 @@ import css from "./new-pipe.module.css";
 import { Refusal } from "./refusal.tsx";
 import { Samples } from "./samples.tsx";
 import type { StepProps } from "./step-props.ts";
-import { createTableText } from "./table-text.ts";
 
 type Discovered = OperationResult<"discoverSchema">;
 
@@ -130,4 +130,12 @@ function proposed({ fields, proposedTable }: Discovered): Partial<Form> {
     type,
   }));
   return { columns, sortingKey: proposedTable.tableDefinition.sortingKey };
+}
+
+function createTableText({ database, table, columns, sortingKey }: Form): string {
+  const kept = columns.filter(({ skip }) => skip !== true);
+  const width = Math.max(0, ...kept.map(({ name }) => quotedName(name).length));
+  const lines = kept.map(({ name, type }) => `    ${quotedName(name).padEnd(width)} ${type}`);
+  const key = sortingKey.length === 0 ? "tuple()" : `(${sortingKey.map(quotedName).join(", ")})`;
+  return `CREATE TABLE ${quotedName(database)}.${quotedName(table || "…")}\n(\n${lines.join(",\n")}\n)\nENGINE = MergeTree\nORDER BY ${key}`;
 }

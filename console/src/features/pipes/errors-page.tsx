@@ -1,14 +1,19 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { CircleCheck } from "lucide-react";
+import { CircleAlert, CircleCheck } from "lucide-react";
 import { useState } from "react";
+import type { OperationResult } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
+import { Badge } from "../../parts/badge.tsx";
+import { Count } from "../../parts/numbers.tsx";
 import { Filters, Panel } from "../../parts/page.tsx";
+import { RelativeTime } from "../../parts/relative-time.tsx";
 import { SearchInput } from "../../parts/search-input.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
 import { ServiceAway } from "../../parts/service-away.tsx";
+import { StateBadge } from "../../parts/state-badge.tsx";
 import { Answer, EmptyState } from "../../parts/states.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
 import { ErrorGroup } from "./error-group.tsx";
-import { ErrorRequests } from "./error-requests.tsx";
 import type { ErrorFilters } from "./error-types.ts";
 import { usePipeParams } from "./use-pipe.ts";
 
@@ -83,5 +88,50 @@ function Groups({ filters }: { readonly filters: ErrorFilters }) {
         )
       }
     </Answer>
+  );
+}
+
+type Request = OperationResult<"listPipeErrorRequests">[number];
+
+const columns: readonly Column<Request>[] = [
+  { key: "kind", header: "Request", cell: ({ kind }) => (kind === "replay" ? "Replay" : "Discard") },
+  {
+    key: "state",
+    header: "State",
+    cell: ({ kind, state, reason, replayedRows, refusedRows }) => (
+      <div className="stack">
+        <span>
+          {state === "done" && kind === "replay" && (refusedRows ?? 0) > 0 ? (
+            <Badge tone={(replayedRows ?? 0) === 0 ? "bad" : "warn"} icon={CircleAlert}>
+              {(replayedRows ?? 0) === 0 ? "Nothing loaded" : "Partly loaded"}
+            </Badge>
+          ) : (
+            <StateBadge state={state} />
+          )}
+        </span>
+        {reason !== undefined && <span className="muted">{reason}</span>}
+      </div>
+    ),
+  },
+  { key: "selected", header: "Rows", align: "end", cell: ({ selectedRows }) => <Count value={selectedRows} exact /> },
+  { key: "replayed", header: "Loaded", align: "end", cell: ({ replayedRows }) => <Count value={replayedRows} exact /> },
+  { key: "again", header: "Refused again", align: "end", cell: (one) => <Count value={one.refusedRows} exact /> },
+  { key: "by", header: "By", cell: ({ requestedBy }) => requestedBy },
+  { key: "at", header: "Asked", align: "end", cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
+];
+
+/** Replays and discards: what was asked for, and what became of it. */
+function ErrorRequests() {
+  const params = usePipeParams();
+  const requests = useOperation(
+    "listPipeErrorRequests",
+    { params },
+    { pace: (list) => (list?.some(({ state }) => state === "pending") ? "fast" : "live") },
+  );
+  if (requests.data === undefined || requests.data.length === 0) return null;
+  return (
+    <Panel title="Replays and discards" flush>
+      <Table label="Replays and discards" columns={columns} rows={requests.data} rowKey={({ id }) => id} />
+    </Panel>
   );
 }

@@ -1,19 +1,28 @@
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { ArrowRight, ChartLine, SquareTerminal } from "lucide-react";
 import { sourceDescriptions } from "../../../../src/sources/descriptions.ts";
-import { bytesText } from "../../lib/format.ts";
+import { call } from "../../api/client.ts";
+import { refetch, useOperation } from "../../api/queries.ts";
+import { newChart } from "../../charts/definition.ts";
+import { bytesText, shortCountText } from "../../lib/format.ts";
+import { quotedName } from "../../lib/quoted-name.ts";
+import { Button } from "../../parts/button.tsx";
 import { Bytes, Count, Duration } from "../../parts/numbers.tsx";
 import { Facts, Panel, Tile, Tiles } from "../../parts/page.tsx";
 import { Elapsed, RelativeTime } from "../../parts/relative-time.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
 import { Answer } from "../../parts/states.tsx";
+import { toastError } from "../../parts/toast.tsx";
+import { KindLabel } from "./kind-icon.tsx";
 import { LagText, lagDetails } from "./lag-text.tsx";
 import type { PipeSummary } from "./list-search.ts";
 import { PipeCharts } from "./pipe-charts.tsx";
+import { tableOf } from "./pipe-columns.tsx";
 import { PipeProgress } from "./pipe-progress.tsx";
 import { PipeTables } from "./pipe-tables.tsx";
+import css from "./pipes.module.css";
 import { SendPanel } from "./send-panel.tsx";
-import { SourceStrip } from "./source-strip.tsx";
-import { kindOf, type PipeDetails, usePipe, usePipeSummary } from "./use-pipe.ts";
+import { kindOf, type PipeDetails, sourceText, usePipe, usePipeSummary } from "./use-pipe.ts";
 
 const ranges = [
   { value: "1", label: "Last hour" },
@@ -137,5 +146,83 @@ function Conditions({ summary }: { readonly summary: PipeSummary | undefined }) 
         ]}
       />
     </Panel>
+  );
+}
+
+type SourceStripProps = { readonly pipe: PipeDetails; readonly summary: PipeSummary | undefined };
+
+/** From where to where, and how much. */
+function SourceStrip({ pipe, summary }: SourceStripProps) {
+  const { database, table } = pipe.destination;
+  const destination = { ...(database ? { database } : {}), ...(table ? { table } : {}) };
+  const { rowsPerSecond = 0, bytesPerSecond = 0 } = summary?.rates ?? {};
+  return (
+    <Panel>
+      <div className={css.strip}>
+        <div className={css.end}>
+          <KindLabel kind={kindOf(pipe)} />
+          <span className={css.endName}>{sourceText(pipe)}</span>
+        </div>
+        <div className={css.flow}>
+          <ArrowRight aria-hidden />
+          {summary?.rates !== undefined && (
+            <span>
+              {shortCountText(rowsPerSecond)} rows/s · {bytesText(bytesPerSecond)}/s
+            </span>
+          )}
+        </div>
+        <div className={css.end}>
+          <span className="muted">Table</span>
+          <Link to="/sql" search={{ service: pipe.serviceId }} className={css.endName}>
+            {tableOf(destination)}
+          </Link>
+          <span className="row">
+            <LoadedLinks pipe={pipe} />
+          </span>
+        </div>
+      </div>
+    </Panel>
+  );
+}
+
+/** From a pipe to the rows that it has loaded. */
+function LoadedLinks({ pipe: { serviceId, destination } }: { readonly pipe: PipeDetails }) {
+  const navigate = useNavigate();
+  const sources = useOperation("listSources", { params: {} }, { pace: "slow" });
+  const { database = "default", table } = destination;
+  if (!table) return null;
+  const isOfTable = (from: unknown) => {
+    const { databaseName, tableName } = (from ?? {}) as { databaseName?: string; tableName?: string };
+    return databaseName === database && tableName === table;
+  };
+  const query = `SELECT *\nFROM ${quotedName(database ?? "default")}.${quotedName(table)}\nLIMIT 100`;
+  const explore = async () => {
+    const known = sources.data?.data.find((source) => source.serviceId === serviceId && isOfTable(source.from));
+    const id = known?.id ?? (await newSource());
+    if (id !== undefined) void navigate({ to: "/explore", search: { chart: newChart(id) } as never });
+    else void navigate({ to: "/explore", search: {} as never });
+  };
+  /** A source as the server suggests it for the table; undefined where it has no column of times. */
+  const newSource = async () => {
+    const { data } = await call("suggestSources", { params: {}, query: { serviceId, wake: "auto" } });
+    const body = data.find(({ from }) => isOfTable(from));
+    if (body === undefined) return undefined;
+    const { data: made } = await call("createSource", { params: {}, body });
+    await refetch("listSources");
+    return made.id;
+  };
+  return (
+    <>
+      <Button
+        small
+        icon={SquareTerminal}
+        onClick={() => void navigate({ to: "/sql", search: { service: serviceId, q: query } })}
+      >
+        Open in SQL
+      </Button>
+      <Button small icon={ChartLine} onClick={() => void explore().catch(toastError)}>
+        Explore
+      </Button>
+    </>
   );
 }

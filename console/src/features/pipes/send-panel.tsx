@@ -6,7 +6,6 @@ import { CodeBlock } from "../../parts/code-block.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { Secret } from "../../parts/secret.tsx";
-import css from "./pipes.module.css";
 import { kindOf, type PipeDetails } from "./use-pipe.ts";
 
 /** How applications send to the pipe, and whether anything has arrived. */
@@ -28,7 +27,7 @@ export function SendPanel({ pipe }: { readonly pipe: PipeDetails }) {
   );
   return (
     <Panel title={isTelemetry ? "Send telemetry" : "Send rows"} actions={action}>
-      <div className={css.column}>
+      <div className="group">
         {isTelemetry ? (
           <CodeBlock
             label="environment variables"

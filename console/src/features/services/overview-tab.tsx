@@ -1,13 +1,17 @@
 import { getRouteApi } from "@tanstack/react-router";
+import { Plus } from "lucide-react";
 import { useOperation } from "../../api/queries.ts";
+import { TimeChart } from "../../charts/time-chart.tsx";
+import type { Unit } from "../../charts/types.ts";
+import { ButtonLink } from "../../parts/button.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Bytes, Count } from "../../parts/numbers.tsx";
-import { Tile, Tiles } from "../../parts/page.tsx";
+import { Panel, Tile, Tiles } from "../../parts/page.tsx";
+import { pipeSummary } from "../../parts/pipe-summary.tsx";
 import { Elapsed, RelativeTime } from "../../parts/relative-time.tsx";
-import { Answer } from "../../parts/states.tsx";
-import { HistoryPanel } from "./history-panel.tsx";
+import { Answer, EmptyState } from "../../parts/states.tsx";
+import { Table } from "../../parts/table.tsx";
 import type { Service } from "./service.ts";
-import { ServicePipes } from "./service-pipes.tsx";
 import { StatePanel } from "./state-panel.tsx";
 import { TablesPanel } from "./tables-panel.tsx";
 
@@ -82,5 +86,84 @@ function Numbers({ service }: { readonly service: Service }) {
         <RelativeTime at={lastBackup?.finishedAt ?? lastBackup?.startedAt} none="none yet" />
       </Tile>
     </Tiles>
+  );
+}
+
+const columns = [pipeSummary.name, pipeSummary.state, pipeSummary.rate, pipeSummary.lag];
+
+/** The pipes that fill this service. */
+function ServicePipes({ serviceId }: { readonly serviceId: string }) {
+  const query = useOperation("listAllPipes", { query: { serviceId, limit: 100 } });
+  const add = (
+    <ButtonLink to="/new-pipe" small icon={Plus}>
+      New pipe
+    </ButtonLink>
+  );
+  return (
+    <Panel flush title="Pipes" actions={add}>
+      <Answer query={query}>
+        {({ pipes }) => (
+          <Table
+            none={
+              <EmptyState title="No pipes">A pipe loads files, topics, streams or tables into this service.</EmptyState>
+            }
+            label="Pipes"
+            columns={columns}
+            rows={pipes}
+            rowKey={({ id }) => id}
+          />
+        )}
+      </Answer>
+    </Panel>
+  );
+}
+
+type SeriesName = "queriesPerSecond" | "failedQueriesPerSecond" | "querySeconds" | "memoryBytes" | "diskBytes";
+type Line = { readonly name: string; readonly member: SeriesName };
+
+const charts: readonly { readonly name: string; readonly unit: Unit; readonly lines: readonly Line[] }[] = [
+  {
+    name: "Queries",
+    unit: "perSecond",
+    lines: [
+      { name: "queries", member: "queriesPerSecond" },
+      { name: "failed", member: "failedQueriesPerSecond" },
+    ],
+  },
+  { name: "Mean duration of queries", unit: "seconds", lines: [{ name: "duration", member: "querySeconds" }] },
+  { name: "Memory of the engine", unit: "bytes", lines: [{ name: "memory", member: "memoryBytes" }] },
+  { name: "Disk", unit: "bytes", lines: [{ name: "disk", member: "diskBytes" }] },
+];
+
+/** Numbers of the last hour. Gaps are times in which the service did not run. */
+function HistoryPanel({ serviceId }: { readonly serviceId: string }) {
+  const query = useOperation("getServiceMetrics", { params: { serviceId } }, { pace: "slow", keep: true });
+  return (
+    <Panel title="Last hour" actions={<span className="muted">includes the queries of pipes and charts</span>}>
+      <Answer query={query}>
+        {({ from, to, stepSeconds, series }) => {
+          const first = Date.parse(from);
+          const times = series.running.map((_, index) => first + index * stepSeconds * 1000);
+          return (
+            <div className="cells">
+              {charts.map(({ name, unit, lines }) => (
+                <TimeChart
+                  key={name}
+                  name={name}
+                  unit={unit}
+                  height={150}
+                  times={times}
+                  from={first}
+                  to={Date.parse(to)}
+                  syncKey={`service-${serviceId}`}
+                  hideLegend={lines.length === 1}
+                  series={lines.map((line) => ({ name: line.name, values: series[line.member] }))}
+                />
+              ))}
+            </div>
+          );
+        }}
+      </Answer>
+    </Panel>
   );
 }

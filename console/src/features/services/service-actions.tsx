@@ -17,11 +17,11 @@ import { useState } from "react";
 import { useChange } from "../../api/queries.ts";
 import { newStateAlertAddress } from "../../lib/addresses.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
+import { ConfirmDialog } from "../../parts/dialog.tsx";
 import { Menu, MenuItem, MenuSeparator } from "../../parts/menu.tsx";
 import { RequestDialog } from "../../parts/request-dialog.tsx";
 import { toast, toastError } from "../../parts/toast.tsx";
 import { ConnectDialog } from "./connect-dialog.tsx";
-import { DeleteServiceDialog } from "./delete-service-dialog.tsx";
 import { commandRefusal, deleteRefusal, moveRefusal, type Service, type ServiceCommand } from "./service.ts";
 
 const words: Readonly<Record<ServiceCommand, string>> = { start: "Starting", stop: "Stopping", awake: "Waking" };
@@ -135,5 +135,35 @@ export function ServiceMenu({ service }: { readonly service: Service }) {
         />
       )}
     </>
+  );
+}
+
+type DeleteServiceDialogProps = { readonly service: Service; readonly onClose: () => void };
+
+/** Deletes a service after its name was typed. */
+function DeleteServiceDialog({ service, onClose }: DeleteServiceDialogProps) {
+  const navigate = useNavigate();
+  const change = useChange("deleteService", { changes: ["listServices", "listAllPipes"] });
+  const confirm = async () => {
+    await change.mutateAsync({ params: { serviceId: service.id } });
+    toast(`Deleting ${service.name}`, "info");
+    void navigate({ to: "/services" });
+  };
+  const pipes = service.pipes.total;
+  return (
+    <ConfirmDialog
+      danger
+      needs="admin"
+      title={`Delete ${service.name}?`}
+      action="Delete service"
+      typed={service.name}
+      onConfirm={confirm}
+      onClose={onClose}
+    >
+      <p>
+        This removes its tables, its users{pipes > 0 ? ` and ${pipes === 1 ? "its pipe" : `its ${pipes} pipes`}` : ""}.
+        It cannot be taken back. Backups stay until their retention ends, and a new service can be created from one.
+      </p>
+    </ConfirmDialog>
   );
 }

@@ -1,15 +1,18 @@
 import { lazy, Suspense, useState } from "react";
 import { countText, durationText } from "../../lib/format.ts";
 import { Store, useStore } from "../../lib/store.ts";
+import { Badge, type Tone } from "../../parts/badge.tsx";
 import { CodeBlock } from "../../parts/code-block.tsx";
+import { CopyButton } from "../../parts/copy-button.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
-import { Messages, QueryProblem } from "./messages.tsx";
+import { type Outcome, outcomeOf } from "./history.ts";
 import { ProgressBar } from "./progress-bar.tsx";
+import type { QueryError } from "./query-error.ts";
 import type { RunState } from "./query-run.ts";
 import result from "./result.module.css";
 import css from "./sql.module.css";
-import type { Runs } from "./use-runs.ts";
+import type { RunMessage, Runs } from "./use-runs.ts";
 
 /** Its code comes while the first statement runs. */
 export const loadGrid = () => import("../../grid/result-grid.tsx");
@@ -123,4 +126,52 @@ function outcomeText({ status, rowCount, elapsedMs, cutAt, writtenRows, columns,
   if (cutAt === "rows") return `First ${rows}${time}: stopped at the limit of 10,000 rows; Export has all`;
   if (cutAt === "bytes") return `First ${rows}${time}: stopped at the limit of 64 MiB; Export has all`;
   return `${rows}${time}${read}${written}`;
+}
+
+/** Why a statement failed, in full. */
+function QueryProblem({ error }: { readonly error: QueryError }) {
+  const all = [error.message, error.more].filter(Boolean).join("\n");
+  return (
+    <div className={result.problem} role="alert">
+      <div className={result.problemHead}>
+        <Badge tone="bad">{error.code}</Badge>
+        <CopyButton text={all} label="Copy message" />
+      </div>
+      <p>{error.message}</p>
+      {error.more !== undefined && (
+        <details>
+          <summary>More from the engine</summary>
+          <p>{error.more}</p>
+        </details>
+      )}
+      {error.requestId !== undefined && <p className="muted">request {error.requestId}</p>}
+    </div>
+  );
+}
+
+const tones: Readonly<Record<Outcome, Tone>> = { done: "ok", limited: "warn", cancelled: "neutral", failed: "bad" };
+
+/** Statements of this page that have ended. */
+function Messages({ messages }: { readonly messages: readonly RunMessage[] }) {
+  if (messages.length === 0)
+    return <EmptyState title="No messages">Each statement that has run leaves a line here.</EmptyState>;
+  return (
+    <ul className={result.messages}>
+      {messages.map(({ id, state }) => (
+        <li key={id}>
+          <span className={result.messageHead}>
+            <Badge tone={tones[outcomeOf(state)]}>{outcomeOf(state)}</Badge>
+            <code className="cut">{state.statement.replaceAll(/\s+/g, " ").slice(0, 300)}</code>
+            <span className="muted">
+              {state.columns.length > 0 && `${countText(state.rowCount)} rows · `}
+              {durationText(state.elapsedMs / 1000)}
+            </span>
+          </span>
+          {state.error !== undefined && (
+            <p className={result.messageError}>{`${state.error.code}: ${state.error.message}`}</p>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
 }

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { PanelLeft } from "lucide-react";
+import { PanelLeft, Plus, X } from "lucide-react";
 import { type CSSProperties, lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
 import { call, type OperationResult, open } from "../../api/client.ts";
 import { asApiError } from "../../api/error.ts";
@@ -8,18 +8,17 @@ import { type Parameter, parametersIn, statementsIn } from "../../editor/lexer.t
 import { type Part, SqlEditor, type SqlEditorHandle } from "../../editor/sql-editor.tsx";
 import { noWords } from "../../editor/words.ts";
 import { useStore } from "../../lib/store.ts";
-import { Button } from "../../parts/button.tsx";
+import { Button, IconButton } from "../../parts/button.tsx";
 import { copyText } from "../../parts/copy-button.tsx";
+import { inputClass } from "../../parts/field.tsx";
 import { Splitter, useKeptSize } from "../../parts/splitter.tsx";
 import { toast, toastError } from "../../parts/toast.tsx";
-import { keepDrafts } from "./drafts.ts";
-import { ParameterBar } from "./parameter-bar.tsx";
+import { keepDrafts, titleOf } from "./drafts.ts";
 import type { RunState } from "./query-run.ts";
-import { activeTab, changeTab, type QueryTab, tabsStore } from "./query-tabs.ts";
+import { activeTab, changeTab, closeTab, openTab, type QueryTab, selectTab, tabsStore } from "./query-tabs.ts";
 import { loadGrid, ResultPanel } from "./result-panel.tsx";
 import { SidePanel, useTables } from "./side-panel.tsx";
 import css from "./sql.module.css";
-import { TabStrip } from "./tab-strip.tsx";
 import { Toolbar } from "./toolbar.tsx";
 import { type Runs, useRuns } from "./use-runs.ts";
 
@@ -207,5 +206,69 @@ async function share(serviceId: string, { text, params, saved }: QueryTab): Prom
       ? "The link is copied. It has the statement and its parameters, not the result."
       : "The browser refuses to copy.",
     isCopied ? "ok" : "warn",
+  );
+}
+
+type ParameterBarProps = {
+  readonly parameters: readonly Parameter[];
+  readonly values: Readonly<Record<string, string>>;
+  readonly onChange: (values: Readonly<Record<string, string>>) => void;
+};
+
+/** An input for each `{name:Type}` of the text. */
+function ParameterBar({ parameters, values, onChange }: ParameterBarProps) {
+  if (parameters.length === 0) return null;
+  return (
+    <fieldset className={css.parameters}>
+      <legend className="visually-hidden">Parameters</legend>
+      {parameters.map(({ name, type }) => (
+        <label key={name} className={css.parameter}>
+          <span>{name}</span>
+          <input
+            className={inputClass}
+            value={values[name] ?? ""}
+            placeholder={type}
+            spellCheck={false}
+            autoComplete="off"
+            onChange={(event) => onChange({ ...values, [name]: event.target.value })}
+          />
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+/** What was typed stays as a draft; where there is none, the browser asks. */
+function close(tab: QueryTab): void {
+  const hasText = tab.text.trim() !== "";
+  if (hasText && tab.draft === undefined && tab.saved === undefined) {
+    if (!confirm(`Close ${titleOf(tab)}? Its text is kept nowhere.`)) return;
+  } else if (hasText) toast(`${titleOf(tab)} is closed. Its text stays in Saved.`, "info");
+  closeTab(tab.id);
+}
+
+/** The open statements. They belong to this tab of the browser. */
+function TabStrip() {
+  const state = useStore(tabsStore);
+  const active = activeTab(state);
+  return (
+    <nav className={css.strip} aria-label="Statements">
+      <ul className={css.stripList}>
+        {state.tabs.map((tab) => (
+          <li key={tab.id} className={css.stripItem} data-active={tab === active || undefined}>
+            <button
+              type="button"
+              className={`plain ${css.stripName}`}
+              aria-current={tab === active ? "true" : undefined}
+              onClick={() => selectTab(tab.id)}
+            >
+              <span className="cut">{titleOf(tab)}</span>
+            </button>
+            <IconButton small label={`Close ${titleOf(tab)}`} icon={X} onClick={() => close(tab)} />
+          </li>
+        ))}
+      </ul>
+      <IconButton small label="New statement" icon={Plus} onClick={() => openTab({})} />
+    </nav>
   );
 }

@@ -1,15 +1,20 @@
+import { Download } from "lucide-react";
+import { useState } from "react";
+import { call } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
-import { bytesText, durationText } from "../../lib/format.ts";
+import { bytesText, countText, durationText } from "../../lib/format.ts";
+import { saveFile } from "../../lib/save-file.ts";
+import { Button } from "../../parts/button.tsx";
 import { Meter } from "../../parts/meter.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Facts, Page, Panel, Tile, Tiles } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { Answer, Skeleton } from "../../parts/states.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
+import { toastError } from "../../parts/toast.tsx";
 import { ConfigurationPanel } from "./configuration-panel.tsx";
-import { DiagnosticsButton } from "./diagnostics-button.tsx";
 import { DiskPanel } from "./disk-panel.tsx";
 import { EnginesPanel } from "./engines-panel.tsx";
-import { LimitsPanel } from "./limits-panel.tsx";
 import { LoopsPanel } from "./loops-panel.tsx";
 import { backupPlace, type System, shareTone, usedShare } from "./system.ts";
 import { WorkersPanel } from "./workers-panel.tsx";
@@ -101,5 +106,58 @@ function Links() {
       <a href="/health">Health</a>
       <a href="/llms.txt">llms.txt</a>
     </div>
+  );
+}
+
+/** Saves what somebody who helps needs to know. The API tells no secret, so that the file has none. */
+function DiagnosticsButton({ system }: { readonly system: System }) {
+  const [busy, setBusy] = useState(false);
+  const save = async () => {
+    setBusy(true);
+    try {
+      const text = JSON.stringify(await diagnosticsOf(system), null, 2);
+      saveFile("millrace-diagnostics.json", `${text}\n`, "application/json");
+    } catch (error) {
+      toastError(error);
+    }
+    setBusy(false);
+  };
+  return (
+    <Button icon={Download} busy={busy} onClick={() => void save()}>
+      Download diagnostics
+    </Button>
+  );
+}
+
+async function diagnosticsOf(system: System): Promise<unknown> {
+  const [services, { pipes }, backups, { activities }] = await Promise.all([
+    call("listServices", {}),
+    call("listAllPipes", { query: { limit: 1_000 } }),
+    call("listAllBackups", {}),
+    call("listActivities", { query: { limit: 200 } }),
+  ]);
+  return { madeAt: new Date().toISOString(), system, services, pipes, backups: backups.slice(0, 100), activities };
+}
+
+type Limit = System["limits"][number];
+
+/** `memoryGb` as `memory in GiB`, `chartSources` as `chart sources`. */
+function wordsOf(name: string): string {
+  if (name === "memoryGb") return "memory in GiB";
+  return name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
+
+const columns: readonly Column<Limit>[] = [
+  { key: "name", header: "Limit", cell: ({ name }) => wordsOf(name) },
+  { key: "most", header: "At most", align: "end", cell: ({ most }) => countText(most) },
+  { key: "setting", header: "Set by", cell: ({ setting }) => <code>{setting}</code> },
+];
+
+/** What an organization may have at most. */
+function LimitsPanel({ limits }: { readonly limits: readonly Limit[] }) {
+  return (
+    <Panel flush title="Limits of each organization">
+      <Table label="Limits" columns={columns} rows={limits} rowKey={({ name }) => name} />
+    </Panel>
   );
 }
