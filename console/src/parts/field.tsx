@@ -14,7 +14,7 @@ export type FieldText = {
 /** What the fields of a form get: what is typed, its changes, and what the server has against it. */
 export type FormProps<Form> = {
   readonly form: Form;
-  readonly onChange: (next: Partial<Form>) => void;
+  readonly onChange: (next: Partial<NoInfer<Form>>) => void;
   readonly error?: ApiError | null | undefined;
 };
 

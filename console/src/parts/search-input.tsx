@@ -3,7 +3,7 @@ import { inputClass } from "./field.tsx";
 
 type SearchInputProps = {
   readonly label: string;
-  readonly value: string;
+  readonly value: string | undefined;
   readonly onChange: (value: string) => void;
   readonly placeholder?: string;
 };
@@ -12,7 +12,7 @@ type SearchInputProps = {
  * The filter of a list. The key `/` moves the focus to the first one of the page. What is typed is shown at once, also
  * when the value is kept in the address, which follows later.
  */
-export function SearchInput({ label, value, onChange, placeholder }: SearchInputProps) {
+export function SearchInput({ label, value = "", onChange, placeholder }: SearchInputProps) {
   const [text, setText] = useState(value);
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => {

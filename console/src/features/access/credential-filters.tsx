@@ -1,4 +1,5 @@
 import type { ReactNode } from "react";
+import { fieldsOf } from "../../parts/field.tsx";
 import { Filters } from "../../parts/page.tsx";
 import { SearchInput } from "../../parts/search-input.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
@@ -19,16 +20,11 @@ const states = [
 
 /** The filters above keys and tokens, with the button that makes one. */
 export function CredentialFilters({ label, search, onChange, children }: CredentialFiltersProps) {
+  const field = fieldsOf({ form: search, onChange });
   return (
     <Filters>
-      <SearchInput label={label} placeholder="Name or id" value={search.q ?? ""} onChange={(q) => onChange({ q })} />
-      <InlineSelect
-        label="State"
-        value={search.state}
-        all="Any state"
-        options={states}
-        onChange={(state) => onChange({ state })}
-      />
+      <SearchInput label={label} placeholder="Name or id" {...field("q")} />
+      <InlineSelect label="State" {...field("state")} all="Any state" options={states} />
       <span style={{ flex: 1 }} />
       {children}
     </Filters>

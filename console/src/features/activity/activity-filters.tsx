@@ -3,6 +3,7 @@ import { useOperation } from "../../api/queries.ts";
 import { useMay } from "../../api/role.ts";
 import { activityWords } from "../../lib/activity-words.ts";
 import { Button } from "../../parts/button.tsx";
+import { fieldsOf } from "../../parts/field.tsx";
 import { Filters } from "../../parts/page.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
 import { type ActivitySearch, groups, ranges } from "./activity-search.ts";
@@ -13,6 +14,7 @@ type Option = { readonly value: string; readonly label: string };
 export function ActivityFilters({ search, onChange }: FiltersProps) {
   const objects = useObjects();
   const actors = useActors();
+  const field = fieldsOf({ form: search, onChange });
   return (
     <Filters>
       <InlineSelect
@@ -22,27 +24,9 @@ export function ActivityFilters({ search, onChange }: FiltersProps) {
         options={groups}
         onChange={(group) => onChange({ group, type: "" })}
       />
-      <InlineSelect
-        label="Object"
-        value={search.object}
-        all="Any object"
-        options={withOwn(objects, search.object)}
-        onChange={(object) => onChange({ object })}
-      />
-      <InlineSelect
-        label="Who"
-        value={search.actor}
-        all="Anybody"
-        options={withOwn(actors, search.actor)}
-        onChange={(actor) => onChange({ actor })}
-      />
-      <InlineSelect
-        label="Range"
-        value={search.range}
-        all="Any time"
-        options={ranges}
-        onChange={(range) => onChange({ range })}
-      />
+      <InlineSelect label="Object" {...field("object")} all="Any object" options={withOwn(objects, search.object)} />
+      <InlineSelect label="Who" {...field("actor")} all="Anybody" options={withOwn(actors, search.actor)} />
+      <InlineSelect label="Range" {...field("range")} all="Any time" options={ranges} />
       {search.type !== undefined && (
         <Button small icon={X} onClick={() => onChange({ type: "" })}>
           Only “{activityWords(search.type)}”

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { useOperation } from "../../api/queries.ts";
 import { newStateAlertAddress } from "../../lib/addresses.ts";
 import { Button, ButtonLink, IconButton } from "../../parts/button.tsx";
+import { fieldsOf } from "../../parts/field.tsx";
 import { Menu, MenuItem, MenuSeparator } from "../../parts/menu.tsx";
 import { Filters, Page, Panel } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
@@ -44,17 +45,17 @@ function AlertList({ alerts }: { readonly alerts: readonly Alert[] }) {
   const navigate = useNavigate({ from: "/alerts" });
   const change = (next: { readonly q?: string; readonly state?: string }) =>
     void navigate({ search: (before) => listSearch({ ...before, ...next }), replace: true });
+  const field = fieldsOf({ form: search, onChange: change });
   const shown = sortedAlerts(matchingAlerts(alerts, search));
   return (
     <>
       <Filters>
-        <SearchInput label="Find alerts by name" value={search.q ?? ""} onChange={(q) => change({ q })} />
+        <SearchInput label="Find alerts by name" {...field("q")} />
         <InlineSelect
           label="State"
-          value={search.state}
+          {...field("state")}
           all="All states"
           options={alertStates.map((value) => ({ value, label: stateWord(value) }))}
-          onChange={(state) => change({ state })}
         />
       </Filters>
       {shown.length === 0 ? (

@@ -7,6 +7,7 @@ import { bytesText } from "../../lib/format.ts";
 import { withoutEmpty } from "../../lib/search.ts";
 import { Button, ButtonLink } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
+import { fieldsOf } from "../../parts/field.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Filters, Page, Panel, Tile, Tiles } from "../../parts/page.tsx";
 import { SearchInput } from "../../parts/search-input.tsx";
@@ -60,25 +61,15 @@ function Overview({ all }: { readonly all: readonly Protected[] }) {
   const change = (next: OverviewSearch) =>
     void navigate({ search: (before) => withoutEmpty({ ...before, ...next }), replace: true });
   if (all.length === 0) return <NoServices />;
+  const field = fieldsOf({ form: search, onChange: change });
   const shown = shownProtected(all, search);
   const words = [...new Set(all.map(newestProof))].toSorted();
   return (
     <>
       <Numbers all={all} />
       <Filters>
-        <SearchInput
-          label="Filter services"
-          placeholder="Name or id of a service"
-          value={search.q ?? ""}
-          onChange={(q) => change({ q })}
-        />
-        <InlineSelect
-          label="Proof of the newest backup"
-          value={search.proof}
-          onChange={(proof) => change({ proof })}
-          all="Any proof"
-          options={words}
-        />
+        <SearchInput label="Filter services" placeholder="Name or id of a service" {...field("q")} />
+        <InlineSelect label="Proof of the newest backup" {...field("proof")} all="Any proof" options={words} />
       </Filters>
       <Panel flush>
         <Table

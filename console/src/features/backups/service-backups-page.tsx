@@ -3,6 +3,7 @@ import { useOperation } from "../../api/queries.ts";
 import { serviceAddress } from "../../lib/addresses.ts";
 import { withoutEmpty } from "../../lib/search.ts";
 import { Button } from "../../parts/button.tsx";
+import { fieldsOf } from "../../parts/field.tsx";
 import { Filters, Page, Panel } from "../../parts/page.tsx";
 import { RelativeTime, useServerNow } from "../../parts/relative-time.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
@@ -89,6 +90,7 @@ function Lists({ serviceId, backups }: ListsProps) {
   const change = (next: Partial<Record<keyof BackupListSearch, string>>) =>
     void navigate({ search: (before) => withoutEmpty({ ...before, ...next }) as BackupListSearch, replace: true });
   const retention = useOperation("previewRetention", { params: { serviceId } }, { pace: "slow" });
+  const field = fieldsOf({ form: search, onChange: change });
   const shown = shownBackups(backups, search);
   const words = [...new Set(backups.map((backup) => proofOf(backup).word))].toSorted();
   return (
@@ -97,21 +99,14 @@ function Lists({ serviceId, backups }: ListsProps) {
       <Filters>
         <InlineSelect
           label="Type"
-          value={search.type}
-          onChange={(type) => change({ type })}
+          {...field("type")}
           all="Full and incremental"
           options={[
             { value: "full", label: "Full" },
             { value: "incremental", label: "Incremental" },
           ]}
         />
-        <InlineSelect
-          label="Proof"
-          value={search.proof}
-          onChange={(proof) => change({ proof })}
-          all="Any proof"
-          options={words}
-        />
+        <InlineSelect label="Proof" {...field("proof")} all="Any proof" options={words} />
       </Filters>
       <Panel flush title="Backups">
         <Table

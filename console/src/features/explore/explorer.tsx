@@ -9,6 +9,7 @@ import { RangePicker } from "../../charts/range-picker.tsx";
 import { type Bounds, boundsOf, defaultRange, endText, rangeText, type TimeRange } from "../../charts/time-range.ts";
 import { useChart } from "../../charts/use-chart.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
+import { fieldsOf } from "../../parts/field.tsx";
 import { Note } from "../../parts/note.tsx";
 import { InlineSelect, named } from "../../parts/select.tsx";
 import { toastError } from "../../parts/toast.tsx";
@@ -216,23 +217,22 @@ type LookProps = { readonly chart: ChartDefinition; readonly onChange: (change: 
 const displayNames = { line: "Lines", bar: "Bars", stacked: "Stacked", table: "Table", number: "Number" } as const;
 
 function Look({ chart, onChange }: LookProps) {
+  const field = fieldsOf({ form: chart, onChange });
   return (
     <div className="row">
       <InlineSelect
         label="Display"
-        value={chart.display}
+        {...field("display")}
         options={chartDisplays.map((value) => ({ value, label: displayNames[value] }))}
-        onChange={(display) => onChange({ display })}
       />
       {chart.display !== "table" && chart.display !== "number" && (
         <InlineSelect
           label="Granularity"
-          value={chart.granularity}
+          {...field("granularity")}
           options={granularities.map((value) => ({
             value,
             label: value === "auto" ? "Automatic buckets" : `Buckets of ${value}`,
           }))}
-          onChange={(granularity) => onChange({ granularity })}
         />
       )}
       {splitList(chart.groupBy).length > 0 && (

@@ -10,7 +10,7 @@ import {
 import { FilterEditor, type FilterField } from "../../editor/filter-editor.tsx";
 import type { ErrorMark } from "../../editor/marks.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
-import { inputClass } from "../../parts/field.tsx";
+import { fieldsOf, inputClass } from "../../parts/field.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
 import css from "./explore.module.css";
 
@@ -93,17 +93,13 @@ type SeriesRowProps = {
 };
 
 function SeriesRow({ one, at, fields, error, onChange, onRemove }: SeriesRowProps) {
+  const field = fieldsOf({ form: one, onChange });
   const label = (what: string) => `${what} of series ${at + 1}`;
   return (
     <fieldset className={css.series}>
       <legend className="visually-hidden">Series {at + 1}</legend>
       <span className={css.swatch} style={{ background: `var(--series-${at + 1})` }} />
-      <InlineSelect
-        label={label("Aggregate")}
-        value={one.aggFn}
-        options={aggregates}
-        onChange={(aggFn) => onChange({ aggFn })}
-      />
+      <InlineSelect label={label("Aggregate")} {...field("aggFn")} options={aggregates} />
       {one.aggFn === "quantile" && (
         <input
           type="number"
@@ -123,10 +119,9 @@ function SeriesRow({ one, at, fields, error, onChange, onRemove }: SeriesRowProp
             label={label("Field")}
             placeholder="field or expression"
             language="sql"
-            value={one.field}
+            {...field("field")}
             fields={fields}
             error={markAt(error, `series.${at}.field`)}
-            onChange={(field) => onChange({ field })}
           />
         </div>
       )}
@@ -138,18 +133,12 @@ function SeriesRow({ one, at, fields, error, onChange, onRemove }: SeriesRowProp
             one.whereLanguage === "lucene" ? 'words, field:value, field:>5, "a phrase"' : "StatusCode >= 500"
           }
           language={one.whereLanguage}
-          value={one.where}
+          {...field("where")}
           fields={fields}
           error={markAt(error, `series.${at}.where`)}
-          onChange={(where) => onChange({ where })}
         />
       </div>
-      <InlineSelect
-        label={label("Language of the filter")}
-        value={one.whereLanguage}
-        options={languages}
-        onChange={(whereLanguage) => onChange({ whereLanguage })}
-      />
+      <InlineSelect label={label("Language of the filter")} {...field("whereLanguage")} options={languages} />
       {onRemove !== undefined && <IconButton small label={`Remove series ${at + 1}`} icon={X} onClick={onRemove} />}
     </fieldset>
   );

@@ -4,6 +4,7 @@ import { useDeferredValue } from "react";
 import { sourceKindKeys } from "../../../../src/sources/descriptions.ts";
 import { useOperation } from "../../api/queries.ts";
 import { Button, ButtonLink } from "../../parts/button.tsx";
+import { fieldsOf } from "../../parts/field.tsx";
 import { Filters, Page, Panel } from "../../parts/page.tsx";
 import { SearchInput } from "../../parts/search-input.tsx";
 import { InlineSelect, named } from "../../parts/select.tsx";
@@ -49,13 +50,13 @@ function useListSearch() {
 function PipeFilters({ search }: { readonly search: ListSearch }) {
   const change = useListSearch();
   const services = useOperation("listServices", {}, { pace: "slow" });
+  const field = fieldsOf({ form: search, onChange: change });
   return (
     <Filters>
-      <SearchInput label="Find pipes by name" value={search.name ?? ""} onChange={(name) => change({ name })} />
+      <SearchInput label="Find pipes by name" {...field("name")} />
       <InlineSelect
         label="State"
-        value={search.state}
-        onChange={(state) => change({ state })}
+        {...field("state")}
         all="All states"
         options={[
           { value: "trouble", label: "Needs attention" },
@@ -67,18 +68,11 @@ function PipeFilters({ search }: { readonly search: ListSearch }) {
       />
       <InlineSelect
         label="Source"
-        value={search.kind}
-        onChange={(kind) => change({ kind })}
+        {...field("kind")}
         all="All sources"
         options={sourceKindKeys.map((value) => ({ value, label: kindWords[value] }))}
       />
-      <InlineSelect
-        label="Service"
-        value={search.serviceId}
-        onChange={(serviceId) => change({ serviceId })}
-        all="All services"
-        options={named(services.data)}
-      />
+      <InlineSelect label="Service" {...field("serviceId")} all="All services" options={named(services.data)} />
     </Filters>
   );
 }

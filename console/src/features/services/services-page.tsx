@@ -3,6 +3,7 @@ import { Database, Plus } from "lucide-react";
 import { useOperation } from "../../api/queries.ts";
 import { withoutEmpty } from "../../lib/search.ts";
 import { Button, ButtonLink } from "../../parts/button.tsx";
+import { fieldsOf } from "../../parts/field.tsx";
 import { Filters, Page, Panel } from "../../parts/page.tsx";
 import { SearchInput } from "../../parts/search-input.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
@@ -37,21 +38,16 @@ function ServiceList({ services }: { readonly services: readonly Service[] }) {
   const navigate = route.useNavigate();
   const change = (next: ServiceListSearch) =>
     void navigate({ search: (before) => withoutEmpty({ ...before, ...next }), replace: true });
+  const field = fieldsOf({ form: search, onChange: change });
   const shown = shownServices(services, search);
   const states = [...new Set(services.map(({ state }) => state))].toSorted();
   return (
     <>
       <Filters>
-        <SearchInput
-          label="Filter services"
-          placeholder="Name, id or tag"
-          value={search.q ?? ""}
-          onChange={(q) => change({ q })}
-        />
+        <SearchInput label="Filter services" placeholder="Name, id or tag" {...field("q")} />
         <InlineSelect
           label="State"
-          value={search.state}
-          onChange={(state) => change({ state })}
+          {...field("state")}
           all="All states"
           options={states.map((state) => ({ value: state as string, label: stateWord(state) }))}
         />

@@ -2,6 +2,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { withoutEmpty } from "../../lib/search.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Button } from "../../parts/button.tsx";
+import { fieldsOf } from "../../parts/field.tsx";
 import { Filters, Panel } from "../../parts/page.tsx";
 import { SearchInput } from "../../parts/search-input.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
@@ -18,22 +19,17 @@ export function ConfigurationPanel({ configuration }: { readonly configuration: 
   const navigate = route.useNavigate();
   const change = (next: Partial<Record<keyof SystemSearch, string>>) =>
     void navigate({ search: (before) => withoutEmpty({ ...before, ...next }) as SystemSearch, replace: true });
+  const field = fieldsOf({ form: search, onChange: change });
   const shown = shownSettings(configuration, search);
   return (
     <>
       <Filters>
-        <SearchInput
-          label="Filter settings"
-          placeholder="Name, flag or variable"
-          value={search.q ?? ""}
-          onChange={(q) => change({ q })}
-        />
+        <SearchInput label="Filter settings" placeholder="Name, flag or variable" {...field("q")} />
         <InlineSelect
           label="Settings"
-          value={search.settings}
+          {...field("settings")}
           all="All settings"
           options={[{ value: "changed", label: "Only those that are set" }]}
-          onChange={(settings) => change({ settings })}
         />
       </Filters>
       <Panel flush title="Configuration">
