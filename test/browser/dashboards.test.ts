@@ -67,6 +67,9 @@ describe.skipIf(chromiumMissing !== undefined)("dashboards", () => {
     expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
     await page.getByRole("button", { name: "Wake and ask" }).first().press("Enter");
     await page.getByText("600", { exact: true }).waitFor();
+    const title = await page.getByRole("heading", { name: "Rows over time" }).boundingBox();
+    const tools = await page.getByRole("button", { name: "View Rows over time as table" }).boundingBox();
+    expect(tools?.x).toBeGreaterThan((title?.x ?? 0) + (title?.width ?? 0));
     expect(problems).toContain(asleep);
   });
 

@@ -49,7 +49,7 @@ export function TimeChart(props: TimeChartProps) {
     <figure className={css.figure} aria-label={name}>
       <div className={css.header}>
         <figcaption className={props.hideHeader === true ? "visually-hidden" : `cut ${css.caption}`}>{name}</figcaption>
-        <div className="row">
+        <div className={`row ${css.actions}`}>
           {props.actions}
           <button
             type="button"
