@@ -65,6 +65,12 @@ describe.skipIf(chromiumMissing !== undefined)("the SQL screen", () => {
     for (const key of ["ArrowDown", "End", "Enter"]) await page.keyboard.press(key);
     const dialog = page.getByRole("dialog", { name: "list, row 1" });
     await dialog.getByText("Array(UInt8)").waitFor();
+    // The row as a whole, for results that are wider than the window.
+    await dialog.getByRole("tab", { name: "Whole row" }).press("Enter");
+    const row = page.getByRole("dialog", { name: "Row 1", exact: true });
+    await row.getByRole("row", { name: "big UInt64 18446744073709551615" }).waitFor();
+    await row.getByRole("button", { name: "Next row" }).and(page.locator("[aria-disabled]")).waitFor();
+    await row.getByRole("tab", { name: "Value" }).press("Enter");
     await dialog.getByRole("button", { name: "Close", exact: true }).last().press("Enter");
     await dialog.waitFor({ state: "detached" });
     expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);

@@ -41,6 +41,17 @@ export function ResultGrid({ label, columns, rows, rowCount }: ResultGridProps) 
   // biome-ignore lint/correctness/useExhaustiveDependencies: the rows grow in place.
   const shown = useMemo(() => shownRows(columns, rows, text, sort), [columns, rows, rowCount, text, sort]);
   const value = (place: Place) => rows[shown[place.row] as number]?.[place.column];
+  /** Shows the same column of another row, and moves the active cell with it. */
+  const stepTo = (row: number) => {
+    const place = inspected && row >= 0 && row < shown.length ? { ...inspected, row } : undefined;
+    return (
+      place &&
+      (() => {
+        setInspected(place);
+        setActive(place);
+      })
+    );
+  };
   return (
     <div className={css.grid}>
       <GridTools
@@ -61,9 +72,11 @@ export function ResultGrid({ label, columns, rows, rowCount }: ResultGridProps) 
       <Suspense>
         {inspected !== undefined && columns[inspected.column] !== undefined && (
           <CellInspector
-            column={columns[inspected.column] as GridColumn}
-            row={(shown[inspected.row] ?? 0) + 1}
-            value={value(inspected)}
+            columns={columns}
+            at={inspected.column}
+            number={(shown[inspected.row] ?? 0) + 1}
+            row={rows[shown[inspected.row] as number] ?? []}
+            onStep={{ "Previous row": stepTo(inspected.row - 1), "Next row": stepTo(inspected.row + 1) }}
             onClose={() => setInspected(undefined)}
           />
         )}
