@@ -273,8 +273,8 @@ describe.skipIf(chromiumMissing !== undefined)("the SQL screen", () => {
     expect(readFileSync(await download.path(), "utf8").split("\n")).toHaveLength(20_002);
   });
 
-  test("a result is a chart, and the chart is a table", async () => {
-    const { page } = await open();
+  test("a result is a chart, and the chart is a table; an error is told instead of it", async () => {
+    const { page, problems } = await open();
     await run(
       page,
       "SELECT toDateTime('2024-05-01 00:00:00', 'UTC') + number * 60 AS at, number * 2 AS n FROM numbers(30)",

@@ -36,7 +36,9 @@ export function ResultPanel({ runs }: { readonly runs: Runs }) {
   const state = useStore<RunState | undefined>(runs.run?.state ?? noRun);
   const [view, setView] = useState<View>("result");
   const messages = `Messages${runs.messages.length > 0 ? ` ${runs.messages.length}` : ""}`;
-  const chart = state === undefined ? <NothingYet /> : <ResultChart state={state} />;
+  // What failed without a row has nothing to draw: its error is what there is to see.
+  const isFailed = state?.error !== undefined && state.rowCount === 0;
+  const chart = state === undefined || isFailed ? <Rows state={state} /> : <ResultChart state={state} />;
   return (
     <section className={result.result} aria-label="Result">
       <Suspense>
