@@ -46,7 +46,9 @@ type Query = OperationResult<"listQueries">["recent"][number];
 function OfOthers({ serviceId, onOpen }: QueryHistoryProps) {
   const query = useOperation("listQueries", { params: { serviceId }, query: { limit: 200 } }, { pace: "slow" });
   const own = `millrace-api/${sessionStore.get().identity?.key.id}`;
-  const isOther = ({ userAgent }: Query) => userAgent !== own;
+  // What Millrace asks for itself, such as the list of tables or a chart, names no client.
+  const isOther = ({ user, userAgent }: Query) =>
+    userAgent !== own && !(user.startsWith("millrace-") && userAgent === "");
   return (
     <section aria-label="Other clients">
       <h2 className={css.database}>Other clients</h2>
