@@ -171,6 +171,19 @@ describe.skipIf(chromiumMissing !== undefined)("services in the console", () => 
       return (await fetch(path, { method: "PATCH", headers, body: '{"command":"stop"}' })).status;
     }, `/v1/organizations/${organizationId}/services/${service.id}/state`);
     expect(status).toBe(403);
+    // So do the links to forms that the key could not send.
+    const forms = {
+      "/services": "Create service",
+      "/pipes": "New pipe",
+      "/alerts": "New alert",
+      "/backups": "Alert me",
+    };
+    for (const [path, name] of Object.entries(forms)) {
+      await reader.page.goto(new URL(`/console${path}`, reader.page.url()).href);
+      const form = reader.page.getByRole("button", { name, exact: true }).first();
+      expect(await form.getAttribute("aria-description")).toMatch(/^Needs the role/);
+      expect(await reader.page.getByRole("link", { name, exact: true }).count()).toBe(0);
+    }
     reader.problems.length = 0;
     await reader.context.close();
   });

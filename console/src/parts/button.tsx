@@ -66,14 +66,16 @@ export function IconButton({ label, look = "quiet", ...rest }: IconButtonProps) 
   return <Button {...rest} look={look} aria-label={label} tip={label} />;
 }
 
-/** A link that looks like a button. */
-export function ButtonLink({
-  look,
-  small,
-  icon: Icon,
-  children,
-  ...rest
-}: LinkProps & ButtonLook & { icon?: LucideIcon }) {
+type ButtonLinkProps = LinkProps & ButtonLook & Pick<ButtonProps, "needs" | "icon">;
+
+/** A link that looks like a button; a button that says why for a role that may not do what it leads to. */
+export function ButtonLink({ needs, ...props }: ButtonLinkProps) {
+  const refusal = useRefusal(needs);
+  const { look, small, icon: Icon, children, ...rest } = props;
+  if (refusal !== undefined) {
+    const button = { look, small, icon: Icon, refusal } as ButtonProps;
+    return <Button {...button}>{children as ReactNode}</Button>;
+  }
   return (
     <Link {...rest} className={className({ look, small })}>
       {Icon && <Icon aria-hidden />}

@@ -28,7 +28,7 @@ export function AlertsPage() {
     <Page
       title="Alerts"
       actions={
-        <ButtonLink to="/alerts/new" look="primary" icon={Plus}>
+        <ButtonLink to="/alerts/new" look="primary" needs="developer" icon={Plus}>
           New alert
         </ButtonLink>
       }
@@ -84,7 +84,11 @@ function NoAlert() {
     <EmptyState
       icon={Bell}
       title="No alerts yet"
-      actions={<ButtonLink {...newStateAlertAddress("pipe_attention")}>Alert me of pipes</ButtonLink>}
+      actions={
+        <ButtonLink {...newStateAlertAddress("pipe_attention")} needs="developer">
+          Alert me of pipes
+        </ButtonLink>
+      }
     >
       An alert calls a webhook when a pipe, a service or a backup needs attention, or when the rows of a filter or the
       values of a chart pass a threshold. Charts are made in Explore: choose “Create alert” in their menu.

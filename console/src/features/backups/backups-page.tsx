@@ -47,7 +47,7 @@ function Actions() {
   const address = newStateAlertAddress("backup_age_hours", undefined, "A good backup is missing");
   return (
     <>
-      <ButtonLink {...address} icon={Bell}>
+      <ButtonLink {...address} needs="developer" icon={Bell}>
         Alert me
       </ButtonLink>
       <RescanButton />

@@ -60,7 +60,7 @@ function FirstSteps() {
           <Database aria-hidden />
           <h2>1. Create a service</h2>
           <p>A ClickHouse database of its own. It sleeps while nobody asks it, and wakes in a fraction of a second.</p>
-          <ButtonLink to="/services/new" look="primary">
+          <ButtonLink to="/services/new" look="primary" needs="admin">
             Create service
           </ButtonLink>
         </div>
@@ -68,7 +68,9 @@ function FirstSteps() {
           <Workflow aria-hidden />
           <h2>2. Load data</h2>
           <p>From a bucket, Kafka, Kinesis or Postgres. You see a sample and the table before anything is created.</p>
-          <ButtonLink to="/new-pipe">New pipe</ButtonLink>
+          <ButtonLink to="/new-pipe" needs="developer">
+            New pipe
+          </ButtonLink>
         </div>
         <div className={`surface ${css.card}`}>
           <BookOpen aria-hidden />
@@ -95,7 +97,7 @@ const shown = 8;
 /** The busiest pipes. */
 function PipesPanel({ pipes }: { readonly pipes: readonly ListedPipe[] }) {
   const actions = (
-    <ButtonLink to="/new-pipe" small icon={Plus}>
+    <ButtonLink to="/new-pipe" needs="developer" small icon={Plus}>
       New pipe
     </ButtonLink>
   );

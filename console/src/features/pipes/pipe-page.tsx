@@ -39,7 +39,11 @@ function Loaded({ pipe }: { readonly pipe: PipeDetails }) {
   );
   const actions = (
     <>
-      <ButtonLink {...newStateAlertAddress("pipe_attention", `pipe:${id}`, `${name} needs attention`)} icon={Bell}>
+      <ButtonLink
+        {...newStateAlertAddress("pipe_attention", `pipe:${id}`, `${name} needs attention`)}
+        needs="developer"
+        icon={Bell}
+      >
         Alert me
       </ButtonLink>
       <StateButton pipe={subject} />

@@ -23,20 +23,17 @@ export function PipesPage() {
   const query = { ...rest, sort: rest.sort ?? "name", limit: pageSize, ...(states && { state: states }) };
   const pipes = useOperation("listAllPipes", { query: query as never }, { keep: true });
   return (
-    <Page title="Pipes" actions={<NewPipeButton />}>
+    <Page
+      title="Pipes"
+      actions={
+        <ButtonLink to="/new-pipe" look="primary" needs="developer" icon={Plus}>
+          New pipe
+        </ButtonLink>
+      }
+    >
       <PipeFilters search={search} />
       <Answer query={pipes}>{(answer) => <PipeList {...answer} search={search} />}</Answer>
     </Page>
-  );
-}
-
-/** A key that may create none sees why. */
-function NewPipeButton() {
-  const navigate = useNavigate();
-  return (
-    <Button look="primary" needs="developer" icon={Plus} onClick={() => void navigate({ to: "/new-pipe" })}>
-      New pipe
-    </Button>
   );
 }
 
@@ -123,7 +120,7 @@ function NoPipes({ isFiltered }: { readonly isFiltered: boolean }) {
       icon={Workflow}
       title="No pipes yet"
       actions={
-        <ButtonLink to="/new-pipe" look="primary">
+        <ButtonLink to="/new-pipe" look="primary" needs="developer">
           New pipe
         </ButtonLink>
       }

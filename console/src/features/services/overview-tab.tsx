@@ -95,7 +95,7 @@ const columns = [pipeSummary.name, pipeSummary.state, pipeSummary.rate, pipeSumm
 function ServicePipes({ serviceId }: { readonly serviceId: string }) {
   const query = useOperation("listAllPipes", { query: { serviceId, limit: 100 } });
   const add = (
-    <ButtonLink to="/new-pipe" small icon={Plus}>
+    <ButtonLink to="/new-pipe" needs="developer" small icon={Plus}>
       New pipe
     </ButtonLink>
   );

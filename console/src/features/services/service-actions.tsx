@@ -90,6 +90,7 @@ export function ServiceMenu({ service }: { readonly service: Service }) {
         {command("stop", "Stop", service.state === "idle" ? Moon : CircleStop)}
         <MenuSeparator />
         <MenuItem
+          needs="developer"
           icon={Bell}
           onSelect={() =>
             void navigate(

@@ -20,7 +20,7 @@ const route = getRouteApi("/services");
 export function ServicesPage() {
   const query = useOperation("listServices", {}, { pace: (data) => (data?.some(isChanging) ? "fast" : "live") });
   const create = (
-    <ButtonLink to="/services/new" look="primary" icon={Plus}>
+    <ButtonLink to="/services/new" look="primary" needs="admin" icon={Plus}>
       Create service
     </ButtonLink>
   );
@@ -84,7 +84,7 @@ function Count({ shown, all }: { readonly shown: number; readonly all: number })
 
 function NoServices() {
   const actions = (
-    <ButtonLink to="/services/new" look="primary">
+    <ButtonLink to="/services/new" look="primary" needs="admin">
       Create service
     </ButtonLink>
   );
