@@ -72,7 +72,7 @@ test("rows that a view has changed are in its table", async () => {
 
 test("a first pipe from object storage", async () => {
   await using store = await startTestStore();
-  await store.put("visits/1.json", '{"id":1}\n{"id":2}\n{"id":3}\n');
+  await store.put("uploads/1.json", '{"id":1}\n{"id":2}\n{"id":3}\n');
   writeFileSync(join(folder, "secret-key"), store.accessKey.secretKey);
   const bucket = { BUCKET_URL: `${store.endpoint}/${store.bucket}`, KEY_ID: store.accessKey.accessKeyId };
   expect((await run("object-storage.md", bucket)).trim().split("\n").at(-1)).toBe("3");
