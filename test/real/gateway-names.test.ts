@@ -108,9 +108,12 @@ describe.skipIf(missing !== undefined)(`services by host name${missing ? `: ${mi
       for (const service of [external, embedded]) {
         const record = await served.api.getService({ params: service.params });
         const { port } = gateways[at] as Gateway;
-        expect(record.endpoints[0]).toEqual({ protocol: "https", host: nameOf(service), port, username: "default" });
+        const protocols = service === embedded ? ["https", "nativesecure"] : ["https"];
         // The others are those of the external service's own hosts.
-        expect(record.endpoints.filter(({ username }) => username === "default")).toHaveLength(1);
+        const ours = record.endpoints.filter(({ username }) => username === "default");
+        expect(ours).toEqual(
+          protocols.map((protocol) => ({ protocol, host: nameOf(service), port, username: "default" })),
+        );
         expect(record).not.toHaveProperty("port");
       }
     }
