@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { listenersOf, listeningPortsOf, processTree } from "../../harness/network/process-ports.ts";
-import { type BenchService, query, runningService, type Served, serve } from "../../harness/serve.ts";
+import { type BenchService, query, runningService, type Served, serve, until } from "../../harness/serve.ts";
 
 const skip = process.platform === "linux" ? false : "the sockets of processes are known on Linux only";
 if (skip !== false) console.log(`skipped: ${skip}`);
@@ -75,6 +75,9 @@ test.skipIf(skip !== false)("an engine's own ports are at an address that nothin
     "SELECT groupArray(tuple(host_name, host_address)) FROM system.clusters",
     "SELECT hostName(), FQDN()",
   ];
+  // The engine makes the table some seconds after the first query.
+  const isThere = "SELECT count() FROM system.tables WHERE database = 'system' AND name = 'query_log'";
+  await until("the log of queries is there", async () => (await query(service, isThere)) === "1");
   for (const statement of asked) {
     const answer = await query(service, statement);
     for (const { host } of engines) expect(answer, statement).not.toContain(host);
