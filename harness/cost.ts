@@ -3,24 +3,31 @@ import { getHeapStatistics } from "node:v8";
 import { cpuMs } from "./cpu-time.ts";
 
 const rounds = 30;
-/** Of the plain way, in all rounds together. */
-const leastMs = 250;
+/** Parts of a measurement. */
+const parts = 9;
+/** Of the plain way, in each part. */
+const leastMs = 60;
 
 /**
  * Processor time of `work` against that of `plain`, in turns, which depends neither on the machine's speed nor on what
- * else it does. The first rounds, in which code is compiled, do not count. The kernel counts in ticks of some
- * milliseconds: a ratio of sums is exact, and that of one round is not.
+ * else it does. The first rounds, in which code is compiled, do not count. It is the median of several parts, because
+ * collections of garbage and neighbours on the same processor fall into some of them.
  */
 export async function cpuRatio(work: () => unknown, plain: () => unknown): Promise<number> {
+  const ratios: number[] = [];
+  await partRatio(work, plain);
+  while (ratios.length < parts) ratios.push(await partRatio(work, plain));
+  return medianOf(ratios);
+}
+
+/** The kernel counts in ticks of some milliseconds: a ratio of sums is exact, and that of one round is not. */
+async function partRatio(work: () => unknown, plain: () => unknown): Promise<number> {
   let [ours, theirs] = [0, 0];
-  for (let round = -5; round < rounds || theirs < leastMs; round += 1) {
+  for (let round = 0; theirs < leastMs; round += 1) {
     // Each of them is the first one as often as the other.
     const early = round % 2 === 0 ? await cpuMs(work) : 0;
-    const other = await cpuMs(plain);
-    const late = round % 2 === 0 ? 0 : await cpuMs(work);
-    if (round < 0) continue;
-    ours += early + late;
-    theirs += other;
+    theirs += await cpuMs(plain);
+    ours += early + (round % 2 === 0 ? 0 : await cpuMs(work));
   }
   return ours / theirs;
 }

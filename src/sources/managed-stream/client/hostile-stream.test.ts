@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import fc from "fast-check";
 import { afterEach, expect, test } from "vitest";
+import { cpuMs } from "../../../../harness/cpu-time.ts";
 import { frame } from "../../../../harness/kinesis/http2.ts";
 import { MemoryStream } from "../../../../harness/kinesis/memory-stream.ts";
 import { anyNetwork } from "../../../../harness/network/network.ts";
@@ -135,11 +136,10 @@ test("a shard is in no circle exactly when its turn comes, in every graph of sha
   fc.assert(property, { numRuns: 2_000 });
 });
 
-test("100,000 shards in a row, the last one first, are looked through at once", () => {
+test("100,000 shards in a row, the last one first, are looked through at once", async () => {
   const listed = Array.from({ length: 100_000 }, (_, at) => facts(String(at), [String(at + 1)]));
-  const began = performance.now();
-  expect(circleOf(listed)).toBeUndefined();
-  expect(performance.now() - began).toBeLessThan(5_000);
+  const taken = await cpuMs(() => expect(circleOf(listed)).toBeUndefined());
+  expect(taken).toBeLessThan(5_000);
 });
 
 const hostileValues: readonly unknown[] = [
