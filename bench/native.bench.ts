@@ -69,7 +69,10 @@ async function alternate(rounds: number, work: (side: Side) => Promise<unknown>)
   return pair;
 }
 
-/** Reads a large answer without looking at it: its end is the byte of the last packet. */
+/** Bytes of the rows of `bulkQuery`: two numbers, and a text with its length. */
+const bulkBytes = Array.from({ length: rows }, (_, id) => 17 + String(id).length).reduce((sum, bytes) => sum + bytes);
+
+/** Reads a large answer without looking at it: its end is the byte of the last packet, after all rows. */
 async function drain(client: NativeClient): Promise<void> {
   const { socket } = client;
   const listeners = socket.listeners("data") as ((chunk: Buffer) => void)[];
@@ -78,7 +81,7 @@ async function drain(client: NativeClient): Promise<void> {
   const ended = new Promise<void>((resolve) => {
     socket.on("data", (chunk: Buffer) => {
       bytes += chunk.length;
-      if (chunk.at(-1) === 5 && bytes > rows * 20) resolve();
+      if (chunk.at(-1) === 5 && bytes > bulkBytes) resolve();
     });
   });
   client.send(queryPacket(bulkQuery, client.revision), emptyData);
