@@ -17,7 +17,7 @@ export type KnownKey = {
   readonly at: number;
 };
 
-/** Older keys are forgotten beyond this number: about 50 MB. */
+/** Older keys are forgotten beyond this number, which takes about 100 MB. */
 const mostKeys = 500_000;
 const filePart = 4;
 
