@@ -1,12 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { Ordeal } from "../harness/push/ordeal.ts";
+import { Ordeal, ofSeeds } from "../harness/push/ordeal.ts";
 import { Dice } from "../harness/random.ts";
 import { type BenchService, query, until } from "../harness/serve.ts";
 
 export const description =
   "asynchronous inserts of one row, answered before and after they are visible, while server and engine are killed, the disk fills up and the service sleeps";
 
-const times = Number(process.env.SOAK_TIMES ?? 3);
 const clients = 6;
 /** The rows of both tables: nobody waits for `kept`, and `waited` is never sent twice. */
 const tables = { kept: "0", waited: "1" } as const;
@@ -14,12 +13,7 @@ type Table = keyof typeof tables;
 type Sent = { readonly table: Table; readonly id: number; readonly isAnswered: boolean };
 
 export async function run(): Promise<Record<string, string | number>> {
-  const seeds = (process.env.SOAK_SEEDS ?? "1,2").split(",").map(Number);
-  const totals: Record<string, number> = {};
-  for (const seed of seeds) {
-    for (const [name, count] of Object.entries(await soak(seed))) totals[name] = (totals[name] ?? 0) + count;
-  }
-  return { seeds: seeds.join(), ...totals };
+  return await ofSeeds(soak);
 }
 
 async function soak(seed: number): Promise<Record<string, number>> {
@@ -40,7 +34,7 @@ async function soak(seed: number): Promise<Record<string, number>> {
       }
     }),
   );
-  await ordeal.endure(times);
+  await ordeal.endure();
   await Promise.all(sending);
   return { ...(await judge(seed, service, sent)), ...ordeal.counts };
 }

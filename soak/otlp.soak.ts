@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { freePort } from "../harness/network/free-port.ts";
 import { exportGrpc } from "../harness/push/grpc.ts";
-import { Ordeal } from "../harness/push/ordeal.ts";
+import { Ordeal, ofSeeds } from "../harness/push/ordeal.ts";
 import type { PushAddress } from "../harness/push/pipes.ts";
 import { logsOf, metricsOf, nanos, type Signal, telemetryPipe, tracesOf } from "../harness/push/telemetry.ts";
 import { Dice } from "../harness/random.ts";
@@ -12,7 +12,6 @@ import { fromJson } from "../src/sources/push/otlp/json.ts";
 export const description =
   "senders like the SDKs of OpenTelemetry, over HTTP and gRPC, while everything is killed, the disk fills up and the service sleeps";
 
-const times = Number(process.env.SOAK_TIMES ?? 3);
 const recordsPerRequest = 20;
 const signals = ["traces", "logs", "metrics"] as const;
 /** SDKs end after so many attempts, with these pauses. */
@@ -34,12 +33,7 @@ type Told = "acknowledged" | "given up";
 type Sent = { readonly way: Way; readonly told: Map<number, Told> };
 
 export async function run(): Promise<Record<string, string | number>> {
-  const seeds = (process.env.SOAK_SEEDS ?? "1,2").split(",").map(Number);
-  const totals: Record<string, number> = {};
-  for (const seed of seeds) {
-    for (const [name, count] of Object.entries(await soak(seed))) totals[name] = (totals[name] ?? 0) + count;
-  }
-  return { seeds: seeds.join(), ...totals };
+  return await ofSeeds(soak);
 }
 
 async function soak(seed: number): Promise<Record<string, number>> {
@@ -65,7 +59,7 @@ async function soak(seed: number): Promise<Record<string, number>> {
     }
     return { way: sender.way, told };
   });
-  await ordeal.endure(times);
+  await ordeal.endure();
   const sent = await Promise.all(sending);
   await ordeal.drained();
   const { records, doubled } = judge(seed, sent, await found(ordeal));

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { memoryOf } from "../bench/fleet.ts";
+import { numberOf } from "../harness/bounds.ts";
 import { rows } from "../harness/pipes.ts";
 import { type PushAddress, pushPipe, send } from "../harness/push/pipes.ts";
 import { spanOf, telemetryPipe, tracesOf } from "../harness/push/telemetry.ts";
@@ -11,7 +12,7 @@ import { fromJson } from "../src/sources/push/otlp/json.ts";
 export const description =
   "the memory of control plane, workers and engine while rows and telemetry are sent and loaded for ten minutes";
 
-const seconds = Number(process.env.SOAK_SECONDS ?? 600);
+const seconds = numberOf("SECONDS", 600);
 const clients = 4;
 const perRequest = 100;
 /** Between two requests of a client. */

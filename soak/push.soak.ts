@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { rows } from "../harness/pipes.ts";
-import { Ordeal } from "../harness/push/ordeal.ts";
+import { Ordeal, ofSeeds } from "../harness/push/ordeal.ts";
 import { pushPipe, send } from "../harness/push/pipes.ts";
 import { Dice } from "../harness/random.ts";
 import { query } from "../harness/serve.ts";
@@ -10,15 +10,9 @@ export const description =
 
 const senders = 8;
 const rowsPerBody = 20;
-const times = Number(process.env.SOAK_TIMES ?? 3);
 
 export async function run(): Promise<Record<string, string | number>> {
-  const seeds = (process.env.SOAK_SEEDS ?? "1,2").split(",").map(Number);
-  const totals: Record<string, number> = {};
-  for (const seed of seeds) {
-    for (const [name, count] of Object.entries(await soak(seed))) totals[name] = (totals[name] ?? 0) + count;
-  }
-  return { seeds: seeds.join(), ...totals };
+  return await ofSeeds(soak);
 }
 
 async function soak(seed: number): Promise<Record<string, number>> {
@@ -46,7 +40,7 @@ async function soak(seed: number): Promise<Record<string, number>> {
       await delay(dice.next() * 100);
     }
   });
-  await ordeal.endure(times);
+  await ordeal.endure();
   await Promise.all(sending);
   await ordeal.drained();
   const sent = counts.bodies * rowsPerBody;

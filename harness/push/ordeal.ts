@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { numberOf } from "../bounds.ts";
 import { Dice } from "../random.ts";
 import { type BenchService, runningService, type Served, serve, until } from "../serve.ts";
 import { canMount, fill, smallDisk } from "../small-disk.ts";
@@ -43,8 +44,9 @@ export class Ordeal implements AsyncDisposable {
     return new Ordeal(new Dice(seed), served, await runningService(served, { idleTimeoutMinutes: 5 }), disk);
   }
 
-  /** Each fault so many times, in an order that the seed chooses. Without a small disk, it does not fill up. */
-  async endure(times: number): Promise<void> {
+  /** Each fault `ROUNDS` times, in an order that the seed chooses. Without a small disk, it does not fill up. */
+  async endure(): Promise<void> {
+    const times = numberOf("ROUNDS", 3);
     const isPossible = (fault: Fault) =>
       (fault !== "disk" || canMount) && (fault !== "worker" || this.pipeId !== undefined);
     const left = Array.from({ length: times }, () => faults.filter(isPossible)).flat();
@@ -123,4 +125,17 @@ function killed(pidFile: string): boolean {
     if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === "ESRCH") return false;
     throw error;
   }
+}
+
+/** Runs a soak with so many `SEEDS`, two by default, from `SEED` on; the counts add up. */
+export async function ofSeeds(
+  soak: (seed: number) => Promise<Readonly<Record<string, number>>>,
+): Promise<Record<string, string | number>> {
+  const first = numberOf("SEED", 1);
+  const seeds = Array.from({ length: numberOf("SEEDS", 2) }, (_, at) => first + at);
+  const totals: Record<string, number> = {};
+  for (const seed of seeds) {
+    for (const [name, count] of Object.entries(await soak(seed))) totals[name] = (totals[name] ?? 0) + count;
+  }
+  return { seeds: seeds.join(), ...totals };
 }
