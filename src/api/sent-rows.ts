@@ -2,6 +2,9 @@
 
 type Document = Record<string, unknown>;
 
+/** The short address of a push pipe, which ends in its id. */
+export const pushAddress = "/v1/push/";
+
 const uuid = { type: "string", format: "uuid" };
 const bytes = { schema: { type: "string", contentMediaType: "application/octet-stream" } };
 const objectOf = (properties: Document, required: readonly string[]): Document => ({
@@ -33,7 +36,7 @@ const key = parameter("Idempotency-Key", "header", { type: "string", minLength: 
 /** By path. Errors are those of the management API, and `google.rpc.Status` for telemetry. */
 export function pushPaths(error: Document): Record<string, { readonly post: Document }> {
   const roots = [
-    ["/v1/push/{pipeId}", "pushRows", "pushTelemetry"],
+    [`${pushAddress}{pipeId}`, "pushRows", "pushTelemetry"],
     [
       "/v1/organizations/{organizationId}/services/{serviceId}/pipes/{pipeId}/events",
       "pushPipeRows",

@@ -4,6 +4,7 @@
  */
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP } from "node:net";
+import { pushAddress } from "../api/sent-rows.ts";
 import { AppError } from "../lib/errors.ts";
 import { bracketed } from "../lib/host-list.ts";
 
@@ -23,7 +24,7 @@ export function requireKnownHost(options: {
   const isKnown = hostCheck([...options.names, options.listensOn]);
   const local = isLoopbackHost(options.listensOn);
   return ({ url, headers }) => {
-    if (isKnown(headers.host) || url.startsWith("/v1/push/")) return;
+    if (isKnown(headers.host) || url.startsWith(pushAddress)) return;
     if (!local && headers.authorization !== undefined && /^\/(v1|api)\//.test(url)) return;
     throw new AppError(
       "MISDIRECTED_REQUEST",

@@ -13,7 +13,6 @@ const allowed: Readonly<Record<string, string>> = {
   "src/cloud-api/pipes.ts": "a setting of another API that one kind has",
   "src/cloud-api/records.ts": "members of another API, which differ by kind",
   "src/api/keys.ts": "the role of a key that may only push",
-  "src/endpoint/names/named-services.ts": "the path of the addresses to which rows are sent",
   "src/api/sent-rows.ts": "the role of a key that may only push",
   "src/http/context.ts": "the role of a key that may only push",
   "src/http/handlers/organizations.ts": "the role of a key that may only push",

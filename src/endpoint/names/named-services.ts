@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
+import { pushAddress } from "../../api/sent-rows.ts";
 import { clickHouseException } from "../../clickhouse/exception.ts";
 import type { LineLogger } from "../../lib/deferred-logger.ts";
 import { answerFailure } from "../answer.ts";
@@ -48,7 +49,7 @@ type Entry = {
 
 /** Unknown names cause at most one reading of the services in this time. */
 const refreshEveryMs = 500;
-const pushPath = /^\/v1\/push\/[^/?]+(?:\/v1\/\w+)?(?:\?|$)/;
+const pushPath = new RegExp(`^${pushAddress}[^/?]+(?:/v1/\\w+)?(?:\\?|$)`);
 const serviceId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export class NamedServices {

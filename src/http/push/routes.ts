@@ -1,5 +1,6 @@
 /** The addresses to which applications send rows: below the pipe, and a short one. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { pushAddress } from "../../api/sent-rows.ts";
 import { childOf } from "../../lib/abort.ts";
 import type { Inbox } from "../../sources/push/inbox/inbox.ts";
 import { sendResult } from "../answer.ts";
@@ -27,7 +28,7 @@ export function addPush(server: FastifyInstance, options: PushOptions): void {
     own.removeAllContentTypeParsers();
     own.addContentTypeParser("*", (_request, _body, done) => done(null));
     for (const url of [
-      "/v1/push/:pipeId",
+      `${pushAddress}:pipeId`,
       "/v1/organizations/:organizationId/services/:serviceId/pipes/:pipeId/events",
     ]) {
       own.post(url, (request, reply) => receive(options, gate, request, reply));
