@@ -5,8 +5,8 @@ import { limits } from "../harness/limits.ts";
 import type { PipeBody } from "../harness/pipes.ts";
 import type { BenchService, Served } from "../harness/serve.ts";
 import type { JsonObject } from "../src/lib/json.ts";
-import { splitSecrets } from "../src/pipes/control/definition.ts";
-import { kindOf } from "../src/sources/registry.ts";
+import { splitSecrets } from "../src/pipes/control/definition/definition.ts";
+import { kindOf } from "../src/sources/contract/registry.ts";
 import { openStoresOf, type Stores } from "../src/store/open.ts";
 
 /** Creates the pipes, pipe N in service N modulo their number, and stopped services. The server must not run. */

@@ -1,7 +1,7 @@
 /** The gateway of the gateway benchmark and its engine host: one process and its child, as in the control plane. */
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { Gateway } from "../src/endpoint/gateway.ts";
+import { Gateway } from "../src/endpoint/gateway/gateway.ts";
 import { spawnEngineHost } from "../src/engine/spawn.ts";
 import { createLogger } from "../src/lib/logger.ts";
 

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { cpuSecondsOf } from "../harness/process-cpu.ts";
 import { type Served, serve } from "../harness/serve.ts";
-import { HistoryStore, sampleSeconds } from "../src/store/history.ts";
-import { pipeSeries } from "../src/store/history-series.ts";
+import { HistoryStore, sampleSeconds } from "../src/store/saved/history.ts";
+import { pipeSeries } from "../src/store/saved/history-series.ts";
 import { type BenchResult, percentile, round } from "./bench.ts";
 import { seedPipes } from "./many-pipes.ts";
 

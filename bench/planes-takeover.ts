@@ -15,7 +15,7 @@ import { LeaseHistory } from "../harness/postgres/lease-history.ts";
 import type { TestPostgres } from "../harness/postgres/postgres.ts";
 import { type Served, serve, serveWorker, until, type WorkerServed } from "../harness/serve.ts";
 import { databaseUrl } from "../harness/stores.ts";
-import { nodeIdOf } from "../src/store/node-id.ts";
+import { nodeIdOf } from "../src/store/nodes/node-id.ts";
 import { median, percentile } from "./bench.ts";
 
 const pipes = 8;

@@ -2,7 +2,7 @@
 import { sleep } from "../src/lib/abort.ts";
 import type { RunningEngine, ServiceRuntime } from "../src/services/runtime.ts";
 import type { Transition } from "../src/services/transitions.ts";
-import type { Service } from "../src/store/services.ts";
+import type { Service } from "../src/store/services/services.ts";
 
 export class FakeRuntime implements ServiceRuntime {
   starts = 0;

@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import { join } from "node:path";
 import pg from "pg";
-import { type Database, openDatabase } from "../src/store/database.ts";
+import { type Database, openDatabase } from "../src/store/database/database.ts";
 import { type LeasedStores, openStoresOf } from "../src/store/open.ts";
 import type { TestPostgres } from "./postgres/postgres.ts";
 
@@ -20,7 +20,7 @@ export function isOnPostgres(): boolean {
 /** The database that belongs to the folder: a new one at the first call. */
 export async function openTestDatabase(folder: string): Promise<Database> {
   if (server === undefined) return openDatabase(join(folder, "millrace.db"));
-  const { openPostgres } = await import("../src/store/postgres-database.ts");
+  const { openPostgres } = await import("../src/store/postgres/postgres-database.ts");
   return await openPostgres(await databaseUrl(server, folder));
 }
 
@@ -49,7 +49,7 @@ export async function databaseUrl(on: TestPostgres, name: string): Promise<strin
 /** The tables are made once: a copy of files is faster. */
 async function makeTemplate(on: TestPostgres): Promise<void> {
   await createDatabase(on, template);
-  const { openPostgres } = await import("../src/store/postgres-database.ts");
+  const { openPostgres } = await import("../src/store/postgres/postgres-database.ts");
   await (await openPostgres(urlOf(on, template))).close();
 }
 

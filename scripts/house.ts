@@ -23,11 +23,7 @@ const rooms: readonly (readonly [layer: number, room: string, files: RegExp])[] 
   [5, "config", /^src\/config(\/|\.ts$)/],
   [5, "endpoint", /^src\/endpoint\//],
   [5, "sources/connectors", /^src\/sources\/connectors\.ts$/],
-  [
-    2,
-    "sources: contract and kinds",
-    /^src\/sources\/([^/]+|[^/]+\/(kind|description|durable|mapping-changes|object-formats|table-mapping|table-progress))\.ts$/,
-  ],
+  [2, "sources: contract and declarations", /^src\/sources\/(contract|[^/]+\/declaration)\//],
   [3, "sources/aws", /^src\/sources\/aws\//],
   [3, "sources/messages", /^src\/sources\/messages\//],
   [4, "sources/<kind>", /^src\/sources\/([^/]+)\//],

@@ -1,5 +1,5 @@
 /** `docs/postgres-types.md`: the engine type of each Postgres type. The engine types come from the code. */
-import type { SourceColumn, SourceType } from "../src/sources/relational-db/durable.ts";
+import type { SourceColumn, SourceType } from "../src/sources/relational-db/declaration/durable.ts";
 import { columnPlan } from "../src/sources/relational-db/tables/types.ts";
 
 type Row = {

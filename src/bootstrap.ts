@@ -4,8 +4,8 @@
  */
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import type { FirstCredentials } from "./api/first-credentials.ts";
-import type { CredentialStore } from "./store/credentials.ts";
-import type { OrganizationStore } from "./store/organizations.ts";
+import type { CredentialStore } from "./store/access/credentials.ts";
+import type { OrganizationStore } from "./store/access/organizations.ts";
 
 type Issued = Omit<FirstCredentials, "baseUrl" | "observabilityBaseUrl" | "cloudApiUrl">;
 

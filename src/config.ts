@@ -9,9 +9,9 @@ import { parsingProblem, refusing } from "./config/problem.ts";
 import { nearMatches } from "./lib/near-matches.ts";
 import { parsePorts } from "./lib/port-range.ts";
 import { parseReach } from "./outgoing/policy.ts";
-import { sourceKindKeys } from "./sources/descriptions.ts";
-import type { OrganizationLimits } from "./store/limits.ts";
-import { problemOfUrl } from "./store/postgres-url.ts";
+import { sourceKindKeys } from "./sources/contract/descriptions.ts";
+import type { OrganizationLimits } from "./store/database/limits.ts";
+import { problemOfUrl } from "./store/postgres/postgres-url.ts";
 
 /** Every number has a largest value, up to which what is computed from it works. */
 const whole = (least: number, most: number) => z.coerce.number().int().min(least).max(most);

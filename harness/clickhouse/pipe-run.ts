@@ -6,13 +6,13 @@ import type { z } from "zod";
 import { createPipeBody } from "../../src/api/pipes.ts";
 import type { ClickHouseAddress } from "../../src/clickhouse/client.ts";
 import type { Json, JsonObject } from "../../src/lib/json.ts";
-import { checkDefinition } from "../../src/pipes/control/definition.ts";
+import { checkDefinition } from "../../src/pipes/control/definition/definition.ts";
 import { type Intent, StoredForms } from "../../src/pipes/durable.ts";
 import type { Calls, Job, WorkerStatus } from "../../src/pipes/protocol.ts";
 import { runJob } from "../../src/pipes/worker/job.ts";
 import { connectorOf } from "../../src/sources/connectors.ts";
-import type { Connector } from "../../src/sources/source.ts";
-import type { StoredIntent } from "../../src/store/ledger-writes.ts";
+import type { Connector } from "../../src/sources/contract/source.ts";
+import type { StoredIntent } from "../../src/store/pipes/ledger-writes.ts";
 import { anyNetwork } from "../network/network.ts";
 
 type Define = (sql: string) => Promise<void>;

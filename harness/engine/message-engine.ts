@@ -1,11 +1,11 @@
 /** A real engine for suites about message batches: inserts a batch as the runner does, and replaces refused ones. */
 import { ClickHouseClient, ClickHouseError } from "../../src/clickhouse/client.ts";
 import { AppError } from "../../src/lib/errors.ts";
+import type { Query } from "../../src/sources/contract/source.ts";
 import { findBadMessages } from "../../src/sources/messages/bad-rows.ts";
 import type { RowEncoder } from "../../src/sources/messages/formats/encoder.ts";
 import type { Position, SourceMessage } from "../../src/sources/messages/message.ts";
 import { MessageBatch } from "../../src/sources/messages/message-batch.ts";
-import type { Query } from "../../src/sources/source.ts";
 import { Stage } from "./stage.ts";
 
 export type TestMessage = SourceMessage & { readonly key: string; readonly timestamp: number };

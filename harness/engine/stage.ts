@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Gateway } from "../../src/endpoint/gateway.ts";
+import { Gateway } from "../../src/endpoint/gateway/gateway.ts";
 import { type EngineHostProcess, spawnEngineHost } from "../../src/engine/spawn.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 

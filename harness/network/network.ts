@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { OutgoingPolicy } from "../../src/outgoing/policy.ts";
-import type { NetworkContext } from "../../src/sources/source.ts";
+import type { NetworkContext } from "../../src/sources/contract/source.ts";
 
 const organizationId = "0b8f4c1e-0000-4000-8000-000000000001";
 

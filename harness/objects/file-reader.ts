@@ -11,10 +11,10 @@ import { Readable } from "node:stream";
 import { ClickHouseClient } from "../../src/clickhouse/client.ts";
 import { type EngineHostProcess, spawnEngineHost } from "../../src/engine/spawn.ts";
 import { failureOf, sentenceOf } from "../../src/pipes/failures.ts";
+import type { DestinationColumn } from "../../src/sources/contract/source.ts";
 import { ObjectBridge } from "../../src/sources/object-storage/reading/object-bridge.ts";
 import { ObjectStatements } from "../../src/sources/object-storage/reading/reading.ts";
 import type { ByteRange, ObjectFile, ObjectStore } from "../../src/sources/object-storage/stores/store.ts";
-import type { DestinationColumn } from "../../src/sources/source.ts";
 import { anyNetwork } from "../network/network.ts";
 import { type FileFormat, fileColumns } from "./damaged-files.ts";
 

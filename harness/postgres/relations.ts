@@ -1,6 +1,6 @@
 /** Tables as the stream and the catalog describe them, for tests of what is made of their changes. */
 
-import type { SourceTable } from "../../src/sources/relational-db/durable.ts";
+import type { SourceTable } from "../../src/sources/relational-db/declaration/durable.ts";
 import type { Relation } from "../../src/sources/relational-db/protocol/pgoutput.ts";
 import { planTable, type TablePlan } from "../../src/sources/relational-db/tables/tables.ts";
 

@@ -1,7 +1,7 @@
 /** A source in memory with lanes like partitions: the smallest implementation of the contract, and an example of it. */
 import * as z from "zod/mini";
-import type { DurableOf, Stored } from "../../src/sources/durable.ts";
-import type { InsertFailure, Source, Batch as SourceBatch } from "../../src/sources/source.ts";
+import type { DurableOf, Stored } from "../../src/sources/contract/durable.ts";
+import type { InsertFailure, Source, Batch as SourceBatch } from "../../src/sources/contract/source.ts";
 
 const range = z.object({ lane: z.string(), from: z.int(), to: z.int(), skip: z.optional(z.array(z.int())) });
 

@@ -3,8 +3,8 @@ import { plainForm } from "../../src/clickhouse/table-form.ts";
 import type { Json } from "../../src/lib/json.ts";
 import { StoredForms } from "../../src/pipes/durable.ts";
 import { notedCounts } from "../../src/pipes/worker/counts.ts";
-import type { DurableShapes } from "../../src/sources/durable.ts";
-import type { Durable, SourceContext, SourceLedger, TableDestination } from "../../src/sources/source.ts";
+import type { DurableShapes } from "../../src/sources/contract/durable.ts";
+import type { Durable, SourceContext, SourceLedger, TableDestination } from "../../src/sources/contract/source.ts";
 import { anyNetwork } from "../network/network.ts";
 import type { At } from "./source-contract.ts";
 

@@ -11,9 +11,9 @@ import type { OutageLimits } from "../../src/pipes/protocol.ts";
 import { Health } from "../../src/pipes/worker/health.ts";
 import { Runner } from "../../src/pipes/worker/runner.ts";
 import type { EngineSettings } from "../../src/pipes/worker/settings.ts";
-import type { DurableShapes } from "../../src/sources/durable.ts";
-import type { Batch, Insert, RejectedRecord, Source } from "../../src/sources/source.ts";
-import type { StoredIntent } from "../../src/store/ledger-writes.ts";
+import type { DurableShapes } from "../../src/sources/contract/durable.ts";
+import type { Batch, Insert, RejectedRecord, Source } from "../../src/sources/contract/source.ts";
+import type { StoredIntent } from "../../src/store/pipes/ledger-writes.ts";
 
 /**
  * What survives a worker's death, as JSON in its stored forms; the source's own upstream is the test's responsibility.

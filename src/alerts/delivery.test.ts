@@ -10,10 +10,10 @@ import type { AlertDefinition } from "../api/alerts.ts";
 import { Dialer } from "../outgoing/dialer.ts";
 import { agentsOf } from "../outgoing/http.ts";
 import { OutgoingPolicy } from "../outgoing/policy.ts";
-import type { AlertFinding } from "../store/alert-evaluations.ts";
-import type { Alert, AlertState } from "../store/alerts.ts";
 import type { Stores } from "../store/open.ts";
-import type { WebhookContent } from "../store/webhooks.ts";
+import type { AlertFinding } from "../store/saved/alert-evaluations.ts";
+import type { Alert, AlertState } from "../store/saved/alerts.ts";
+import type { WebhookContent } from "../store/saved/webhooks.ts";
 import { deliverNotifications } from "./delivery.ts";
 
 let folder: string;

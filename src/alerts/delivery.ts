@@ -9,8 +9,8 @@ import { request as httpRequest, type IncomingMessage } from "../lib/node-http.t
 import { connectionFailure } from "../outgoing/connection-failure.ts";
 import { addressRefusalOf } from "../outgoing/dialer.ts";
 import type { Agents } from "../outgoing/http.ts";
-import type { AlertEvaluations, AlertNotification } from "../store/alert-evaluations.ts";
-import type { WebhookStore } from "../store/webhooks.ts";
+import type { AlertEvaluations, AlertNotification } from "../store/saved/alert-evaluations.ts";
+import type { WebhookStore } from "../store/saved/webhooks.ts";
 import { type WebhookRequest, webhookRequestOf } from "./requests.ts";
 
 const https: typeof Https = process.getBuiltinModule("node:https");

@@ -18,9 +18,9 @@ import type { Outcome } from "../charts/outcome.ts";
 import { AppError, errorCodes } from "../lib/errors.ts";
 import { eachOf } from "../lib/limiter.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { AlertEvaluations } from "../store/alert-evaluations.ts";
-import type { Alert, AlertStore } from "../store/alerts.ts";
-import type { SavedObjectStore } from "../store/saved-objects.ts";
+import type { AlertEvaluations } from "../store/saved/alert-evaluations.ts";
+import type { Alert, AlertStore } from "../store/saved/alerts.ts";
+import type { SavedObjectStore } from "../store/saved/saved-objects.ts";
 import { eventOf, failedFindingOf, findingOf, type WindowValues } from "./findings.ts";
 import { type States, stateValues } from "./states.ts";
 

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { AlertDefinition } from "../api/alerts.ts";
 import { AppError } from "../lib/errors.ts";
-import type { Alert } from "../store/alerts.ts";
+import type { Alert } from "../store/saved/alerts.ts";
 import { eventOf, failedFindingOf, findingOf } from "./findings.ts";
 
 const startMs = Date.UTC(2024, 4, 1, 10);

@@ -2,8 +2,8 @@
 import type { AlertError, AlertReading } from "../api/alerts.ts";
 import type { AlertWindow } from "../charts/alerts/alert-request.ts";
 import { AppError } from "../lib/errors.ts";
-import type { AlertEvent, AlertFinding } from "../store/alert-evaluations.ts";
-import type { Alert } from "../store/alerts.ts";
+import type { AlertEvent, AlertFinding } from "../store/saved/alert-evaluations.ts";
+import type { Alert } from "../store/saved/alerts.ts";
 
 /** What a window holds: a value per group and series. */
 export type WindowValues = {

@@ -6,7 +6,7 @@ import { Loop } from "../lib/loop.ts";
 import { Dialer } from "../outgoing/dialer.ts";
 import { agentsOf } from "../outgoing/http.ts";
 import type { OutgoingPolicy } from "../outgoing/policy.ts";
-import { isLedHere } from "../store/leases.ts";
+import { isLedHere } from "../store/nodes/leases.ts";
 import type { LeasedStores } from "../store/open.ts";
 import { deliverNotifications } from "./delivery.ts";
 import { type EvaluationDeps, evaluateAlerts } from "./evaluation.ts";

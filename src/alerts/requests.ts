@@ -1,7 +1,7 @@
 /** The request that tells an event to a webhook, in the form of its service. */
 import { namePattern, problemOfHeader } from "../api/webhooks.ts";
-import type { AlertEvent } from "../store/alert-evaluations.ts";
-import type { Webhook, WebhookSecrets } from "../store/webhooks.ts";
+import type { AlertEvent } from "../store/saved/alert-evaluations.ts";
+import type { Webhook, WebhookSecrets } from "../store/saved/webhooks.ts";
 
 export type WebhookRequest = {
   readonly url: URL;

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { AlertDefinition, StateMetric } from "../api/alerts.ts";
 import { AppError } from "../lib/errors.ts";
-import type { Alert } from "../store/alerts.ts";
+import type { Alert } from "../store/saved/alerts.ts";
 import { eventOf, findingOf } from "./findings.ts";
 import { type States, stateValues } from "./states.ts";
 

@@ -3,7 +3,7 @@ import type { AlertReading, StateMetric } from "../api/alerts.ts";
 import { isOngoing, pipeFindings, serviceFindings, type WatchedPipe, type WatchedService } from "../api/attention.ts";
 import { fires } from "../charts/alerts/windows.ts";
 import { AppError } from "../lib/errors.ts";
-import type { Alert } from "../store/alerts.ts";
+import type { Alert } from "../store/saved/alerts.ts";
 import type { WindowValues } from "./findings.ts";
 
 type Named = { readonly id: string; readonly name: string };

@@ -1,5 +1,5 @@
 /** Example request bodies per operation: for the documentation and the OpenAPI document, and checked by a test. */
-import { sourceDescriptions, sourceKindKeys } from "../sources/descriptions.ts";
+import { sourceDescriptions, sourceKindKeys } from "../sources/contract/descriptions.ts";
 
 export type Example = {
   /** What it does, as a heading. */

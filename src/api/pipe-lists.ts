@@ -1,6 +1,6 @@
 /** All pipes of an organization at once, with what an operator looks at first. An extension of the contract. */
 import { z } from "zod";
-import { type SourceKindKey, sourceKindKeys } from "../sources/descriptions.ts";
+import { type SourceKindKey, sourceKindKeys } from "../sources/contract/descriptions.ts";
 import { commaSeparated, cursorQuery, operation, timestamp, uuid, version } from "./operation.ts";
 import { pipeStates } from "./pipes.ts";
 

@@ -1,6 +1,6 @@
 /** What is known of a source and of a definition before a pipe is created. Nothing here creates anything. */
 import { z } from "zod";
-import { checkNames } from "../sources/checks.ts";
+import { checkNames } from "../sources/contract/checks.ts";
 import { operation } from "./operation.ts";
 import { createPipeBody, schemasOfKinds, serviceParams, source, tableIdentifier } from "./pipes.ts";
 

@@ -1,8 +1,8 @@
 /** Ingestion pipes: create and list (A2, A3) and extensions of the contract. */
 import { z } from "zod";
-import { type SourceKindKey, sourceKindKeys } from "../sources/descriptions.ts";
-import { kindsWith, sourceKinds } from "../sources/registry.ts";
-import type { SourceKind } from "../sources/source.ts";
+import { type SourceKindKey, sourceKindKeys } from "../sources/contract/descriptions.ts";
+import { kindsWith, sourceKinds } from "../sources/contract/registry.ts";
+import type { SourceKind } from "../sources/contract/source.ts";
 import { deleted } from "./leftovers.ts";
 import { operation, plainText, timestamp, uuid, version } from "./operation.ts";
 

@@ -1,9 +1,9 @@
 /** Assigns backups of organizations unknown to this installation to one of its own, on the operator's request. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { BackupStore } from "../store/backups.ts";
+import { OrganizationStore } from "../store/access/organizations.ts";
+import { BackupStore } from "../store/backups/backups.ts";
 import { openStoresOf } from "../store/open.ts";
-import { OrganizationStore } from "../store/organizations.ts";
 import { rescan } from "./catalogue.ts";
 import type { BackupTarget } from "./storage/location.ts";
 

@@ -1,5 +1,5 @@
 /** Rebuilds the catalogue from the backups at the location, after the metadata is lost. */
-import type { Backup, BackupStore } from "../store/backups.ts";
+import type { Backup, BackupStore } from "../store/backups/backups.ts";
 import {
   BadManifest,
   type Manifest,

@@ -5,7 +5,7 @@ import { ClickHouseClient, ClickHouseError } from "../clickhouse/client.ts";
 import { spawnEngineHost } from "../engine/spawn.ts";
 import { removeFolder } from "../lib/files.ts";
 import { eachOf } from "../lib/limiter.ts";
-import type { Backup } from "../store/backups.ts";
+import type { Backup } from "../store/backups/backups.ts";
 import { type Chain, readChain, stageChain } from "./files/chain.ts";
 import { DamagedFile, type FileTransfer, storedProblem } from "./files/files.ts";
 import { BadManifest, backupFolder } from "./files/manifest.ts";

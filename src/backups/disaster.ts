@@ -4,13 +4,13 @@
  */
 import { join } from "node:path";
 import { makeFolder } from "../lib/make-folder.ts";
-import { BackupStore } from "../store/backups.ts";
-import { type Database, openDatabase } from "../store/database.ts";
-import { OrganizationStore } from "../store/organizations.ts";
-import { PipeSnapshots } from "../store/pipe-snapshots.ts";
-import { RestoreStore } from "../store/restores.ts";
-import { Sealer } from "../store/secrets.ts";
-import { ServiceStore } from "../store/services.ts";
+import { OrganizationStore } from "../store/access/organizations.ts";
+import { BackupStore } from "../store/backups/backups.ts";
+import { RestoreStore } from "../store/backups/restores.ts";
+import { type Database, openDatabase } from "../store/database/database.ts";
+import { Sealer } from "../store/database/secrets.ts";
+import { PipeSnapshots } from "../store/pipes/pipe-snapshots.ts";
+import { ServiceStore } from "../store/services/services.ts";
 import { rescan } from "./catalogue.ts";
 import { checkFiles } from "./check.ts";
 import { FileWorker } from "./files/file-worker.ts";

@@ -8,10 +8,10 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { ClickHouseClient } from "../clickhouse/client.ts";
 import type { EngineLease } from "../clickhouse/lease.ts";
-import type { Backup } from "../store/backups.ts";
-import type { Ledger } from "../store/ledger.ts";
-import type { PipeSnapshot, PipeSnapshots } from "../store/pipe-snapshots.ts";
-import type { Service } from "../store/services.ts";
+import type { Backup } from "../store/backups/backups.ts";
+import type { Ledger } from "../store/pipes/ledger.ts";
+import type { PipeSnapshot, PipeSnapshots } from "../store/pipes/pipe-snapshots.ts";
+import type { Service } from "../store/services/services.ts";
 import {
   backupAll,
   engineIndex,

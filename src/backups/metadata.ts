@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { z } from "zod";
 import type { Logger } from "../lib/logger.ts";
-import type { Database } from "../store/database.ts";
+import type { Database } from "../store/database/database.ts";
 import type { FileWorker } from "./files/file-worker.ts";
 import { type FileTransfer, fetchFile, storeFolder } from "./files/files.ts";
 import { manifestName } from "./files/manifest.ts";

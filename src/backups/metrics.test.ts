@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { BackupStore } from "../store/backups.ts";
+import type { BackupStore } from "../store/backups/backups.ts";
 import { backupSamples } from "./metrics.ts";
 
 test("a service that is backed up here is seen before its first backup", async () => {

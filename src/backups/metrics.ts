@@ -1,8 +1,8 @@
 /** Metrics of backups, for an operator's alerts. */
 import { traitsOf } from "../api/runtimes.ts";
 import type { MetricSample } from "../lib/metric-sample.ts";
-import type { Backup, BackupStore } from "../store/backups.ts";
-import type { Service } from "../store/services.ts";
+import type { Backup, BackupStore } from "../store/backups/backups.ts";
+import type { Service } from "../store/services/services.ts";
 
 type BackedUp = Pick<Service, "id" | "organizationId" | "runtime">;
 

@@ -4,7 +4,7 @@ import type { EngineLease } from "../clickhouse/lease.ts";
 import type { Config } from "../config.ts";
 import type { Logger } from "../lib/logger.ts";
 import { Loop } from "../lib/loop.ts";
-import { isLedHere } from "../store/leases.ts";
+import { isLedHere } from "../store/nodes/leases.ts";
 import type { LeasedStores } from "../store/open.ts";
 import { FileWorker } from "./files/file-worker.ts";
 import { BackupJobs } from "./jobs.ts";

@@ -9,10 +9,10 @@
  * cannot continue exactly, and a restore reports that.
  */
 import type { JsonObject } from "../lib/json.ts";
-import { kindOf } from "../sources/registry.ts";
-import type { Ledger } from "../store/ledger.ts";
-import { type PipeSnapshot, type PipeSnapshots, sourceOf } from "../store/pipe-snapshots.ts";
-import { settled } from "../store/settled.ts";
+import { kindOf } from "../sources/contract/registry.ts";
+import { settled } from "../store/database/settled.ts";
+import type { Ledger } from "../store/pipes/ledger.ts";
+import { type PipeSnapshot, type PipeSnapshots, sourceOf } from "../store/pipes/pipe-snapshots.ts";
 
 /**
  * Captures the positions and runs `snapshot` while they stay valid. `snapshot` calls its argument once the tables are

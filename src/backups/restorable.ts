@@ -1,6 +1,6 @@
 /** Whether a backup may be restored. */
 import { AppError } from "../lib/errors.ts";
-import type { Backup } from "../store/backups.ts";
+import type { Backup } from "../store/backups/backups.ts";
 
 /** Throws an AppError with the reason unless the backup is whole and may be restored. */
 export function assertRestorable(backup: Backup, forced: boolean): void {

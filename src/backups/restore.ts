@@ -7,14 +7,14 @@ import { type ClickHouseAddress, ClickHouseClient } from "../clickhouse/client.t
 import { identifier, literal, tableName } from "../clickhouse/sql.ts";
 import { AppError } from "../lib/errors.ts";
 import { removeFolder } from "../lib/files.ts";
-import type { Backup } from "../store/backups.ts";
+import type { Backup } from "../store/backups/backups.ts";
+import type { PipesChoice, Restore } from "../store/backups/restores.ts";
 import {
   type PipeSnapshot,
   type PipeSnapshots,
   pipeSnapshotSchema,
   type RestoredPipe,
-} from "../store/pipe-snapshots.ts";
-import type { PipesChoice, Restore } from "../store/restores.ts";
+} from "../store/pipes/pipe-snapshots.ts";
 import { createFunctions, type EngineFolder, localFolder, restoreFrom } from "./engine-backup.ts";
 import { type Chain, readChain, stageChain } from "./files/chain.ts";
 import { DamagedFile, type FileTransfer } from "./files/files.ts";

@@ -1,5 +1,5 @@
 /** Decides which backups to remove. Pure: rows in, decisions out. */
-import type { Backup } from "../store/backups.ts";
+import type { Backup } from "../store/backups/backups.ts";
 
 export type RetentionVerdict = { readonly row: Backup; readonly keep: boolean; readonly reason: string };
 

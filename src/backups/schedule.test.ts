@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Backup } from "../store/backups.ts";
+import type { Backup } from "../store/backups/backups.ts";
 import { retentionVerdicts } from "./retention.ts";
 import { backupName, chooseBase, nextDueAt } from "./schedule.ts";
 

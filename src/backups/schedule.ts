@@ -1,5 +1,5 @@
 /** When a service's next scheduled backup is due, and on which base. Pure. */
-import type { Backup, BackupConfiguration } from "../store/backups.ts";
+import type { Backup, BackupConfiguration } from "../store/backups/backups.ts";
 import { sameLocation } from "./storage/storage.ts";
 
 export const defaultPeriodHours = 24;

@@ -9,7 +9,7 @@ import { type ClickHouseClient, parseSummary, type QueryOptions, type Summary } 
 import type { ChildAbort } from "../lib/abort.ts";
 import { AppError } from "../lib/errors.ts";
 import { yieldWhenLong } from "../lib/yield.ts";
-import type { ChartSourceStore } from "../store/chart-sources.ts";
+import type { ChartSourceStore } from "../store/saved/chart-sources.ts";
 import { allOrAbort, settle } from "./all-or-abort.ts";
 import { type Format, write } from "./answer/answer.ts";
 import { AnswerThreads } from "./answer/answer-threads.ts";

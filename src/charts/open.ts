@@ -1,7 +1,7 @@
 /** Opens the room of charts. */
 
 import type { Config } from "../config.ts";
-import type { ChartSourceStore } from "../store/chart-sources.ts";
+import type { ChartSourceStore } from "../store/saved/chart-sources.ts";
 import { Charts } from "./charts.ts";
 import { type ChartEngines, chartClients } from "./clients.ts";
 import { Fields } from "./explore/fields.ts";

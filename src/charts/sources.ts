@@ -5,7 +5,7 @@ import { metricTypes, type SeriesItem } from "../api/charts.ts";
 import { setByServer } from "../api/known-members.ts";
 import { withoutNulls } from "../api/operation.ts";
 import { badRequest } from "../lib/errors.ts";
-import type { ChartSource, ChartSourceContent } from "../store/chart-sources.ts";
+import type { ChartSource, ChartSourceContent } from "../store/saved/chart-sources.ts";
 
 /** Members of a body that are no part of its definition. */
 const apart = ["serviceId", "connection", ...Object.keys(setByServer)];

@@ -1,7 +1,7 @@
 /** What the completion scripts ask: candidates with descriptions, one per line, and what the shell shall do after. */
 import type { Command, Option } from "commander";
 import { serverCommands } from "../lib/server-commands.ts";
-import { sourceDescriptions, sourceKindKeys } from "../sources/descriptions.ts";
+import { sourceDescriptions, sourceKindKeys } from "../sources/contract/descriptions.ts";
 import { firstWord, programFor } from "./command-line.ts";
 import type { Candidate } from "./complete-objects.ts";
 import { contextsFile, readContexts } from "./credentials/contexts.ts";

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { pipeSettings } from "../api/pipes.ts";
-import { sourceDescriptions } from "../sources/descriptions.ts";
+import { sourceDescriptions } from "../sources/contract/descriptions.ts";
 
 /** What a body or result is, for names and members. */
 export type CloudForm =

@@ -1,14 +1,14 @@
 /** Opens the endpoints of services: their listeners, the gateway, and the loop that keeps both up to date. */
 import { Loop } from "../lib/loop.ts";
 import type { PortRange } from "../lib/port-range.ts";
-import type { Leases } from "../store/leases.ts";
-import type { ServiceStore } from "../store/services.ts";
-import { Gateway, type GatewayOptions } from "./gateway.ts";
-import { openListeners } from "./listeners.ts";
-import type { RequestTaker } from "./names/named-services.ts";
-import { type HostNamesOptions, openHostNames } from "./names/open.ts";
-import { TrustedProxies } from "./proxied/trusted-proxies.ts";
-import { ServicePorts } from "./service-ports.ts";
+import type { Leases } from "../store/nodes/leases.ts";
+import type { ServiceStore } from "../store/services/services.ts";
+import { Gateway, type GatewayOptions } from "./gateway/gateway.ts";
+import type { RequestTaker } from "./hosts/named-services.ts";
+import { type HostNamesOptions, openHostNames } from "./hosts/open.ts";
+import { openListeners } from "./ports/listeners.ts";
+import { ServicePorts } from "./ports/service-ports.ts";
+import { TrustedProxies } from "./proxy-protocol/trusted-proxies.ts";
 
 export type EndpointOptions = Omit<GatewayOptions, "proxies"> & {
   readonly services: ServiceStore;

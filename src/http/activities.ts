@@ -2,7 +2,7 @@
 import { activityTypeOf, leavesActivity } from "../api/activities.ts";
 import type { Operation } from "../api/operation.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { Actor, NewActivity, ObjectType } from "../store/activities.ts";
+import type { Actor, NewActivity, ObjectType } from "../store/access/activities.ts";
 
 /** Where activities are kept. */
 export type ActivityLog = {

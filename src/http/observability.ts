@@ -1,15 +1,15 @@
 /** The handlers of the observability API. */
 import type { ChartsRoom } from "../charts/open.ts";
 import type { OutgoingPolicy } from "../outgoing/policy.ts";
-import type { OrganizationLimits } from "../store/limits.ts";
+import type { OrganizationLimits } from "../store/database/limits.ts";
 import type { Stores } from "../store/open.ts";
-import { alertHandlers } from "./handlers/alerts.ts";
-import { chartSourceHandlers } from "./handlers/chart-sources.ts";
-import { chartHandlers } from "./handlers/charts.ts";
-import { connectionHandlers } from "./handlers/connections.ts";
-import { exploreHandlers } from "./handlers/explore.ts";
-import { savedDocumentHandlers } from "./handlers/saved-documents.ts";
-import { webhookHandlers } from "./handlers/webhooks.ts";
+import { alertHandlers } from "./handlers/saved/alerts.ts";
+import { chartSourceHandlers } from "./handlers/saved/chart-sources.ts";
+import { chartHandlers } from "./handlers/saved/charts.ts";
+import { exploreHandlers } from "./handlers/saved/explore.ts";
+import { savedDocumentHandlers } from "./handlers/saved/saved-documents.ts";
+import { webhookHandlers } from "./handlers/saved/webhooks.ts";
+import { connectionHandlers } from "./handlers/services/connections.ts";
 import type { EndpointFacts } from "./views/services.ts";
 
 export type ObservabilityParts = {

@@ -8,7 +8,7 @@ import type { ServiceAccess } from "../services/access.ts";
 import type { ServiceDisks } from "../services/disks.ts";
 import { memoryNote } from "../services/memory.ts";
 import type { Stores } from "../store/open.ts";
-import type { Service } from "../store/services.ts";
+import type { Service } from "../store/services/services.ts";
 import { asShown } from "./views/pipe-state.ts";
 import { pipeSummaryOf } from "./views/pipe-summaries.ts";
 import { type LiveFacts, serviceStatesOf } from "./views/services.ts";

@@ -11,9 +11,9 @@ import {
   shapeOfMark,
   shapesVersion,
   versioned,
-} from "../sources/durable.ts";
-import type { Durable } from "../sources/source.ts";
-import type { StoredConfirmation, StoredIntent } from "../store/ledger-writes.ts";
+} from "../sources/contract/durable.ts";
+import type { Durable } from "../sources/contract/source.ts";
+import type { StoredConfirmation, StoredIntent } from "../store/pipes/ledger-writes.ts";
 
 /** What the runner saves with a batch, besides its replay. */
 export const frozenShape = z.object({

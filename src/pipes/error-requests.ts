@@ -3,7 +3,7 @@
  * workers that read the source do not see. Only the control plane loads this file; a worker loads its types.
  */
 import * as z from "zod/mini";
-import type { DurableOf, Stored } from "../sources/durable.ts";
+import type { DurableOf, Stored } from "../sources/contract/durable.ts";
 
 /** Rows of the error table that one batch replays. */
 const rows = z.object({

@@ -4,8 +4,8 @@
  */
 import { literal, tableName } from "../clickhouse/sql.ts";
 import { engineName, onCluster, plainForm, type TableForm, windowSettings } from "../clickhouse/table-form.ts";
-import { errorTableOf } from "../sources/destination.ts";
-import type { Destination } from "../sources/source.ts";
+import { errorTableOf } from "../sources/contract/destination.ts";
+import type { Destination } from "../sources/contract/source.ts";
 
 /** Time for which the engine keeps a refused row. */
 export const errorTableDays = 7;

@@ -1,8 +1,8 @@
 /** The statements that make a pipe's managed table: the worker runs them, and the checks of a request try them. */
 import { identifier, literal, tableName } from "../clickhouse/sql.ts";
 import { engineName, onCluster, plainForm, type TableForm, windowSettings } from "../clickhouse/table-form.ts";
-import type { TargetTable } from "../sources/source.ts";
-import type { PipeDestination } from "../store/pipes.ts";
+import type { TargetTable } from "../sources/contract/source.ts";
+import type { PipeDestination } from "../store/pipes/pipes.ts";
 
 type Named = Pick<TargetTable, "database" | "table">;
 

@@ -5,9 +5,9 @@ import type { ErrorCode } from "../lib/errors.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
 import type { DialTarget } from "../outgoing/dialer.ts";
 import type { OutgoingRules } from "../outgoing/policy.ts";
-import type { Destination, Durable } from "../sources/source.ts";
-import type { ErrorOutcome, ErrorRequest } from "../store/error-requests.ts";
-import type { PipeDestination } from "../store/pipes.ts";
+import type { Destination, Durable } from "../sources/contract/source.ts";
+import type { ErrorOutcome, ErrorRequest } from "../store/pipes/error-requests.ts";
+import type { PipeDestination } from "../store/pipes/pipes.ts";
 import type { Confirmation, Intent } from "./durable.ts";
 
 /** A pipe as a worker runs it, including secrets: it is sent over IPC only, never on a command line. */

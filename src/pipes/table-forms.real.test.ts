@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { TestServer } from "../../harness/clickhouse/server.ts";
 import { plainForm, type TableForm } from "../clickhouse/table-form.ts";
 import { createTargetTableSql, createViewSql, type TablePlan } from "../sources/relational-db/tables/tables.ts";
-import type { PipeDestination } from "../store/pipes.ts";
+import type { PipeDestination } from "../store/pipes/pipes.ts";
 import { createErrorTableSql, upgradeErrorTableSql } from "./error-table.ts";
 import { managedTableStatements } from "./managed-table.ts";
 

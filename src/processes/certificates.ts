@@ -1,6 +1,6 @@
 /** The certificates of the settings, read at the start and again when their files change. */
 import type { Config } from "../config.ts";
-import { type Certificates, daysLeft, usedCertificates } from "../http/certificates.ts";
+import { type Certificates, daysLeft, usedCertificates } from "../http/server/certificates.ts";
 import { CertificateFiles } from "../lib/certificate-files.ts";
 import type { Logger } from "../lib/logger.ts";
 import { Loop } from "../lib/loop.ts";

@@ -5,12 +5,12 @@
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import { setDefaultHighWaterMark } from "node:stream";
+import { Upstream } from "../endpoint/forward/upstream.ts";
+import { loopbackConnector } from "../endpoint/forward/upstream-connection.ts";
 import { AccessChanges } from "../endpoint/handoff/access-changes.ts";
 import { listenForGateway } from "../endpoint/handoff/gateway-listener.ts";
 import type { FromHost, ToHost } from "../endpoint/handoff/messages.ts";
 import { HandoffReceiver } from "../endpoint/handoff/receiver.ts";
-import { Upstream } from "../endpoint/proxy/upstream.ts";
-import { loopbackConnector } from "../endpoint/proxy/upstream-connection.ts";
 import { Splicer } from "../endpoint/splice/splicer.ts";
 import { hasUserFunctions } from "../engine/chdb/configuration.ts";
 import { connectServer } from "../engine/chdb/connect.ts";

@@ -2,9 +2,9 @@
 
 import { nativeRange } from "../config/gateway.ts";
 import type { Config } from "../config.ts";
-import type { HostNamesOptions } from "../endpoint/names/open.ts";
-import { relayKeyOf } from "../endpoint/relay/channel.ts";
-import type { Certificates } from "../http/certificates.ts";
+import type { HostNamesOptions } from "../endpoint/hosts/open.ts";
+import { relayKeyOf } from "../endpoint/peers/channel.ts";
+import type { Certificates } from "../http/server/certificates.ts";
 import { parseNetworks } from "../outgoing/addresses.ts";
 import type { LeasedStores } from "../store/open.ts";
 

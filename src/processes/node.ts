@@ -8,7 +8,7 @@ import type { Logger } from "../lib/logger.ts";
 import { Loop } from "../lib/loop.ts";
 import { makeFolder } from "../lib/make-folder.ts";
 import type { ShutdownStack } from "../lib/shutdown-stack.ts";
-import { type NodeRole, renewEveryMs } from "../store/nodes.ts";
+import { type NodeRole, renewEveryMs } from "../store/nodes/nodes.ts";
 import { type LeasedStores, openStoresOf } from "../store/open.ts";
 
 export type NodeOptions = {

@@ -138,7 +138,7 @@ function addMoveStore(program: Command, end: SetCode): void {
   addSettings(move).action(async (flags: Record<string, string | boolean>) => {
     const config = readConfig(flags);
     if (config === undefined) return end(2);
-    const { moveMetadata } = await import("../store/move-metadata.ts");
+    const { moveMetadata } = await import("../store/database/move-metadata.ts");
     const { secretKey, database, allowAsyncReplication: allowsAsyncReplication } = config;
     const metadata = { dataDir: resolve(config.dataDir), secretKey, database, allowsAsyncReplication };
     const wanted = { to: String(flags.to), dryRun: flags.dryRun === true };

@@ -7,8 +7,8 @@ import * as z from "zod/mini";
 import type { AccessChange } from "../clickhouse/access-change.ts";
 import { clickHouseException } from "../clickhouse/exception.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { Limit } from "../store/limits.ts";
-import type { SqlAccessStore } from "../store/sql-access.ts";
+import type { Limit } from "../store/database/limits.ts";
+import type { SqlAccessStore } from "../store/services/sql-access.ts";
 import type { ServiceAccess } from "./access.ts";
 import type { RunningEngine } from "./runtime.ts";
 

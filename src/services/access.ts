@@ -10,7 +10,7 @@ import type { EngineLease } from "../clickhouse/lease.ts";
 import type { AccessEvents } from "../endpoint/auth/events.ts";
 import type { HandoffSender } from "../endpoint/handoff/sender.ts";
 import { AppError } from "../lib/errors.ts";
-import type { ServiceStore } from "../store/services.ts";
+import type { ServiceStore } from "../store/services/services.ts";
 import { type NodeFinder, requireHere } from "./elsewhere.ts";
 import type { RunningEngine } from "./runtime.ts";
 

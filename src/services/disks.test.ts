@@ -1,7 +1,7 @@
 /** The known disk use, against a store that counts its writes. */
 import pino from "pino";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { Service } from "../store/services.ts";
+import type { Service } from "../store/services/services.ts";
 import { ServiceDisks } from "./disks.ts";
 
 const gib = 2 ** 30;

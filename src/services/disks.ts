@@ -4,7 +4,7 @@
  */
 import { overQuota } from "../engine/disk-quota.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { Service, ServiceStore } from "../store/services.ts";
+import type { Service, ServiceStore } from "../store/services/services.ts";
 
 /** Every write invalidates what the store has cached, and waits for the disk: so only relevant changes are written. */
 const writeEveryMs = 10_000;

@@ -1,7 +1,7 @@
 /** Services whose engine belongs to another process of the installation. */
 import { AppError } from "../lib/errors.ts";
-import type { Leases } from "../store/leases.ts";
-import type { Service } from "../store/services.ts";
+import type { Leases } from "../store/nodes/leases.ts";
+import type { Service } from "../store/services/services.ts";
 
 export type NodeFinder = {
   readonly leases: Pick<Leases, "isElsewhere">;

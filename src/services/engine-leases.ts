@@ -2,7 +2,7 @@
 
 import { traitsOf } from "../api/runtimes.ts";
 import type { AcquireEngine } from "../clickhouse/lease.ts";
-import type { ServiceStore } from "../store/services.ts";
+import type { ServiceStore } from "../store/services/services.ts";
 import type { ServiceAccess } from "./access.ts";
 import { type NodeFinder, requireHere } from "./elsewhere.ts";
 import type { LeasingRuntime } from "./runtimes/leasing.ts";

@@ -1,6 +1,6 @@
 /** The memory limit of a service, and the note for a user when it differs from the requested one. */
 import { totalmem } from "node:os";
-import type { Service } from "../store/services.ts";
+import type { Service } from "../store/services/services.ts";
 
 /** The rest is for the system and for Millrace. */
 const machineShare = 0.9;

@@ -1,7 +1,7 @@
 /** Records the numbers of services in their histories: of the rows always, of engines while they run. */
-import type { HistoryStore, HistoryValues } from "../store/history.ts";
-import type { ServiceSeries } from "../store/history-series.ts";
-import type { Service } from "../store/services.ts";
+import type { HistoryStore, HistoryValues } from "../store/saved/history.ts";
+import type { ServiceSeries } from "../store/saved/history-series.ts";
+import type { Service } from "../store/services/services.ts";
 
 /** Values of one reading by the name of their metric. */
 export type EngineValues = { readonly at: number; readonly values: Readonly<Record<string, number>> };

@@ -1,9 +1,9 @@
 /** The interface of a runtime, which runs the engine of a service. */
 import type { ClickHouseAddress } from "../clickhouse/client.ts";
+import type { ForwardAddress } from "../endpoint/forward/upstream.ts";
 import type { HandoffSender } from "../endpoint/handoff/sender.ts";
-import type { ForwardAddress } from "../endpoint/proxy/upstream.ts";
-import type { ManagedConnection } from "../store/service-connections.ts";
-import type { Service } from "../store/services.ts";
+import type { ManagedConnection } from "../store/services/service-connections.ts";
+import type { Service } from "../store/services/services.ts";
 import type { Transition } from "./transitions.ts";
 
 export type EngineProcess = {

@@ -13,7 +13,7 @@
  * terminating   engine and data being removed                 -> gone
  */
 import type { ServiceState } from "../api/services.ts";
-import type { DesiredServiceState } from "../store/services.ts";
+import type { DesiredServiceState } from "../store/services/services.ts";
 
 /** `watch` keeps a live engine and starts a missing one; `rest` starts a missing engine only on a wake request. */
 export type ServiceAction = "watch" | "rest" | "stop" | "remove";

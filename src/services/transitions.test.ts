@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { sleep } from "../lib/abort.ts";
-import type { Service } from "../store/services.ts";
+import type { Service } from "../store/services/services.ts";
 import { type Transition, Transitions } from "./transitions.ts";
 
 const row = { id: "s", desiredState: "running" } as Service;

@@ -2,7 +2,7 @@
  * Starts and stops of services that may take minutes, as those of a cluster do. They say what they wait for, and end
  * early when the service is to do something else, or when the control plane stops.
  */
-import type { Service } from "../store/services.ts";
+import type { Service } from "../store/services/services.ts";
 
 export type Transition = {
   /** Aborts when the transition is no longer wanted. A runtime whose starts and stops take seconds may ignore it. */

@@ -1,5 +1,5 @@
 /** Use of a service through processes that do not write its state: the one that does keeps it awake. */
-import type { Service, ServiceStore } from "../store/services.ts";
+import type { Service, ServiceStore } from "../store/services/services.ts";
 import type { ServiceAccess } from "./access.ts";
 
 export type UseOptions = {

@@ -1,8 +1,8 @@
 /** The connectors' code, loaded on first use. A worker imports it without the request schemas of all kinds. */
-import type { SourceKindKey } from "./descriptions.ts";
-import type { Connector } from "./source.ts";
+import type { SourceKindKey } from "./contract/descriptions.ts";
+import type { Connector } from "./contract/source.ts";
 
-/** One for each kind of `descriptions.ts`; the compiler reports missing ones. */
+/** One for each kind of `contract/descriptions.ts`; the compiler reports missing ones. */
 const connectors: Record<SourceKindKey, () => Promise<Connector>> = {
   messageBroker: async () => (await import("./message-broker/connector.ts")).messageBrokerConnector,
   objectStorage: async () => (await import("./object-storage/connector.ts")).objectStorageConnector,
@@ -11,7 +11,7 @@ const connectors: Record<SourceKindKey, () => Promise<Connector>> = {
   relationalDb: async () => (await import("./relational-db/connector.ts")).relationalDbConnector,
 };
 
-/** `key` is one of the kinds of `registry.ts`. */
+/** `key` is one of the kinds of `contract/registry.ts`. */
 export async function connectorOf(key: string): Promise<Connector> {
   return await connectors[key as SourceKindKey]();
 }

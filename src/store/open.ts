@@ -1,45 +1,52 @@
 /** Opens the store: one database, and an object for each kind of row. */
 import { join } from "node:path";
 import { savedObjectKinds } from "../api/saved-objects.ts";
-import { ActivityStore } from "./activities.ts";
-import { AlertEvaluations } from "./alert-evaluations.ts";
-import { AlertStore } from "./alerts.ts";
-import { AuditEventStore } from "./audit-events.ts";
-import { BackupStore } from "./backups.ts";
-import { CdcScalingStore } from "./cdc-scaling.ts";
-import { ChartSourceStore } from "./chart-sources.ts";
-import { CloudMemberStore } from "./cloud-members.ts";
-import { ConsoleSessionStore } from "./console-sessions.ts";
-import { CredentialStore } from "./credentials.ts";
-import { countingWrites, type Database, openDatabase, takeLock } from "./database.ts";
-import { ErrorRequestStore } from "./error-requests.ts";
-import { HistoryStore } from "./history.ts";
-import { pipeSeries, serviceSeries } from "./history-series.ts";
-import { adoptKey, requireSameKey } from "./key-check.ts";
-import { allLeases, type Leases, SharedLeases } from "./leases.ts";
-import { Ledger } from "./ledger.ts";
-import { LeftoverStore } from "./leftovers.ts";
-import type { MigrationStep } from "./migrate.ts";
-import { requireNotMoved } from "./move-store.ts";
-import { adoptServices, nodeIdOf } from "./node-id.ts";
-import { fenced, type NodeAddresses, NodeLease, type NodeRole, nodeAddress, type PipeSelection } from "./nodes.ts";
-import { OrganizationStore } from "./organizations.ts";
-import { BatchStore } from "./pipe-batches.ts";
-import { PipeOverviews } from "./pipe-overviews.ts";
-import { PipeReports } from "./pipe-reports.ts";
-import { PipeSnapshots } from "./pipe-snapshots.ts";
-import { PipeStore } from "./pipes.ts";
-import { QueryEndpointStore } from "./query-endpoints.ts";
-import { RestoreStore } from "./restores.ts";
-import { SavedObjectStore } from "./saved-objects.ts";
-import { loadOrCreateKey, Sealer } from "./secrets.ts";
-import { ConnectionPasswords } from "./service-connections.ts";
-import { ServiceFactsStore } from "./service-facts.ts";
-import { ServiceMoveContents } from "./service-move-contents.ts";
-import { ServiceMoves } from "./service-moves.ts";
-import { ServiceStore } from "./services.ts";
-import { SqlAccessStore } from "./sql-access.ts";
-import { WebhookStore } from "./webhooks.ts";
+import { ActivityStore } from "./access/activities.ts";
+import { AuditEventStore } from "./access/audit-events.ts";
+import { CloudMemberStore } from "./access/cloud-members.ts";
+import { ConsoleSessionStore } from "./access/console-sessions.ts";
+import { CredentialStore } from "./access/credentials.ts";
+import { adoptKey, requireSameKey } from "./access/key-check.ts";
+import { OrganizationStore } from "./access/organizations.ts";
+import { BackupStore } from "./backups/backups.ts";
+import { RestoreStore } from "./backups/restores.ts";
+import { countingWrites, type Database, openDatabase, takeLock } from "./database/database.ts";
+import type { MigrationStep } from "./database/migrate.ts";
+import { requireNotMoved } from "./database/move-store.ts";
+import { loadOrCreateKey, Sealer } from "./database/secrets.ts";
+import { allLeases, type Leases, SharedLeases } from "./nodes/leases.ts";
+import { adoptServices, nodeIdOf } from "./nodes/node-id.ts";
+import {
+  fenced,
+  type NodeAddresses,
+  NodeLease,
+  type NodeRole,
+  nodeAddress,
+  type PipeSelection,
+} from "./nodes/nodes.ts";
+import { CdcScalingStore } from "./pipes/cdc-scaling.ts";
+import { ErrorRequestStore } from "./pipes/error-requests.ts";
+import { Ledger } from "./pipes/ledger.ts";
+import { LeftoverStore } from "./pipes/leftovers.ts";
+import { BatchStore } from "./pipes/pipe-batches.ts";
+import { PipeOverviews } from "./pipes/pipe-overviews.ts";
+import { PipeReports } from "./pipes/pipe-reports.ts";
+import { PipeSnapshots } from "./pipes/pipe-snapshots.ts";
+import { PipeStore } from "./pipes/pipes.ts";
+import { AlertEvaluations } from "./saved/alert-evaluations.ts";
+import { AlertStore } from "./saved/alerts.ts";
+import { ChartSourceStore } from "./saved/chart-sources.ts";
+import { HistoryStore } from "./saved/history.ts";
+import { pipeSeries, serviceSeries } from "./saved/history-series.ts";
+import { SavedObjectStore } from "./saved/saved-objects.ts";
+import { WebhookStore } from "./saved/webhooks.ts";
+import { QueryEndpointStore } from "./services/query-endpoints.ts";
+import { ConnectionPasswords } from "./services/service-connections.ts";
+import { ServiceFactsStore } from "./services/service-facts.ts";
+import { ServiceMoveContents } from "./services/service-move-contents.ts";
+import { ServiceMoves } from "./services/service-moves.ts";
+import { ServiceStore } from "./services/services.ts";
+import { SqlAccessStore } from "./services/sql-access.ts";
 
 export type Stores = ReturnType<typeof storesOf>;
 
@@ -96,7 +103,7 @@ export async function openStoresOf(options: StoresOptions): Promise<LeasedStores
     );
   }
   // Loaded here: a server on SQLite does not need the driver.
-  const { openPostgres } = await import("./postgres-database.ts");
+  const { openPostgres } = await import("./postgres/postgres-database.ts");
   // Engines and workers of the directory belong to one process.
   const lock = takeLock(join(dataDir, "millrace.lock"));
   const opened = openPostgres(database, { onStep, onLost, allowsAsyncReplication });

@@ -7,12 +7,12 @@ import type { Operation } from "../../src/api/operation.ts";
 import { managementOperations, observabilityOperations } from "../../src/api/operations.ts";
 import { FailedLogins } from "../../src/endpoint/auth/failed-logins.ts";
 import { memberNames } from "../../src/http/activities.ts";
-import { Authenticator } from "../../src/http/auth.ts";
-import { BrowserRequests } from "../../src/http/browser.ts";
-import { RateLimiter } from "../../src/http/rate-limit.ts";
-import { createApiServer } from "../../src/http/server.ts";
+import { Authenticator } from "../../src/http/caller/auth.ts";
+import { BrowserRequests } from "../../src/http/caller/browser.ts";
+import { RateLimiter } from "../../src/http/caller/rate-limit.ts";
+import { createApiServer } from "../../src/http/server/server.ts";
 import { createLogger } from "../../src/lib/logger.ts";
-import type { NewActivity } from "../../src/store/activities.ts";
+import type { NewActivity } from "../../src/store/access/activities.ts";
 import { type Api, basic, startApi } from "./harness.ts";
 
 let api: Api;

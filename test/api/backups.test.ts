@@ -1,6 +1,6 @@
 /** Backups over HTTP, without engines: rows are set through the store. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Backup } from "../../src/store/backups.ts";
+import type { Backup } from "../../src/store/backups/backups.ts";
 import { type Api, basic, startApi } from "./harness.ts";
 
 const services = "/v1/organizations/{o}/services";

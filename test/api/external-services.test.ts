@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { runInside } from "../../harness/cli.ts";
 import { limits } from "../../harness/limits.ts";
 import { AppError } from "../../src/lib/errors.ts";
-import type { ServiceConnection } from "../../src/store/service-connections.ts";
+import type { ServiceConnection } from "../../src/store/services/service-connections.ts";
 import { type Api, startApi } from "./harness.ts";
 
 const services = "/v1/organizations/{o}/services";

@@ -19,12 +19,12 @@ import { createLogger } from "../../src/lib/logger.ts";
 import type { LoopStatus } from "../../src/lib/loop.ts";
 import { Permits } from "../../src/outgoing/permits.ts";
 import { openPipes } from "../../src/pipes/control/open.ts";
-import { Vitals, type VitalsOptions } from "../../src/pipes/control/vitals.ts";
+import { Vitals, type VitalsOptions } from "../../src/pipes/control/progress/vitals.ts";
 import { ServiceDisks } from "../../src/services/disks.ts";
 import { Inventories } from "../../src/services/inventory/inventories.ts";
 import { QueryHistory } from "../../src/services/inventory/query-history.ts";
-import { AuditTrail } from "../../src/store/audit-events.ts";
-import type { OrganizationLimits } from "../../src/store/limits.ts";
+import { AuditTrail } from "../../src/store/access/audit-events.ts";
+import type { OrganizationLimits } from "../../src/store/database/limits.ts";
 import type { LeasedStores, Stores } from "../../src/store/open.ts";
 
 export type Answer = {

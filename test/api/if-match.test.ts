@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { limits } from "../../harness/limits.ts";
 import type { Operation } from "../../src/api/operation.ts";
 import { managementOperations, observabilityOperations } from "../../src/api/operations.ts";
-import { expectedVersions } from "../../src/http/context.ts";
+import { expectedVersions } from "../../src/http/caller/context.ts";
 import { type Api, startApi } from "./harness.ts";
 
 let api: Api;

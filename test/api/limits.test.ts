@@ -1,8 +1,8 @@
 /** Limits of an organization: an error names count, limit and setting, also for concurrent requests. */
 import { afterEach, expect, test } from "vitest";
 import { limits } from "../../harness/limits.ts";
-import { ChartSourceStore } from "../../src/store/chart-sources.ts";
-import type { OrganizationLimits } from "../../src/store/limits.ts";
+import type { OrganizationLimits } from "../../src/store/database/limits.ts";
+import { ChartSourceStore } from "../../src/store/saved/chart-sources.ts";
 import { type Api, startApi } from "./harness.ts";
 
 let api: Api;

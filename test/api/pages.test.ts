@@ -2,7 +2,7 @@
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { managementOperations, observabilityOperations } from "../../src/api/operations.ts";
-import { hostCheck } from "../../src/http/hosts.ts";
+import { hostCheck } from "../../src/http/request/hosts.ts";
 import { type Api, startApi } from "./harness.ts";
 
 const pages = ["/", "/docs", "/openapi.json", "/health", "/metrics"];

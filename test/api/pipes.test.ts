@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { limits } from "../../harness/limits.ts";
 import { isOnPostgres } from "../../harness/stores.ts";
-import { sourceKinds } from "../../src/sources/registry.ts";
-import { Sealer } from "../../src/store/secrets.ts";
+import { sourceKinds } from "../../src/sources/contract/registry.ts";
+import { Sealer } from "../../src/store/database/secrets.ts";
 import { type Api, basic, startApi } from "./harness.ts";
 
 let api: Api;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { generatedFiles } from "../../scripts/generated-files.ts";
 import { filesBelow, read, root } from "../../scripts/house.ts";
-import { sourceKinds } from "../../src/sources/registry.ts";
+import { sourceKinds } from "../../src/sources/contract/registry.ts";
 
 const maxLines = 400;
 
@@ -23,9 +23,9 @@ describe("the house", () => {
   test("desired state is written by the edges, state by the room's reconciler", () => {
     const callers = (call: RegExp) =>
       sources.filter((file) => !file.startsWith("src/store/") && !file.endsWith(".test.ts") && call.test(read(file)));
-    expect(callers(/services\.setDesired\(/)).toEqual(["src/http/handlers/services.ts"]);
+    expect(callers(/services\.setDesired\(/)).toEqual(["src/http/handlers/services/services.ts"]);
     expect(callers(/\.setState\(/).toSorted()).toEqual([
-      "src/pipes/control/supervisor.ts",
+      "src/pipes/control/supervisor/supervisor.ts",
       "src/services/reconciler.ts",
     ]);
   });
@@ -69,7 +69,7 @@ describe("the house", () => {
 
 /** Columns of the metadata database whose names differ from those of members. */
 function columns(): string[] {
-  const sql = filesBelow("src/store/migrations", ".sql").map(read).join("\n");
+  const sql = filesBelow("src/store/database/migrations", ".sql").map(read).join("\n");
   const names = [...sql.matchAll(/(?:^\s+|ADD COLUMN )([a-z0-9]+(?:_[a-z0-9]+)+) (?:TEXT|INTEGER|REAL)/gm)];
   return [...new Set(names.map(([, name]) => name as string))];
 }

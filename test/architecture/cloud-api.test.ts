@@ -14,7 +14,7 @@ import {
 } from "../../src/cloud-api/dialect.ts";
 import { cloudNames, toOurs, toTheirs } from "../../src/cloud-api/names.ts";
 import { cloudRoutes } from "../../src/cloud-api/routes.ts";
-import { sourceKinds } from "../../src/sources/registry.ts";
+import { sourceKinds } from "../../src/sources/contract/registry.ts";
 
 const room = "src/cloud-api/";
 /** Words that are ours as well, in another sense or for the same thing. */

@@ -23,9 +23,9 @@ const operationTable = "src/cli/client/operations.ts";
 const plainModules = [
   operationTable,
   "src/api/attention.ts",
-  "src/sources/descriptions.ts",
-  "src/sources/description.ts",
-  "src/sources/fields.ts",
+  "src/sources/contract/descriptions.ts",
+  "src/sources/contract/description.ts",
+  "src/sources/contract/fields.ts",
 ];
 
 function levelOf(file: string): number {

@@ -2,20 +2,20 @@
 import { expect, test } from "vitest";
 import { programFiles, read } from "../../scripts/house.ts";
 import { runtimeTraits } from "../../src/api/runtimes.ts";
-import { sourceDescriptions, sourceKindKeys } from "../../src/sources/descriptions.ts";
+import { sourceDescriptions, sourceKindKeys } from "../../src/sources/contract/descriptions.ts";
 
 /** Files that name a kind, each with the reason why it cannot be otherwise. */
 const allowed: Readonly<Record<string, string>> = {
-  "src/sources/descriptions.ts": "the registry",
-  "src/sources/registry.ts": "the registry",
+  "src/sources/contract/descriptions.ts": "the registry",
+  "src/sources/contract/registry.ts": "the registry",
   "src/sources/connectors.ts": "the registry",
   "src/cloud-api/dialect.ts": "members of another API, which differ by kind",
   "src/cloud-api/pipes.ts": "a setting of another API that one kind has",
   "src/cloud-api/records.ts": "members of another API, which differ by kind",
   "src/api/keys.ts": "the role of a key that may only push",
   "src/api/sent-rows.ts": "the role of a key that may only push",
-  "src/http/context.ts": "the role of a key that may only push",
-  "src/http/handlers/organizations.ts": "the role of a key that may only push",
+  "src/http/caller/context.ts": "the role of a key that may only push",
+  "src/http/handlers/organization/organizations.ts": "the role of a key that may only push",
   "src/http/push/admission.ts": "the role of a key that may only push",
   "src/cli/commands/key.ts": "the role of a key that may only push",
   "src/api/examples.ts": "the role of a key that may only push",
@@ -59,10 +59,10 @@ test("a name is found in code and in texts, and not in comments", () => {
 const namesRuntimes: Readonly<Record<string, string>> = {
   "src/api/runtimes.ts": "the table of traits",
   "src/api/examples.ts": "an example of a request",
-  "src/store/node-id.ts": "a query of the column",
-  "src/store/service-moves.ts": "writes the column when a service has moved",
-  "src/store/service-connections.ts": "writes the column by what a new service has",
-  "src/http/handlers/kubernetes-services.ts": "makes the services of one runtime",
+  "src/store/nodes/node-id.ts": "a query of the column",
+  "src/store/services/service-moves.ts": "writes the column when a service has moved",
+  "src/store/services/service-connections.ts": "writes the column by what a new service has",
+  "src/http/handlers/services/kubernetes-services.ts": "makes the services of one runtime",
   "src/cli/commands/service-create.ts": "the flag --kubernetes",
   "src/cli/commands/service-external.ts": "the flag --external",
   "src/cli/commands/service-move.ts": "the value of the flag --to",

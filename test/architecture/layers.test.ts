@@ -38,18 +38,18 @@ describe("imports", () => {
 
   test("are found in every form, and so are circles of them", () => {
     expect(importsOf("src/sources/connectors.ts")).toEqual([
-      "src/sources/descriptions.ts",
-      "src/sources/source.ts",
+      "src/sources/contract/descriptions.ts",
+      "src/sources/contract/source.ts",
       ...["message-broker", "object-storage", "managed-stream", "push", "relational-db"].map(
         (kind) => `src/sources/${kind}/connector.ts`,
       ),
     ]);
     const ring = { a: ["b"], b: ["c", "d"], c: ["a"], d: [] };
     expect(circlesOf(new Map(Object.entries(ring))).map((circle) => circle.sort())).toEqual([["a", "b", "c"]]);
-    const up = new Map([["src/lib/abort.ts", ["src/http/server.ts"]]]);
+    const up = new Map([["src/lib/abort.ts", ["src/http/server/server.ts"]]]);
     const sideways = new Map([["src/pipes/tables.ts", ["src/charts/charts.ts"]]]);
     expect([wrongImports(up), wrongImports(sideways)]).toEqual([
-      ["src/lib/abort.ts -> src/http/server.ts"],
+      ["src/lib/abort.ts -> src/http/server/server.ts"],
       ["src/pipes/tables.ts -> src/charts/charts.ts"],
     ]);
   });

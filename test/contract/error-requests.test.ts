@@ -7,11 +7,11 @@ import { Dialer } from "../../src/outgoing/dialer.ts";
 import { errorRequestShapes } from "../../src/pipes/error-requests.ts";
 import { ErrorRequestsSource } from "../../src/pipes/worker/error-requests-source.ts";
 import type { RefusedRowsAccess, RowPosition } from "../../src/pipes/worker/refused-rows.ts";
+import type { Insert, Query, RefusedReplays } from "../../src/sources/contract/source.ts";
 import { keptColumns } from "../../src/sources/messages/facts.ts";
 import { messageFormatOf } from "../../src/sources/messages/formats/rows.ts";
 import { MessageReplay } from "../../src/sources/messages/message-replay.ts";
-import type { Insert, Query, RefusedReplays } from "../../src/sources/source.ts";
-import type { ErrorOutcome, ErrorRequest } from "../../src/store/error-requests.ts";
+import type { ErrorOutcome, ErrorRequest } from "../../src/store/pipes/error-requests.ts";
 
 const payloads = [
   '{"a":"1"}',

@@ -4,6 +4,7 @@ import { keptMarks, testContext } from "../../harness/sources/source-context.ts"
 import { type At, describeSource, type World } from "../../harness/sources/source-contract.ts";
 import { ClickHouseError } from "../../src/clickhouse/client.ts";
 import { Dialer } from "../../src/outgoing/dialer.ts";
+import type { Source, SourceContext } from "../../src/sources/contract/source.ts";
 import {
   type AnswerMemory,
   type BrokerClient,
@@ -11,12 +12,11 @@ import {
   type FetchRequest,
   noTopicId,
 } from "../../src/sources/message-broker/broker-client.ts";
-import { type KafkaDurable, kafkaShapes } from "../../src/sources/message-broker/durable.ts";
-import type { MessageBrokerConfig } from "../../src/sources/message-broker/kind.ts";
+import { type KafkaDurable, kafkaShapes } from "../../src/sources/message-broker/declaration/durable.ts";
+import type { MessageBrokerConfig } from "../../src/sources/message-broker/declaration/kind.ts";
 import type { KafkaMessage } from "../../src/sources/message-broker/protocol/records.ts";
 import { KafkaSource } from "../../src/sources/message-broker/source.ts";
 import { messageFormatOf } from "../../src/sources/messages/formats/rows.ts";
-import type { Source, SourceContext } from "../../src/sources/source.ts";
 
 /** Two partitions with a gap, a tombstone, text that is not JSON, and a value that the engine refuses. */
 const partitions: ReadonlyMap<number, ReadonlyMap<number, string | null>> = new Map([

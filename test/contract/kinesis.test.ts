@@ -4,14 +4,14 @@ import { keptMarks, testContext, testDestination } from "../../harness/sources/s
 import { type At, describeSource, type World } from "../../harness/sources/source-contract.ts";
 import { ClickHouseError } from "../../src/clickhouse/client.ts";
 import { childOf } from "../../src/lib/abort.ts";
-import { type KinesisDurable, kinesisShapes } from "../../src/sources/managed-stream/durable.ts";
+import type { Source, SourceContext } from "../../src/sources/contract/source.ts";
+import { type KinesisDurable, kinesisShapes } from "../../src/sources/managed-stream/declaration/durable.ts";
 import { finishedMark } from "../../src/sources/managed-stream/reading/shard-lineage.ts";
 import { kinesisVirtualColumns } from "../../src/sources/managed-stream/records/message.ts";
 import { StreamSource } from "../../src/sources/managed-stream/source.ts";
 import { JsonRows } from "../../src/sources/messages/formats/json-rows.ts";
 import { batchLimits } from "../../src/sources/messages/limits.ts";
 import { planRows } from "../../src/sources/messages/plan.ts";
-import type { Source, SourceContext } from "../../src/sources/source.ts";
 
 const row = (name: string) => `{"a":"${name}"}`;
 const bundle = (names: readonly string[]) =>

@@ -3,7 +3,7 @@ import { text } from "node:stream/consumers";
 import { durable, MemorySource } from "../../harness/sources/memory-source.ts";
 import { describeSource } from "../../harness/sources/source-contract.ts";
 import { ClickHouseError } from "../../src/clickhouse/client.ts";
-import type { Insert } from "../../src/sources/source.ts";
+import type { Insert } from "../../src/sources/contract/source.ts";
 
 async function rowsOf(insert: Insert): Promise<string[]> {
   const body = insert.body?.() ?? Buffer.alloc(0);

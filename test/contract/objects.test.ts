@@ -2,10 +2,10 @@ import { MemoryObjects } from "../../harness/objects/memory-store.ts";
 import { keptMarks, testContext } from "../../harness/sources/source-context.ts";
 import { type At, type ContractCase, describeSource, type World } from "../../harness/sources/source-contract.ts";
 import { ClickHouseError } from "../../src/clickhouse/client.ts";
-import { type ObjectDurable, objectShapes } from "../../src/sources/object-storage/durable.ts";
-import type { ObjectStorageConfig } from "../../src/sources/object-storage/kind.ts";
+import type { SourceContext } from "../../src/sources/contract/source.ts";
+import { type ObjectDurable, objectShapes } from "../../src/sources/object-storage/declaration/durable.ts";
+import type { ObjectStorageConfig } from "../../src/sources/object-storage/declaration/kind.ts";
 import { ObjectSource } from "../../src/sources/object-storage/source.ts";
-import type { SourceContext } from "../../src/sources/source.ts";
 
 const objects = new Map<string, string>(
   Array.from({ length: 17 }, (_, i) => [`in/${String(i).padStart(2, "0")}.json`, `row ${i}a\nrow ${i}b`] as const),

@@ -8,13 +8,13 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { networkOf } from "../../harness/network/network.ts";
 import { testDestination } from "../../harness/sources/source-context.ts";
 import type { AppError } from "../../src/lib/errors.ts";
-import { CheckRun } from "../../src/sources/checks.ts";
+import { CheckRun } from "../../src/sources/contract/checks.ts";
+import type { NetworkContext } from "../../src/sources/contract/source.ts";
 import { FanOutClient } from "../../src/sources/managed-stream/client/fan-out-client.ts";
 import { managedStreamConnector as kinesis } from "../../src/sources/managed-stream/connector.ts";
 import { messageBrokerConnector as kafka } from "../../src/sources/message-broker/connector.ts";
 import { objectStorageConnector as objects } from "../../src/sources/object-storage/connector.ts";
 import { relationalDbConnector as postgres } from "../../src/sources/relational-db/connector.ts";
-import type { NetworkContext } from "../../src/sources/source.ts";
 
 let canary: Server;
 let openPort = 0;

@@ -8,16 +8,16 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { random } from "../../harness/random.ts";
 import { testContext, testDestination } from "../../harness/sources/source-context.ts";
+import type { Batch } from "../../src/sources/contract/source.ts";
 import { JsonRows } from "../../src/sources/messages/formats/json-rows.ts";
 import { planRows } from "../../src/sources/messages/plan.ts";
-import { inboxLane, type PushDurable, type RowRange } from "../../src/sources/push/durable.ts";
+import { inboxLane, type PushDurable, type RowRange } from "../../src/sources/push/declaration/durable.ts";
 import { Inbox } from "../../src/sources/push/inbox/inbox.ts";
 import { segmentsIn } from "../../src/sources/push/inbox/segments.ts";
 import { pushVirtualColumns } from "../../src/sources/push/message.ts";
 import { InboxReader } from "../../src/sources/push/reader.ts";
 import { RowBatches } from "../../src/sources/push/row-batches.ts";
 import { PushSource } from "../../src/sources/push/source.ts";
-import type { Batch } from "../../src/sources/source.ts";
 
 type Body = { readonly key: string; readonly rows: readonly string[] };
 

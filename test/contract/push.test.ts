@@ -5,18 +5,18 @@ import { testContext, testDestination } from "../../harness/sources/source-conte
 import { type ContractCase, describeSource, type World } from "../../harness/sources/source-contract.ts";
 import { ClickHouseError } from "../../src/clickhouse/client.ts";
 import { childOf } from "../../src/lib/abort.ts";
+import type { Source } from "../../src/sources/contract/source.ts";
 import { planRows } from "../../src/sources/messages/plan.ts";
 import { divisionOf } from "../../src/sources/push/bodies/formats.ts";
 import { takeIn } from "../../src/sources/push/bodies/intake.ts";
-import { inboxLane, type PushDurable, pushShapes } from "../../src/sources/push/durable.ts";
+import { inboxLane, type PushDurable, pushShapes } from "../../src/sources/push/declaration/durable.ts";
+import type { PushConfig } from "../../src/sources/push/declaration/kind.ts";
 import { Inbox } from "../../src/sources/push/inbox/inbox.ts";
-import type { PushConfig } from "../../src/sources/push/kind.ts";
 import { pushVirtualColumns } from "../../src/sources/push/message.ts";
 import { InboxReader } from "../../src/sources/push/reader.ts";
 import { RowBatches } from "../../src/sources/push/row-batches.ts";
 import { rowFormatOf } from "../../src/sources/push/row-format.ts";
 import { PushSource } from "../../src/sources/push/source.ts";
-import type { Source } from "../../src/sources/source.ts";
 
 let lives = 0;
 

@@ -9,18 +9,18 @@ import * as z from "zod/mini";
 import { manifestSchema } from "../../src/backups/files/manifest.ts";
 import { metadataManifestSchema } from "../../src/backups/metadata.ts";
 import type { Json, JsonObject } from "../../src/lib/json.ts";
-import { definitionShapes, problemOf } from "../../src/pipes/control/stored-definition.ts";
+import { definitionShapes, problemOf } from "../../src/pipes/control/definition/stored-definition.ts";
 import { commonMarks, frozenShape, StoredForms } from "../../src/pipes/durable.ts";
 import { errorRequestShapes } from "../../src/pipes/error-requests.ts";
-import { kindOf, sourceKinds } from "../../src/sources/registry.ts";
-import { columnShapes, readJson } from "../../src/store/column-shapes.ts";
-import { pipeSeries, serviceSeries } from "../../src/store/history-series.ts";
-import { pipeSnapshotSchema } from "../../src/store/pipe-snapshots.ts";
-import type { Pipe } from "../../src/store/pipes.ts";
+import { kindOf, sourceKinds } from "../../src/sources/contract/registry.ts";
+import { columnShapes, readJson } from "../../src/store/database/column-shapes.ts";
+import { pipeSnapshotSchema } from "../../src/store/pipes/pipe-snapshots.ts";
+import type { Pipe } from "../../src/store/pipes/pipes.ts";
+import { pipeSeries, serviceSeries } from "../../src/store/saved/history-series.ts";
 
 const whatToDo =
   "A stored shape has changed. Pipes of running installations have data of the former shape. Change it as " +
-  "src/sources/durable.ts says (a new version, the former one still read, a sample of it in test/contract/stored/); " +
+  "src/sources/contract/durable.ts says (a new version, the former one still read, a sample of it in test/contract/stored/); " +
   "only where all former data is read as before, such as with a new optional member, put the new hash here and no more.";
 
 /** First characters of the SHA-256 of each shape's JSON schema. */

@@ -1,6 +1,6 @@
 /** What a pipe is configured with to read from a scripted source. */
-import type { SourceServer } from "../../../src/sources/relational-db/kind.ts";
-import type { TableMapping } from "../../../src/sources/relational-db/table-mapping.ts";
+import type { SourceServer } from "../../../src/sources/relational-db/declaration/kind.ts";
+import type { TableMapping } from "../../../src/sources/relational-db/declaration/table-mapping.ts";
 import { anyNetwork } from "../../network/network.ts";
 import type { MemoryReplication } from "./replication.ts";
 

@@ -4,11 +4,11 @@
  * next phase.
  */
 import { StoredForms } from "../../../src/pipes/durable.ts";
-import { type PostgresDurable, postgresShapes } from "../../../src/sources/relational-db/durable.ts";
+import type { Insert, Source } from "../../../src/sources/contract/source.ts";
+import { type PostgresDurable, postgresShapes } from "../../../src/sources/relational-db/declaration/durable.ts";
+import type { TableMapping } from "../../../src/sources/relational-db/declaration/table-mapping.ts";
 import { parseLsn, versionText } from "../../../src/sources/relational-db/protocol/lsn.ts";
 import { RelationalSource } from "../../../src/sources/relational-db/source.ts";
-import type { TableMapping } from "../../../src/sources/relational-db/table-mapping.ts";
-import type { Insert, Source } from "../../../src/sources/source.ts";
 import { keptMarks, testContext } from "../../sources/source-context.ts";
 import type { At, ContractCase, World } from "../../sources/source-contract.ts";
 import { memoryServer, memorySilenceMs } from "./config.ts";

@@ -8,8 +8,8 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:cr
 import { buffer } from "node:stream/consumers";
 import { z } from "zod";
 import { traitsOf } from "../../api/runtimes.ts";
-import type { Backup } from "../../store/backups.ts";
-import type { Service } from "../../store/services.ts";
+import type { Backup } from "../../store/backups/backups.ts";
+import type { Service } from "../../store/services/services.ts";
 import type { BackupStorage } from "../storage/storage.ts";
 
 export const manifestFormat = "millrace-backup/1";

@@ -1,6 +1,6 @@
 /** Folders of the backup bucket, as the server of an external service, or one in Kubernetes, reaches them. */
 import { literal } from "../../clickhouse/sql.ts";
-import type { BackupLocation } from "../../store/backups.ts";
+import type { BackupLocation } from "../../store/backups/backups.ts";
 import type { EngineFolder } from "../engine-backup.ts";
 import type { S3Keys } from "../storage/s3-storage.ts";
 

@@ -9,9 +9,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { ClickHouseClient } from "../../clickhouse/client.ts";
 import { identifier, literal, tableName } from "../../clickhouse/sql.ts";
 import { eachOf } from "../../lib/limiter.ts";
-import type { Backup } from "../../store/backups.ts";
-import type { PipeSnapshot } from "../../store/pipe-snapshots.ts";
-import type { Service } from "../../store/services.ts";
+import type { Backup } from "../../store/backups/backups.ts";
+import type { PipeSnapshot } from "../../store/pipes/pipe-snapshots.ts";
+import type { Service } from "../../store/services/services.ts";
 import {
   engineIndex,
   type IndexEntry,

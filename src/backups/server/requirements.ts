@@ -3,7 +3,7 @@ import { type ClickHouseAddress, ClickHouseClient } from "../../clickhouse/clien
 import { identifier, literal, ownDatabases } from "../../clickhouse/sql.ts";
 import { detectTopology, replicasOf, shardsOf } from "../../clickhouse/topology.ts";
 import { AppError } from "../../lib/errors.ts";
-import type { Backup, BackupLocation } from "../../store/backups.ts";
+import type { Backup, BackupLocation } from "../../store/backups/backups.ts";
 import type { S3Keys } from "../storage/s3-storage.ts";
 import { type Bucket, bucketUrl, collectionName, type ServerAccess } from "./bucket-folder.ts";
 

@@ -1,8 +1,8 @@
 /** Restores one database or table of a backup into a server that is no process of ours, which reads the bucket. */
 import { ClickHouseClient } from "../../clickhouse/client.ts";
 import { AppError } from "../../lib/errors.ts";
-import type { Backup } from "../../store/backups.ts";
-import type { Restore } from "../../store/restores.ts";
+import type { Backup } from "../../store/backups/backups.ts";
+import type { Restore } from "../../store/backups/restores.ts";
 import { checkFiles } from "../check.ts";
 import { type Chain, readChain } from "../files/chain.ts";
 import { filesFolder } from "../files/files.ts";

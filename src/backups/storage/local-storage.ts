@@ -7,7 +7,7 @@ import { copyFile, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import type { Readable } from "node:stream";
 import { makeFolder } from "../../lib/make-folder.ts";
-import type { BackupLocation } from "../../store/backups.ts";
+import type { BackupLocation } from "../../store/backups/backups.ts";
 import { type BackupStorage, MissingFile, type StoredFile } from "./storage.ts";
 
 export class LocalStorage implements BackupStorage {

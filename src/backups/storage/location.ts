@@ -5,7 +5,7 @@
 import { join, resolve } from "node:path";
 import { emptyFolder } from "../../lib/files.ts";
 import { makeFolder } from "../../lib/make-folder.ts";
-import type { BackupLocation } from "../../store/backups.ts";
+import type { BackupLocation } from "../../store/backups/backups.ts";
 import { LocalStorage } from "./local-storage.ts";
 import { type S3Keys, S3Storage } from "./s3-storage.ts";
 import type { BackupStorage } from "./storage.ts";

@@ -16,7 +16,7 @@ import {
   S3Client,
   UploadPartCommand,
 } from "@aws-sdk/client-s3";
-import type { BackupLocation } from "../../store/backups.ts";
+import type { BackupLocation } from "../../store/backups/backups.ts";
 import { type BackupStorage, MissingFile, type StoredFile } from "./storage.ts";
 
 export type S3Keys = { readonly accessKeyId: string; readonly secretAccessKey: string };

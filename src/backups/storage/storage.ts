@@ -1,7 +1,7 @@
 /** The storage of backups: a directory or a bucket, as files with keys that contain `/`. */
 import type { Readable } from "node:stream";
 import { isDeepStrictEqual } from "node:util";
-import type { BackupLocation } from "../../store/backups.ts";
+import type { BackupLocation } from "../../store/backups/backups.ts";
 
 export type StoredFile = { readonly key: string; readonly size: number; readonly modifiedAt: Date };
 

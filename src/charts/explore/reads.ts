@@ -16,7 +16,7 @@ import {
 } from "../../clickhouse/client.ts";
 import { clickHouseCodes } from "../../clickhouse/error-codes.ts";
 import { AppError } from "../../lib/errors.ts";
-import type { ChartSourceStore } from "../../store/chart-sources.ts";
+import type { ChartSourceStore } from "../../store/saved/chart-sources.ts";
 import type { Params } from "../columns/params.ts";
 import type { TableSchema } from "../columns/schema.ts";
 import { engineError } from "../errors.ts";

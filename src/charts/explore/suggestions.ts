@@ -7,7 +7,7 @@ import type { ReadMeta } from "../../api/explore.ts";
 import { tokenize } from "../../clickhouse/lexer.ts";
 import { literal, ownDatabases } from "../../clickhouse/sql.ts";
 import { parseType } from "../../clickhouse/types.ts";
-import { errorTableNameOf } from "../../sources/destination.ts";
+import { errorTableNameOf } from "../../sources/contract/destination.ts";
 import { chartSourceRecordOf } from "../sources.ts";
 import type { Reader } from "../turns.ts";
 import type { EngineRead, ReadableSources, SourceReads } from "./reads.ts";

@@ -1,6 +1,6 @@
 /** Changes one object that exists, by the operations that its kind has. */
 
-import { kindKeyOf, sourceDescriptions } from "../../sources/descriptions.ts";
+import { kindKeyOf, sourceDescriptions } from "../../sources/contract/descriptions.ts";
 import type { CliClient } from "../client/client.ts";
 import { orUndefined } from "../flags.ts";
 import type { Comparison } from "./compare.ts";

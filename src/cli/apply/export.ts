@@ -1,6 +1,6 @@
 /** Existing objects as documents for `apply`. */
-import { kindKeyOf, sourceDescriptions } from "../../sources/descriptions.ts";
-import { holds, memberAt } from "../../sources/fields.ts";
+import { kindKeyOf, sourceDescriptions } from "../../sources/contract/descriptions.ts";
+import { holds, memberAt } from "../../sources/contract/fields.ts";
 import type { CurrentObject } from "./current.ts";
 
 type Spec = Record<string, unknown>;

@@ -2,7 +2,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { nearMatches } from "../../lib/near-matches.ts";
-import { sourceDescriptions, sourceKindKeys } from "../../sources/descriptions.ts";
+import { sourceDescriptions, sourceKindKeys } from "../../sources/contract/descriptions.ts";
 import { type FileDocument, fileError, readDocuments } from "../documents.ts";
 import { usageError } from "../errors.ts";
 import type { Shell } from "../shell.ts";

@@ -1,5 +1,5 @@
 /** What `apply` would do. */
-import { kindKeyOf, sourceDescriptions } from "../../sources/descriptions.ts";
+import { kindKeyOf, sourceDescriptions } from "../../sources/contract/descriptions.ts";
 import { fileError } from "../documents.ts";
 import { CliError, exitCodes } from "../errors.ts";
 import { printable, styled } from "../output/text.ts";

@@ -1,8 +1,8 @@
 /** The body of a new pipe, from flags or from a file: for `pipe create`, `validate` and `discover`. */
 import type { Command } from "commander";
-import type { SourceDescription } from "../../sources/description.ts";
-import { kindKeyOf, type SourceKindKey, sourceDescriptions } from "../../sources/descriptions.ts";
-import { holds, memberAt } from "../../sources/fields.ts";
+import type { SourceDescription } from "../../sources/contract/description.ts";
+import { kindKeyOf, type SourceKindKey, sourceDescriptions } from "../../sources/contract/descriptions.ts";
+import { holds, memberAt } from "../../sources/contract/fields.ts";
 import type { CliClient, OperationResult } from "../client/client.ts";
 import type { ServiceObject } from "../client/resolve.ts";
 import { usageError } from "../errors.ts";

@@ -1,7 +1,7 @@
 /** Verbs that change pipes: start, stop, resync, update, scale, settings, delete. */
 import type { Command } from "commander";
-import { sourceDescriptions, sourceKindKeys } from "../../sources/descriptions.ts";
-import { errorTableNameOf } from "../../sources/destination.ts";
+import { sourceDescriptions, sourceKindKeys } from "../../sources/contract/descriptions.ts";
+import { errorTableNameOf } from "../../sources/contract/destination.ts";
 import type { CliClient } from "../client/client.ts";
 import type { PipeSummary } from "../client/resolve.ts";
 import { usageError } from "../errors.ts";

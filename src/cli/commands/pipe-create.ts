@@ -1,6 +1,6 @@
 /** `millrace pipe create`, `validate` and `discover`. */
 import type { Command } from "commander";
-import { kindKeyOf, type SourceKindKey, sourceDescriptions } from "../../sources/descriptions.ts";
+import { kindKeyOf, type SourceKindKey, sourceDescriptions } from "../../sources/contract/descriptions.ts";
 import type { OperationResult } from "../client/client.ts";
 import { resolveServiceOrOnly } from "../client/resolve.ts";
 import { CliError, usageError } from "../errors.ts";

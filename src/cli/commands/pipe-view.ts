@@ -1,5 +1,10 @@
 /** Sources and destinations of pipes in words. */
-import { kindKeyOf, type SourceKindKey, sourceDescriptions, sourceKindKeys } from "../../sources/descriptions.ts";
+import {
+  kindKeyOf,
+  type SourceKindKey,
+  sourceDescriptions,
+  sourceKindKeys,
+} from "../../sources/contract/descriptions.ts";
 import type { PipeObject } from "../client/resolve.ts";
 
 /** The key of the kind that a word of the command line names. */

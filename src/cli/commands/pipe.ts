@@ -1,6 +1,6 @@
 /** `millrace pipe`. */
 import type { Command } from "commander";
-import { kindKeyOf } from "../../sources/descriptions.ts";
+import { kindKeyOf } from "../../sources/contract/descriptions.ts";
 import { findPipe, listSummaries, type PipeObject, type PipeSummary, resolveService } from "../client/resolve.ts";
 import { choiceFlag, present, repeated } from "../flags.ts";
 import { byteSize, count, stateStyle } from "../output/text.ts";

@@ -1,7 +1,7 @@
 /** The flags of the kinds of sources: each sets the member of a field. */
 import type { Command } from "commander";
-import { type SourceKindKey, sourceDescriptions } from "../../sources/descriptions.ts";
-import { isSecretMember, type SourceField } from "../../sources/fields.ts";
+import { type SourceKindKey, sourceDescriptions } from "../../sources/contract/descriptions.ts";
+import { isSecretMember, type SourceField } from "../../sources/contract/fields.ts";
 import { usageError } from "../errors.ts";
 import { integerFlag, pairFlag, repeated } from "../flags.ts";
 import type { Shell } from "../shell.ts";

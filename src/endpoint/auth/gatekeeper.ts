@@ -9,7 +9,7 @@ import { ClickHouseException } from "../../clickhouse/exception.ts";
 import type { LineLogger } from "../../lib/deferred-logger.ts";
 import { answerFailure } from "../answer.ts";
 import { clientAddressOf } from "../connections/client-address.ts";
-import { engineCodeHeader } from "../proxy/forward-upstream.ts";
+import { engineCodeHeader } from "../forward/forward-upstream.ts";
 import { requestUrl } from "../request-url.ts";
 import { plainAddress } from "./access-list.ts";
 import { type DatabaseUser, readCredentials } from "./credentials.ts";

@@ -2,10 +2,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { hopHeaders } from "../../lib/hop-headers.ts";
 import type { DialTarget } from "../../outgoing/dialer.ts";
-import type { AnswerHead } from "../proxy/answer-reader.ts";
-import { forwardUpstream } from "../proxy/forward-upstream.ts";
-import type { Upstream } from "../proxy/upstream.ts";
-import type { HeaderList } from "../proxy/upstream-connection.ts";
+import type { AnswerHead } from "../forward/answer-reader.ts";
+import { forwardUpstream } from "../forward/forward-upstream.ts";
+import type { Upstream } from "../forward/upstream.ts";
+import type { HeaderList } from "../forward/upstream-connection.ts";
 import { answerFor, badProxyRequest, bodyOf, type ProxyAnswer, reasonOf } from "./proxy-answers.ts";
 
 /**

@@ -1,7 +1,7 @@
 /** Tunnels (`CONNECT host:port`), which clients request for `https:`. Their content is encrypted end to end. */
 import type { Socket } from "node:net";
 import type { Dialer, DialTarget } from "../../outgoing/dialer.ts";
-import { LeasedReads } from "../proxy/read-buffers.ts";
+import { LeasedReads } from "../forward/read-buffers.ts";
 import { dial } from "./dial.ts";
 import { answerFor, badProxyRequest, bodyOf, type ProxyAnswer, reasonOf } from "./proxy-answers.ts";
 

@@ -10,7 +10,7 @@ import { listenOn } from "../../lib/listen.ts";
 import { createServer } from "../../lib/node-http.ts";
 import { Dialer, type DialTarget } from "../../outgoing/dialer.ts";
 import type { OutgoingPolicy } from "../../outgoing/policy.ts";
-import { Upstream } from "../proxy/upstream.ts";
+import { Upstream } from "../forward/upstream.ts";
 import { dial } from "./dial.ts";
 import { forwardProxyRequest } from "./proxy-requests.ts";
 import { openTunnel } from "./proxy-tunnel.ts";

@@ -9,9 +9,9 @@ import type { LineLogger } from "../../lib/deferred-logger.ts";
 import { listenOn } from "../../lib/listen.ts";
 import { createServer } from "../../lib/node-http.ts";
 import { answerFailure } from "../answer.ts";
+import { principalOf } from "../forward/principal-headers.ts";
+import type { ForwardAddress } from "../forward/upstream.ts";
 import { type PipedClient, readPiped } from "../native/pipe.ts";
-import { principalOf } from "../proxy/principal-headers.ts";
-import type { ForwardAddress } from "../proxy/upstream.ts";
 import type { QueryServer } from "./query-server.ts";
 
 const maxHeaderBytes = 4 * 1_048_576;

@@ -6,8 +6,8 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import type { IncomingHttpHeaders } from "node:http";
 import { connect, type Socket } from "node:net";
+import type { ForwardAddress } from "../forward/upstream.ts";
 import type { HandoffSender } from "../handoff/sender.ts";
-import type { ForwardAddress } from "../proxy/upstream.ts";
 import type { PacketInput } from "./input.ts";
 import type { NativeSession } from "./session.ts";
 

@@ -5,9 +5,9 @@ import { type ClientRequest, createServer, type IncomingMessage, request, type S
 import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterEach, describe, expect, test } from "vitest";
-import { forwardUpstream } from "../proxy/forward-upstream.ts";
-import { Upstream } from "../proxy/upstream.ts";
-import { loopbackConnector } from "../proxy/upstream-connection.ts";
+import { forwardUpstream } from "../forward/forward-upstream.ts";
+import { Upstream } from "../forward/upstream.ts";
+import { loopbackConnector } from "../forward/upstream-connection.ts";
 import { Splicer } from "./splicer.ts";
 
 const isLinux = process.platform === "linux";

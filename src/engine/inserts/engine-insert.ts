@@ -1,7 +1,7 @@
 /** Inserts collected data into the engine, as the user of its clients. */
 import { randomUUID } from "node:crypto";
 import { ClickHouseException, clickHouseException, parseException } from "../../clickhouse/exception.ts";
-import type { Upstream } from "../../endpoint/proxy/upstream.ts";
+import type { Upstream } from "../../endpoint/forward/upstream.ts";
 import { type Parameter, pathWith } from "../http/parameters.ts";
 
 /** A statement without its data. Plain data: it is kept on disk. */

@@ -13,11 +13,12 @@ import type { CallOperation, CloudRoute } from "../../cloud-api/route.ts";
 import { cloudRoutes } from "../../cloud-api/routes.ts";
 import { AppError } from "../../lib/errors.ts";
 import { recorded } from "../activities.ts";
-import { admit, rateHeaders } from "../admission.ts";
-import { sendEnvelope, sendNotModified } from "../answer.ts";
-import { keptAnswer } from "../answer-cache.ts";
-import { RequestContext } from "../context.ts";
-import { fixedHeaders, pageHeaders, taggedHeaders } from "../headers.ts";
+import { sendEnvelope, sendNotModified } from "../answer/answer.ts";
+import { keptAnswer } from "../answer/answer-cache.ts";
+import { fixedHeaders, pageHeaders, taggedHeaders } from "../answer/headers.ts";
+import { admit, rateHeaders } from "../caller/admission.ts";
+import { RequestContext } from "../caller/context.ts";
+import { validate, validateQuery } from "../request/validate.ts";
 import {
   addPreflight,
   callOf,
@@ -27,8 +28,7 @@ import {
   refuseUnversioned,
   routePath,
   type ServerOptions,
-} from "../server.ts";
-import { validate, validateQuery } from "../validate.ts";
+} from "../server/server.ts";
 
 export type CloudApiOptions = Omit<ServerOptions, "extend"> & {
   readonly cloudMembers: CloudMembers;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import fastifyStatic from "@fastify/static";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../../lib/errors.ts";
-import { pageHeaders } from "../headers.ts";
+import { pageHeaders } from "../answer/headers.ts";
 import { ConsoleBuild, consoleFolder } from "./build.ts";
 
 const html = "text/html; charset=utf-8";

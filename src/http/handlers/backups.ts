@@ -9,11 +9,11 @@ import { assertRestorable } from "../../backups/restorable.ts";
 import type { RetentionVerdict } from "../../backups/retention.ts";
 import type { PlannedFacts } from "../../backups/schedule.ts";
 import { AppError, found, notFound } from "../../lib/errors.ts";
-import type { Backup, BackupStore } from "../../store/backups.ts";
-import type { PipeStore } from "../../store/pipes.ts";
-import type { RestoreStore } from "../../store/restores.ts";
-import type { Service, ServiceStore } from "../../store/services.ts";
-import type { Context } from "../context.ts";
+import type { Backup, BackupStore } from "../../store/backups/backups.ts";
+import type { RestoreStore } from "../../store/backups/restores.ts";
+import type { PipeStore } from "../../store/pipes/pipes.ts";
+import type { Service, ServiceStore } from "../../store/services/services.ts";
+import type { Context } from "../caller/context.ts";
 import {
   type BackupDefaults,
   type BucketRole,

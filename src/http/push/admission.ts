@@ -1,10 +1,10 @@
 /** Who may send rows to a pipe: keys, requests that are signed with the pipe's secret, and pages of allowed origins. */
 import type { IncomingHttpHeaders } from "node:http";
 import { AppError } from "../../lib/errors.ts";
-import type { PushConfig } from "../../sources/push/kind.ts";
-import type { Authenticator } from "../auth.ts";
-import { mayCall } from "../context.ts";
-import type { Principal } from "../principals.ts";
+import type { PushConfig } from "../../sources/push/declaration/kind.ts";
+import type { Authenticator } from "../caller/auth.ts";
+import { mayCall } from "../caller/context.ts";
+import type { Principal } from "../caller/principals.ts";
 import type { PushPipe } from "./pipes.ts";
 import { type SignatureCheck, signatureCheck } from "./signatures.ts";
 

@@ -16,7 +16,7 @@ import { AppError } from "../../lib/errors.ts";
 import { listenOn } from "../../lib/listen.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Signal } from "../../sources/push/otlp/messages.ts";
-import { followCertificate, tlsOptions } from "../tls.ts";
+import { followCertificate, tlsOptions } from "../server/tls.ts";
 import { decompressed } from "./bodies.ts";
 import type { OtlpHttpOptions } from "./otlp-http.ts";
 import { exportTelemetry, outcomeOf, type Refusal, statusBody } from "./telemetry.ts";

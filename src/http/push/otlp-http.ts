@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { AppError, notFound } from "../../lib/errors.ts";
 import { isSignal } from "../../sources/push/otlp/messages.ts";
-import { setHeaders } from "../headers.ts";
+import { setHeaders } from "../answer/headers.ts";
 import { mediaTypeOf } from "./accept.ts";
 import { requestBytes } from "./bodies.ts";
 import { askedOf, type PushGate } from "./gate.ts";

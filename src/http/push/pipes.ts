@@ -1,10 +1,10 @@
 /** What the push address knows of pipes: read from the store once, until a service or pipe changes. */
 import { notFound } from "../../lib/errors.ts";
-import { fullConfig } from "../../pipes/control/definition.ts";
-import type { PushConfig } from "../../sources/push/kind.ts";
-import { kindOf } from "../../sources/registry.ts";
-import type { Pipe, PipeStore } from "../../store/pipes.ts";
-import type { Service, ServiceStore } from "../../store/services.ts";
+import { fullConfig } from "../../pipes/control/definition/definition.ts";
+import { kindOf } from "../../sources/contract/registry.ts";
+import type { PushConfig } from "../../sources/push/declaration/kind.ts";
+import type { Pipe, PipeStore } from "../../store/pipes/pipes.ts";
+import type { Service, ServiceStore } from "../../store/services/services.ts";
 
 export type PushPipe = {
   readonly pipe: Pipe;

@@ -2,7 +2,7 @@
 import { createHmac } from "node:crypto";
 import { expect, test } from "vitest";
 import { AppError } from "../../lib/errors.ts";
-import type { PushConfig } from "../../sources/push/kind.ts";
+import type { PushConfig } from "../../sources/push/declaration/kind.ts";
 import { signatureCheck } from "./signatures.ts";
 
 type Signature = NonNullable<PushConfig["signature"]>;

@@ -2,7 +2,7 @@
 import { createHmac, type Hmac, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { AppError } from "../../lib/errors.ts";
-import type { PushConfig } from "../../sources/push/kind.ts";
+import type { PushConfig } from "../../sources/push/declaration/kind.ts";
 
 type Signature = NonNullable<PushConfig["signature"]>;
 

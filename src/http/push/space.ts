@@ -3,7 +3,7 @@ import { statfs } from "node:fs/promises";
 import { AppError } from "../../lib/errors.ts";
 import type { Inbox } from "../../sources/push/inbox/inbox.ts";
 import type { Inboxes } from "../../sources/push/inbox/inboxes.ts";
-import type { Service } from "../../store/services.ts";
+import type { Service } from "../../store/services/services.ts";
 import type { PushPipe } from "./pipes.ts";
 
 const gibibyte = 2 ** 30;

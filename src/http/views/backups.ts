@@ -8,9 +8,9 @@ import type {
   restoreRecord,
 } from "../../api/backups.ts";
 import type { RestorePlan } from "../../backups/plan.ts";
-import type { Backup, BackupConfiguration } from "../../store/backups.ts";
-import type { Pipe } from "../../store/pipes.ts";
-import type { Restore } from "../../store/restores.ts";
+import type { Backup, BackupConfiguration } from "../../store/backups/backups.ts";
+import type { Restore } from "../../store/backups/restores.ts";
+import type { Pipe } from "../../store/pipes/pipes.ts";
 
 export type BucketRole = { readonly arn: string; readonly sessionName: string };
 

@@ -1,8 +1,8 @@
 /** Refused rows as the API shows them. */
 import type { z } from "zod";
 import type { pipeErrorGroup, pipeErrorRequest, pipeErrorRow } from "../../api/pipe-errors.ts";
-import type { ErrorGroup, ErrorRow } from "../../pipes/control/error-rows.ts";
-import type { ErrorRequest } from "../../store/error-requests.ts";
+import type { ErrorGroup, ErrorRow } from "../../pipes/control/cleanup/error-rows.ts";
+import type { ErrorRequest } from "../../store/pipes/error-requests.ts";
 
 export function errorGroupOf(group: ErrorGroup): z.input<typeof pipeErrorGroup> {
   const [id, message, origin, position, raw] = group.example;

@@ -1,6 +1,6 @@
 /** The state of a pipe as every answer shows it. */
-import type { PipeOverview } from "../../store/pipe-overviews.ts";
-import type { Pipe } from "../../store/pipes.ts";
+import type { PipeOverview } from "../../store/pipes/pipe-overviews.ts";
+import type { Pipe } from "../../store/pipes/pipes.ts";
 
 export type StateFacts = Pick<Pipe, "state" | "generation" | "observedGeneration" | "desiredState" | "resyncRequested">;
 

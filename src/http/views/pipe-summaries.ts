@@ -1,9 +1,9 @@
 /** Pipes in the list of an organization: stored facts and sampled numbers; what is not known is absent. */
 import type { z } from "zod";
 import type { pipeSummary } from "../../api/pipe-lists.ts";
-import type { PipeVitals } from "../../pipes/control/vitals.ts";
-import type { SourceKindKey } from "../../sources/descriptions.ts";
-import type { PipeOverview } from "../../store/pipe-overviews.ts";
+import type { PipeVitals } from "../../pipes/control/progress/vitals.ts";
+import type { SourceKindKey } from "../../sources/contract/descriptions.ts";
+import type { PipeOverview } from "../../store/pipes/pipe-overviews.ts";
 
 export type ListedPipe = { readonly pipe: PipeOverview; readonly vitals: PipeVitals };
 

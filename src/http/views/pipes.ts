@@ -3,10 +3,10 @@ import type { z } from "zod";
 import type { pipeDetails, pipeRecord } from "../../api/pipes.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { tableRowsPrefix } from "../../pipes/protocol.ts";
-import { errorTableNameOf } from "../../sources/destination.ts";
-import { kindOf } from "../../sources/registry.ts";
-import type { TableProgress } from "../../sources/several-tables.ts";
-import type { Pipe } from "../../store/pipes.ts";
+import { errorTableNameOf } from "../../sources/contract/destination.ts";
+import { kindOf } from "../../sources/contract/registry.ts";
+import type { TableProgress } from "../../sources/contract/several-tables.ts";
+import type { Pipe } from "../../store/pipes/pipes.ts";
 import { isActedOn, shownPipeState } from "./pipe-state.ts";
 
 export function pipeRecordOf(pipe: Pipe): z.input<typeof pipeRecord> {

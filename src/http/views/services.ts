@@ -5,11 +5,11 @@ import type { z } from "zod";
 import { traitsOf } from "../../api/runtimes.ts";
 import type { ServiceState, serviceDetails, serviceRecord } from "../../api/services.ts";
 import { packagedVersion } from "../../clickhouse/version.ts";
-import { hostNameOf } from "../../endpoint/names/host-name.ts";
-import { servicePortOf } from "../../endpoint/service-ports.ts";
-import { serverOf } from "../../store/service-connections.ts";
-import type { LastBackup, ServiceFacts } from "../../store/service-facts.ts";
-import type { Service } from "../../store/services.ts";
+import { hostNameOf } from "../../endpoint/hosts/host-name.ts";
+import { servicePortOf } from "../../endpoint/ports/service-ports.ts";
+import { serverOf } from "../../store/services/service-connections.ts";
+import type { LastBackup, ServiceFacts } from "../../store/services/service-facts.ts";
+import type { Service } from "../../store/services/services.ts";
 
 /** Facts about a service that are not stored. */
 export type LiveFacts = {

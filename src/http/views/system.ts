@@ -3,7 +3,7 @@ import type { z } from "zod";
 import type { systemRecord } from "../../api/system.ts";
 import type { LocationState } from "../../backups/location-check.ts";
 import { parsePorts } from "../../lib/port-range.ts";
-import type { BackupLocation } from "../../store/backups.ts";
+import type { BackupLocation } from "../../store/backups/backups.ts";
 
 type SystemView = z.input<typeof systemRecord>;
 

@@ -2,7 +2,7 @@
  * The counters of rows. This is the only place that computes them, and the ledger adds them in the transaction that
  * saves the checkpoint: `fetchedRows = sentRows + refusedRows + skippedRows` holds at every moment.
  */
-import type { Batch, NotedCounts, RejectedRecord } from "../../sources/source.ts";
+import type { Batch, NotedCounts, RejectedRecord } from "../../sources/contract/source.ts";
 import { tableRowsPrefix } from "../protocol.ts";
 
 export type RowCounts = {

@@ -1,5 +1,5 @@
 /** Runs the requests for a pipe's refused rows: replays and discards, beside the workers that read the source. */
-import type { Connector, NetworkContext } from "../../sources/source.ts";
+import type { Connector, NetworkContext } from "../../sources/contract/source.ts";
 import type { Confirmation, Intent } from "../durable.ts";
 import type { ErrorRequestDurable } from "../error-requests.ts";
 import type { Calls, Job, WorkerStatus } from "../protocol.ts";

@@ -11,8 +11,8 @@ import type {
   RowReplay,
   Source,
   Batch as SourceBatch,
-} from "../../sources/source.ts";
-import type { ErrorOutcome, ErrorRequest } from "../../store/error-requests.ts";
+} from "../../sources/contract/source.ts";
+import type { ErrorOutcome, ErrorRequest } from "../../store/pipes/error-requests.ts";
 import type { ErrorRequestDurable, ReplayedRows } from "../error-requests.ts";
 import { errorRequestLane } from "../protocol.ts";
 import type { RefusedRowsAccess, RowPosition } from "./refused-rows.ts";

@@ -1,8 +1,8 @@
 /** What all jobs of a worker have in common: the way to the destination, and the outcome. */
 import { AppError } from "../../lib/errors.ts";
 import type { OutgoingPolicy } from "../../outgoing/policy.ts";
-import { type SourceKindKey, sourceDescriptions } from "../../sources/descriptions.ts";
-import type { Query } from "../../sources/source.ts";
+import { type SourceKindKey, sourceDescriptions } from "../../sources/contract/descriptions.ts";
+import type { Query } from "../../sources/contract/source.ts";
 import type { Calls, Job, WorkerStatus } from "../protocol.ts";
 import { DestinationWriter } from "./destination.ts";
 import { Health, PipeFailure } from "./health.ts";

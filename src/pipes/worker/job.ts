@@ -5,7 +5,7 @@ import { sleep } from "../../lib/abort.ts";
 import { assignedWorker } from "../../lib/assign.ts";
 import { Backoff, retry } from "../../lib/backoff.ts";
 import { AppError } from "../../lib/errors.ts";
-import type { Connector, NetworkContext, Source, SourceContext } from "../../sources/source.ts";
+import type { Connector, NetworkContext, Source, SourceContext } from "../../sources/contract/source.ts";
 import type { Intent } from "../durable.ts";
 import { failureOf, isFinal, sentenceOf } from "../failures.ts";
 import { begunMark, type Calls, type Job, type WorkerStatus } from "../protocol.ts";

@@ -1,8 +1,8 @@
 /** The refused rows of a pipe as its worker reads and marks them. Every statement may be repeated. */
 import { literal } from "../../clickhouse/sql.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import type { Destination, Insert, KeptRow, Query, RefusedReplays } from "../../sources/source.ts";
-import type { ErrorRequest } from "../../store/error-requests.ts";
+import type { Destination, Insert, KeptRow, Query, RefusedReplays } from "../../sources/contract/source.ts";
+import type { ErrorRequest } from "../../store/pipes/error-requests.ts";
 import type { ReplayedRows } from "../error-requests.ts";
 import { errorTableSql, groupSql } from "../error-table.ts";
 

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { ClickHouseError } from "../../clickhouse/client.ts";
 import { AppError } from "../../lib/errors.ts";
-import type { Batch, InsertFailure, Source } from "../../sources/source.ts";
+import type { Batch, InsertFailure, Source } from "../../sources/contract/source.ts";
 import { Health } from "./health.ts";
 import { Runner } from "./runner.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { ClickHouseError } from "../../clickhouse/client.ts";
-import type { Batch, InsertFailure, Source } from "../../sources/source.ts";
+import type { Batch, InsertFailure, Source } from "../../sources/contract/source.ts";
 import type { Intent } from "../durable.ts";
 import { Health } from "./health.ts";
 import { Runner } from "./runner.ts";

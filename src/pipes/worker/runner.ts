@@ -10,7 +10,7 @@
  */
 import { sleep } from "../../lib/abort.ts";
 import { Backoff, retry } from "../../lib/backoff.ts";
-import type { Batch, Durable, Insert, InsertFailure, Source } from "../../sources/source.ts";
+import type { Batch, Durable, Insert, InsertFailure, Source } from "../../sources/contract/source.ts";
 import type { FrozenBatch, Intent } from "../durable.ts";
 import { type Failure, failureOf, isFinal, sentenceOf } from "../failures.ts";
 import type { Calls, OutageLimits } from "../protocol.ts";

@@ -4,7 +4,7 @@ import { bracketed } from "../../lib/host-list.ts";
 import { Dialer } from "../../outgoing/dialer.ts";
 import { serverAgent } from "../../outgoing/http.ts";
 import type { OutgoingPolicy } from "../../outgoing/policy.ts";
-import { type ServiceConnection, serverOf } from "../../store/service-connections.ts";
+import { type ServiceConnection, serverOf } from "../../store/services/service-connections.ts";
 
 export type ExternalAddress = ClickHouseAddress & { readonly openAgent: NonNullable<ClickHouseAddress["openAgent"]> };
 

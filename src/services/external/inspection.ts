@@ -7,7 +7,7 @@ import { identifier, parameterText } from "../../clickhouse/sql.ts";
 import { childOf } from "../../lib/abort.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { OutgoingPolicy } from "../../outgoing/policy.ts";
-import type { ServiceConnection } from "../../store/service-connections.ts";
+import type { ServiceConnection } from "../../store/services/service-connections.ts";
 import { addressesOf, urlOf } from "./addresses.ts";
 import { type ServerTrouble, troubleOf } from "./failure.ts";
 

@@ -5,7 +5,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "../../lib/logger.ts";
-import type { Service } from "../../store/services.ts";
+import type { Service } from "../../store/services/services.ts";
 import type { ServiceAccess } from "../access.ts";
 import type { RunningEngine } from "../runtime.ts";
 import { askEngine, askRunning, type EngineQuestion } from "./ask-engine.ts";

@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import type { Logger } from "../../lib/logger.ts";
-import type { Service } from "../../store/services.ts";
+import type { Service } from "../../store/services/services.ts";
 import type { ServiceAccess } from "../access.ts";
 import type { RunningEngine } from "../runtime.ts";
 import { askEngine, askRunning } from "./ask-engine.ts";

@@ -6,8 +6,12 @@ import { isDeepStrictEqual } from "node:util";
 import { AppError } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { managedPolicy } from "../../outgoing/policy.ts";
-import type { ConnectionPasswords, ManagedConnection, ServiceConnection } from "../../store/service-connections.ts";
-import type { Service } from "../../store/services.ts";
+import type {
+  ConnectionPasswords,
+  ManagedConnection,
+  ServiceConnection,
+} from "../../store/services/service-connections.ts";
+import type { Service } from "../../store/services/services.ts";
 import { addressesOf, type ExternalAddress } from "../external/addresses.ts";
 import { connectEngine } from "../external/engine.ts";
 import type { RunningEngine } from "../runtime.ts";

@@ -3,8 +3,8 @@ import { createHash } from "node:crypto";
 import { anywhere, sourcesOf } from "../../api/ip-access.ts";
 import { dedupWindow, dedupWindowSeconds } from "../../clickhouse/table-form.ts";
 import type { Json } from "../../lib/json.ts";
-import type { ServiceUser } from "../../store/service-users.ts";
-import type { Service } from "../../store/services.ts";
+import type { ServiceUser } from "../../store/services/service-users.ts";
+import type { Service } from "../../store/services/services.ts";
 import { type Installation, installationKind, type ManagedObject } from "./objects.ts";
 
 /** The cluster of every installation, and the user that Millrace itself logs in as. */

@@ -1,7 +1,7 @@
 /** Compares the rows of a table on both sides: their number and a checksum of all values, by partition. */
 import type { ClickHouseClient } from "../../clickhouse/client.ts";
 import { identifier, tableName } from "../../clickhouse/sql.ts";
-import type { MovedTable } from "../../store/service-move-contents.ts";
+import type { MovedTable } from "../../store/services/service-move-contents.ts";
 
 export type Compared = MovedTable & {
   readonly engine: string;

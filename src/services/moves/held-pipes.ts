@@ -1,8 +1,8 @@
 /** Holds the pipes of a service between two batches, for a switch. */
 import { AppError } from "../../lib/errors.ts";
-import type { Hold } from "../../store/ledger.ts";
+import { settled } from "../../store/database/settled.ts";
 import type { Stores } from "../../store/open.ts";
-import { settled } from "../../store/settled.ts";
+import type { Hold } from "../../store/pipes/ledger.ts";
 
 /**
  * Resolves when no pipe has a batch between its intent and its confirmation: then the tables contain everything up to

@@ -11,7 +11,7 @@ import { sleep } from "../../lib/abort.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Stores } from "../../store/open.ts";
-import type { ServiceMove } from "../../store/service-moves.ts";
+import type { ServiceMove } from "../../store/services/service-moves.ts";
 import { type CatalogueObject, readCatalogue } from "./catalogue.ts";
 import { differences, sumsOf } from "./compare.ts";
 import { holdPipes } from "./held-pipes.ts";

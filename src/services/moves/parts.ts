@@ -8,7 +8,12 @@ import { pipeline } from "node:stream/promises";
 import type { ClickHouseClient } from "../../clickhouse/client.ts";
 import { identifier, literal, tableName } from "../../clickhouse/sql.ts";
 import { onCluster, type TableForm } from "../../clickhouse/table-form.ts";
-import type { MovedPart, MovedTable, MovePart, ServiceMoveContents } from "../../store/service-move-contents.ts";
+import type {
+  MovedPart,
+  MovedTable,
+  MovePart,
+  ServiceMoveContents,
+} from "../../store/services/service-move-contents.ts";
 import { tableWithRows } from "./shards.ts";
 
 /** Bytes of parts, uncompressed, that one statement copies; a larger part has a statement of its own. */

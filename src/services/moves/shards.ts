@@ -7,9 +7,9 @@ import { distributedProblem, spreadOf } from "../../clickhouse/distributed.ts";
 import { tokenize } from "../../clickhouse/lexer.ts";
 import { identifier, literal, tableName } from "../../clickhouse/sql.ts";
 import { onCluster, type TableForm } from "../../clickhouse/table-form.ts";
-import { kindOf } from "../../sources/registry.ts";
-import type { Pipe } from "../../store/pipes.ts";
-import type { MovedTable } from "../../store/service-move-contents.ts";
+import { kindOf } from "../../sources/contract/registry.ts";
+import type { Pipe } from "../../store/pipes/pipes.ts";
+import type { MovedTable } from "../../store/services/service-move-contents.ts";
 import type { CatalogueObject, MoveProblem } from "./catalogue.ts";
 
 /** True for a table that becomes two. One with the engine `Null` stores nothing and is on every shard. */

@@ -4,9 +4,9 @@ import { identifier, literal, tableName } from "../../clickhouse/sql.ts";
 import { definitionSettings, onCluster, type TableForm, tableFormOf } from "../../clickhouse/table-form.ts";
 import { detectTopology } from "../../clickhouse/topology.ts";
 import { AppError } from "../../lib/errors.ts";
-import type { Pipe } from "../../store/pipes.ts";
-import type { ServiceConnection } from "../../store/service-connections.ts";
-import type { MovedObject, MovedTable } from "../../store/service-move-contents.ts";
+import type { Pipe } from "../../store/pipes/pipes.ts";
+import type { ServiceConnection } from "../../store/services/service-connections.ts";
+import type { MovedObject, MovedTable } from "../../store/services/service-move-contents.ts";
 import type { CatalogueObject, MoveProblem } from "./catalogue.ts";
 import { type CopyDeps, storedColumnsOf } from "./parts.ts";
 import {

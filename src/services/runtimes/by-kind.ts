@@ -1,5 +1,5 @@
 import type { RuntimeKind } from "../../api/runtimes.ts";
-import type { Service } from "../../store/services.ts";
+import type { Service } from "../../store/services/services.ts";
 import type { RunningEngine, ServiceRuntime } from "../runtime.ts";
 import { type Transition, unwatched } from "../transitions.ts";
 

@@ -14,7 +14,7 @@ import { StandbyHosts } from "../../engine/standby.ts";
 import { removeFolder } from "../../lib/files.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { endRecorded, recordProcess } from "../../lib/process.ts";
-import type { Service } from "../../store/services.ts";
+import type { Service } from "../../store/services/services.ts";
 import { diskLimitBytes, type ServiceDisks } from "../disks.ts";
 import { memoryBytes } from "../memory.ts";
 import type { RunningEngine, ServiceRuntime } from "../runtime.ts";

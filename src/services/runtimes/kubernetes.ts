@@ -6,9 +6,9 @@
 import { abortable, sleep } from "../../lib/abort.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { sha256Hex } from "../../store/secrets.ts";
-import type { ConnectionPasswords } from "../../store/service-connections.ts";
-import type { Service, ServiceStore } from "../../store/services.ts";
+import { sha256Hex } from "../../store/database/secrets.ts";
+import type { ConnectionPasswords } from "../../store/services/service-connections.ts";
+import type { Service, ServiceStore } from "../../store/services/services.ts";
 import { connectEngine } from "../external/engine.ts";
 import type { KubernetesApi } from "../kubernetes/api.ts";
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Service } from "../../store/services.ts";
+import type { Service } from "../../store/services/services.ts";
 import type { RunningEngine } from "../runtime.ts";
 import { unwatched } from "../transitions.ts";
 import { LeasingRuntime } from "./leasing.ts";

@@ -1,5 +1,5 @@
 import type { EngineLease } from "../../clickhouse/lease.ts";
-import type { Service } from "../../store/services.ts";
+import type { Service } from "../../store/services/services.ts";
 import type { RunningEngine, ServiceRuntime } from "../runtime.ts";
 import { type Transition, unwatched } from "../transitions.ts";
 

@@ -1,7 +1,7 @@
 /** Credentials of a source in AWS, and of stores with the same signatures: a given key, or an assumed role. */
 import { Dialer } from "../../outgoing/dialer.ts";
 import { agentsOf } from "../../outgoing/http.ts";
-import type { NetworkContext } from "../source.ts";
+import type { NetworkContext } from "../contract/source.ts";
 
 export type AwsCredentials = {
   readonly accessKeyId: string;

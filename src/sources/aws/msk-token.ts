@@ -4,7 +4,7 @@
  */
 import { createHash, createHmac, type Hash, type Hmac } from "node:crypto";
 import { AppError, memberError } from "../../lib/errors.ts";
-import type { NetworkContext } from "../source.ts";
+import type { NetworkContext } from "../contract/source.ts";
 import { type AwsAccess, type AwsCredentials, credentialsOf } from "./credentials.ts";
 
 const validSeconds = 900;

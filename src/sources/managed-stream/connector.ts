@@ -1,14 +1,8 @@
 /** The Kinesis connector: checks a configuration, opens a source, and deletes the pipe's consumer with the pipe. */
 import { AppError } from "../../lib/errors.ts";
 import { Dialer } from "../../outgoing/dialer.ts";
-import { defineConnector } from "../define-connector.ts";
-import { requireTable } from "../destination.ts";
-import { type KeptMessage, keptColumns } from "../messages/facts.ts";
-import { messageFormatOf } from "../messages/formats/rows.ts";
-import { batchLimits } from "../messages/limits.ts";
-import { MessageReplay } from "../messages/message-replay.ts";
-import { planRows, type RowPlan } from "../messages/plan.ts";
-import { checkSamples, discoverSamples } from "../messages/samples.ts";
+import { defineConnector } from "../contract/define-connector.ts";
+import { requireTable } from "../contract/destination.ts";
 import type {
   CheckOptions,
   CleanUpOptions,
@@ -17,10 +11,16 @@ import type {
   NetworkContext,
   RowReplayContext,
   SourceContext,
-} from "../source.ts";
+} from "../contract/source.ts";
+import { type KeptMessage, keptColumns } from "../messages/facts.ts";
+import { messageFormatOf } from "../messages/formats/rows.ts";
+import { batchLimits } from "../messages/limits.ts";
+import { MessageReplay } from "../messages/message-replay.ts";
+import { planRows, type RowPlan } from "../messages/plan.ts";
+import { checkSamples, discoverSamples } from "../messages/samples.ts";
 import { KinesisStream } from "./client/client.ts";
-import type { KinesisDurable } from "./durable.ts";
-import type { ManagedStreamConfig } from "./kind.ts";
+import type { KinesisDurable } from "./declaration/durable.ts";
+import type { ManagedStreamConfig } from "./declaration/kind.ts";
 import { withThrottleRetries } from "./reading/polling.ts";
 import { kinesisVirtualColumns, messagesOf, type StreamMessage, unpackedOnly } from "./records/message.ts";
 import { StreamSource } from "./source.ts";

@@ -5,16 +5,16 @@
  */
 import { childOf } from "../../lib/abort.ts";
 import { assignedWorker } from "../../lib/assign.ts";
-import { marks } from "../marks.ts";
+import { marks } from "../contract/marks.ts";
+import type { InsertFailure, Source, Batch as SourceBatch, SourceContext } from "../contract/source.ts";
 import { factsOf } from "../messages/facts.ts";
 import type { RowEncoder } from "../messages/formats/encoder.ts";
 import { type BatchStart, type Closed, LaneBatches } from "../messages/lane-batches.ts";
 import type { BatchLimits } from "../messages/limits.ts";
 import { MessageBatch } from "../messages/message-batch.ts";
 import { byReason, decideRefusal, type Refused, refusedOf } from "../messages/refusals.ts";
-import type { InsertFailure, Source, Batch as SourceBatch, SourceContext } from "../source.ts";
-import type { KinesisDurable, RangeReplay } from "./durable.ts";
-import type { ManagedStreamConfig } from "./kind.ts";
+import type { KinesisDurable, RangeReplay } from "./declaration/durable.ts";
+import type { ManagedStreamConfig } from "./declaration/kind.ts";
 import { readRange } from "./reading/polling.ts";
 import { isWithin, rangeText, sequenceOf } from "./reading/position.ts";
 import { finished, finishedMark } from "./reading/shard-lineage.ts";

@@ -2,8 +2,8 @@
 import { isIP } from "node:net";
 import { type AppError, memberError } from "../../lib/errors.ts";
 import { Dialer } from "../../outgoing/dialer.ts";
-import type { NetworkContext } from "../source.ts";
-import type { MessageBrokerConfig } from "./kind.ts";
+import type { NetworkContext } from "../contract/source.ts";
+import type { MessageBrokerConfig } from "./declaration/kind.ts";
 import type { Login } from "./protocol/login.ts";
 
 export type BrokerAddress = { readonly host: string; readonly port: number };

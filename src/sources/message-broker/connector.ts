@@ -1,14 +1,9 @@
 /** The Kafka connector: checks a configuration, reads samples and opens a source. */
 import { memberError } from "../../lib/errors.ts";
 import { Dialer } from "../../outgoing/dialer.ts";
-import { defineConnector } from "../define-connector.ts";
-import { requireTable } from "../destination.ts";
-import type { Discovery } from "../discovery.ts";
-import { type KeptMessage, keptColumns } from "../messages/facts.ts";
-import { messageFormatOf } from "../messages/formats/rows.ts";
-import { MessageReplay } from "../messages/message-replay.ts";
-import { planRows } from "../messages/plan.ts";
-import { checkSamples, discoverSamples, type Samples } from "../messages/samples.ts";
+import { defineConnector } from "../contract/define-connector.ts";
+import { requireTable } from "../contract/destination.ts";
+import type { Discovery } from "../contract/discovery.ts";
 import type {
   CheckOptions,
   CleanUpOptions,
@@ -17,14 +12,19 @@ import type {
   NetworkContext,
   RowReplayContext,
   SourceContext,
-} from "../source.ts";
+} from "../contract/source.ts";
+import { type KeptMessage, keptColumns } from "../messages/facts.ts";
+import { messageFormatOf } from "../messages/formats/rows.ts";
+import { MessageReplay } from "../messages/message-replay.ts";
+import { planRows } from "../messages/plan.ts";
+import { checkSamples, discoverSamples, type Samples } from "../messages/samples.ts";
 import { brokerAccessOf, topicsOf } from "./access.ts";
 import type { BrokerClient } from "./broker-client.ts";
-import type { KafkaDurable } from "./durable.ts";
+import type { KafkaDurable } from "./declaration/durable.ts";
+import type { MessageBrokerConfig } from "./declaration/kind.ts";
 import { unknownTopic } from "./failures.ts";
 import { kafkaVirtualColumns } from "./format.ts";
 import { Membership } from "./group/membership.ts";
-import type { MessageBrokerConfig } from "./kind.ts";
 import { listTopics } from "./listing.ts";
 import { KafkaClient } from "./protocol/kafka-client.ts";
 import { emptyMessage, type KafkaMessage, RecordCursor } from "./protocol/records.ts";

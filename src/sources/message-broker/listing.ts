@@ -1,5 +1,5 @@
 /** The topics of a cluster, with their partitions and the number of their messages. */
-import type { ListedTopic, ListingPage, SourceListing } from "../listing.ts";
+import type { ListedTopic, ListingPage, SourceListing } from "../contract/listing.ts";
 import type { TopicInfo } from "./broker-client.ts";
 import type { KafkaClient } from "./protocol/kafka-client.ts";
 

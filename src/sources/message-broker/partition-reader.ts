@@ -6,9 +6,9 @@ import { abortable, sleep } from "../../lib/abort.ts";
 import { assignedWorker } from "../../lib/assign.ts";
 import { AppError, publicMessage } from "../../lib/errors.ts";
 import { untilTick } from "../../lib/ticks.ts";
+import type { SourceContext } from "../contract/source.ts";
 import type { RowEncoder } from "../messages/formats/encoder.ts";
 import type { LaneBatches } from "../messages/lane-batches.ts";
-import type { SourceContext } from "../source.ts";
 import {
   AnswerMemory,
   type BrokerClient,
@@ -18,7 +18,7 @@ import {
   noTopicId,
   type TopicInfo,
 } from "./broker-client.ts";
-import type { Checkpoint, KafkaDurable } from "./durable.ts";
+import type { Checkpoint, KafkaDurable } from "./declaration/durable.ts";
 import { brokerSourceError, failureOfPartition, unknownTopic } from "./failures.ts";
 import type { Lag } from "./lag.ts";
 import { beginnings, laneOf, type StartPosition } from "./positions.ts";

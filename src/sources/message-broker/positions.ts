@@ -3,11 +3,11 @@
  * and saved: a restart must not resolve "latest" again, and a partition added later is read from its first message.
  */
 import { sleep } from "../../lib/abort.ts";
-import { marks } from "../marks.ts";
-import type { SourceContext } from "../source.ts";
+import { marks } from "../contract/marks.ts";
+import type { SourceContext } from "../contract/source.ts";
 import { type BrokerClient, isSameTopic, type TopicInfo } from "./broker-client.ts";
-import type { KafkaDurable } from "./durable.ts";
-import type { MessageBrokerConfig } from "./kind.ts";
+import type { KafkaDurable } from "./declaration/durable.ts";
+import type { MessageBrokerConfig } from "./declaration/kind.ts";
 
 const retryMs = 200;
 

@@ -3,10 +3,10 @@
  * topic that the pipe no longer reads are forgotten, so that the topic begins anew if it comes back.
  */
 import { type AppError, memberError } from "../../lib/errors.ts";
-import { marks } from "../marks.ts";
-import type { CheckOptions, SourceContext } from "../source.ts";
+import { marks } from "../contract/marks.ts";
+import type { CheckOptions, SourceContext } from "../contract/source.ts";
 import { type BrokerClient, noTopicId } from "./broker-client.ts";
-import type { Checkpoint, KafkaDurable } from "./durable.ts";
+import type { Checkpoint, KafkaDurable } from "./declaration/durable.ts";
 import { topicOf } from "./positions.ts";
 
 type Subscription = KafkaDurable["marks"]["subscription"];

@@ -4,7 +4,7 @@
  */
 import { ClickHouseError } from "../../clickhouse/client.ts";
 import { isDataError } from "../../clickhouse/error-codes.ts";
-import type { InsertFailure, Query } from "../source.ts";
+import type { InsertFailure, Query } from "../contract/source.ts";
 import { rowOf, shortMessage } from "./engine-message.ts";
 import { closesRightAway } from "./formats/json-object.ts";
 import type { Position, SourceMessage } from "./message.ts";

@@ -5,7 +5,7 @@
 import { ClickHouseError } from "../../clickhouse/client.ts";
 import { identifier } from "../../clickhouse/sql.ts";
 import { AppError } from "../../lib/errors.ts";
-import type { FoundField } from "../discovery.ts";
+import type { FoundField } from "../contract/discovery.ts";
 
 /** Settings of a DESCRIBE whose types are columns of a definition: on one line. */
 export const describeSettings = { print_pretty_type_names: 0 };

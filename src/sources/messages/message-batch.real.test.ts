@@ -4,7 +4,7 @@ import { MessageEngine, message, type TestMessage } from "../../../harness/engin
 import { anyNetwork } from "../../../harness/network/network.ts";
 import { startRegistry, type TestRegistry } from "../../../harness/sources/schema-registry.ts";
 import { Dialer } from "../../outgoing/dialer.ts";
-import type { DestinationColumn } from "../source.ts";
+import type { DestinationColumn } from "../contract/source.ts";
 import { AvroRows } from "./formats/avro-rows.ts";
 import { JsonRows } from "./formats/json-rows.ts";
 import { SchemaRegistry } from "./formats/registry.ts";

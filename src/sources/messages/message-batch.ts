@@ -4,7 +4,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import type { JsonObject } from "../../lib/json.ts";
-import type { Insert, RejectedRecord } from "../source.ts";
+import type { Insert, RejectedRecord } from "../contract/source.ts";
 import type { RowEncoder, RowGroup } from "./formats/encoder.ts";
 import { hasPayload, type Position, type SourceMessage } from "./message.ts";
 import type { RowMemory } from "./row-memory.ts";

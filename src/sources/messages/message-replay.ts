@@ -1,6 +1,6 @@
 /** Makes the rows of rejected messages again, for the connectors of brokers and streams. */
-import { requireTable } from "../destination.ts";
-import type { KeptRow, RefusedReplays, ReplayInserts, RowReplay, RowReplayContext } from "../source.ts";
+import { requireTable } from "../contract/destination.ts";
+import type { KeptRow, RefusedReplays, ReplayInserts, RowReplay, RowReplayContext } from "../contract/source.ts";
 import type { KeptMessage } from "./facts.ts";
 import type { RowEncoder } from "./formats/encoder.ts";
 import type { MessageFormat } from "./formats/rows.ts";

@@ -3,7 +3,7 @@
  * destination column. The types are the destination's own, so that the engine's parser converts.
  */
 import { identifier, literal } from "../../clickhouse/sql.ts";
-import type { DestinationColumn } from "../source.ts";
+import type { DestinationColumn } from "../contract/source.ts";
 import { convertedTo, type IntegerReading, readColumn } from "./integers.ts";
 
 export type Declared = { readonly name: string; readonly type: string };

@@ -4,7 +4,7 @@
  */
 import { identifier, literal, tableName } from "../../clickhouse/sql.ts";
 import { AppError } from "../../lib/errors.ts";
-import type { DestinationColumn, TargetTable } from "../source.ts";
+import type { DestinationColumn, TargetTable } from "../contract/source.ts";
 import { convertedTo, type IntegerReading } from "./integers.ts";
 import type { SourceMessage, VirtualColumn, VirtualColumns } from "./message.ts";
 import { conflictingPaths, type Declared, distinct, planPaths } from "./paths.ts";

@@ -1,5 +1,5 @@
 /** Decides what to do with a batch of messages that the engine refused. */
-import type { InsertFailure, Query } from "../source.ts";
+import type { InsertFailure, Query } from "../contract/source.ts";
 import { findBadMessages } from "./bad-rows.ts";
 import { shortMessage } from "./engine-message.ts";
 import type { Position, SourceMessage } from "./message.ts";

@@ -1,7 +1,7 @@
 /** Samples for people: the bytes as they arrive, beside the row that the engine makes of them. */
 import { AppError } from "../../lib/errors.ts";
-import type { FoundField, SampleRow } from "../discovery.ts";
-import type { Query } from "../source.ts";
+import type { FoundField, SampleRow } from "../contract/discovery.ts";
+import type { Query } from "../contract/source.ts";
 import { shortMessage } from "./engine-message.ts";
 import { keptPayload } from "./message-batch.ts";
 import { structureText } from "./plan.ts";

@@ -2,8 +2,8 @@
  * Derives from a few messages, before a pipe runs, whether they fit its columns, and which fields and types they have.
  */
 import { AppError, type Issue } from "../../lib/errors.ts";
-import type { Discovery, FoundField, SampleRow } from "../discovery.ts";
-import type { Query, TargetTable } from "../source.ts";
+import type { Discovery, FoundField, SampleRow } from "../contract/discovery.ts";
+import type { Query, TargetTable } from "../contract/source.ts";
 import { shortMessage } from "./engine-message.ts";
 import type { RowEncoder, RowGroup } from "./formats/encoder.ts";
 import { describeSettings, foundFieldsOf } from "./found-fields.ts";

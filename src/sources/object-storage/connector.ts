@@ -1,8 +1,8 @@
 /** The object storage connector: checks a configuration and opens a source. */
 import { AppError } from "../../lib/errors.ts";
-import { defineConnector } from "../define-connector.ts";
-import { requireTable } from "../destination.ts";
-import type { Discovery } from "../discovery.ts";
+import { defineConnector } from "../contract/define-connector.ts";
+import { requireTable } from "../contract/destination.ts";
+import type { Discovery } from "../contract/discovery.ts";
 import type {
   CheckOptions,
   DiscoverOptions,
@@ -11,9 +11,9 @@ import type {
   RowReplayContext,
   SourceContext,
   TargetTable,
-} from "../source.ts";
-import type { ObjectDurable } from "./durable.ts";
-import type { ObjectStorageConfig } from "./kind.ts";
+} from "../contract/source.ts";
+import type { ObjectDurable } from "./declaration/durable.ts";
+import type { ObjectStorageConfig } from "./declaration/kind.ts";
 import { listFolder } from "./listing.ts";
 import { conflictingFields } from "./reading/fields.ts";
 import { inferFormat, isBzip2, isUnpacked, type ObjectFormat } from "./reading/formats.ts";

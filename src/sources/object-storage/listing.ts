@@ -1,6 +1,6 @@
 /** What a bucket or container has one level below a prefix. */
 import { withinTime } from "../../lib/within-time.ts";
-import type { ListedPrefix, ListingPage, SourceListing } from "../listing.ts";
+import type { ListedPrefix, ListingPage, SourceListing } from "../contract/listing.ts";
 import { keyPattern } from "./selection/glob.ts";
 import type { FolderStore, ObjectStore } from "./stores/store.ts";
 

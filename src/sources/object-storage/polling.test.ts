@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { MemoryObjects } from "../../../harness/objects/memory-store.ts";
 import { keptMarks, testContext } from "../../../harness/sources/source-context.ts";
 import type { Json } from "../../lib/json.ts";
-import { type ObjectDurable, objectShapes } from "./durable.ts";
+import { type ObjectDurable, objectShapes } from "./declaration/durable.ts";
 import { ObjectSource } from "./source.ts";
 
 const keysPerPage = 4;

@@ -1,12 +1,12 @@
 /** Batches of whole bodies, of which only the engine knows the rows: one body is one batch. */
 import { Readable } from "node:stream";
+import type { InsertFailure, RejectedRecord } from "../contract/source.ts";
 import { shortMessage } from "../messages/engine-message.ts";
 import type { SourceMessage } from "../messages/message.ts";
 import { keptPayload } from "../messages/message-batch.ts";
 import type { RowPlan } from "../messages/plan.ts";
 import { refusedOf } from "../messages/refusals.ts";
-import type { InsertFailure, RejectedRecord } from "../source.ts";
-import { inboxLane, type RowRange } from "./durable.ts";
+import { inboxLane, type RowRange } from "./declaration/durable.ts";
 import type { Frame } from "./inbox/frames.ts";
 import type { InboxReader } from "./reader.ts";
 import type { BatchMaker, Made } from "./source.ts";

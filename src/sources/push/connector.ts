@@ -1,16 +1,16 @@
 /** The push connector: reads what the control plane has accepted for the pipe. Nothing is connected to. */
 import { memberError } from "../../lib/errors.ts";
-import { defineConnector } from "../define-connector.ts";
-import { requireTable } from "../destination.ts";
+import { defineConnector } from "../contract/define-connector.ts";
+import { requireTable } from "../contract/destination.ts";
+import type { CheckOptions, RowReplayContext, SourceContext, TargetTable } from "../contract/source.ts";
 import { type KeptMessage, keptColumns } from "../messages/facts.ts";
 import { batchLimits } from "../messages/limits.ts";
 import { MessageReplay } from "../messages/message-replay.ts";
 import { planRows, type RowPlan } from "../messages/plan.ts";
-import type { CheckOptions, RowReplayContext, SourceContext, TargetTable } from "../source.ts";
 import { divisionOf, formatOf } from "./bodies/formats.ts";
 import { BodyBatches } from "./body-batches.ts";
-import type { PushDurable } from "./durable.ts";
-import type { PushConfig } from "./kind.ts";
+import type { PushDurable } from "./declaration/durable.ts";
+import type { PushConfig } from "./declaration/kind.ts";
 import { type PushMessage, pushVirtualColumns } from "./message.ts";
 import { OtlpBatches } from "./otlp/otlp-batches.ts";
 import { checkTables, layout, prepareTables } from "./otlp/tables.ts";

@@ -1,7 +1,7 @@
 /** When there is enough in an inbox to load it. */
 import type { JsonObject } from "../../lib/json.ts";
+import type { PushConfig } from "./declaration/kind.ts";
 import type { Readiness } from "./inbox/inbox.ts";
-import type { PushConfig } from "./kind.ts";
 
 /** While the service is awake: a full batch, or as long as the pipe may wait. */
 const full = { rows: 100_000, bytes: 32_000_000 };

@@ -1,12 +1,13 @@
 /** Batches of rows: as many as fit, whichever requests they came with. */
+
+import type { InsertFailure, Query } from "../contract/source.ts";
 import { factsOf } from "../messages/facts.ts";
 import type { RowEncoder } from "../messages/formats/encoder.ts";
 import type { BatchLimits } from "../messages/limits.ts";
 import { MessageBatch } from "../messages/message-batch.ts";
 import { byReason, decideRefusal, type Refused, refusedOf } from "../messages/refusals.ts";
 import { rowPool } from "../messages/row-memory.ts";
-import type { InsertFailure, Query } from "../source.ts";
-import { inboxLane, type RowRange } from "./durable.ts";
+import { inboxLane, type RowRange } from "./declaration/durable.ts";
 import { type PushMessage, pushVirtualColumns } from "./message.ts";
 import type { InboxReader } from "./reader.ts";
 import type { BatchMaker, Made } from "./source.ts";

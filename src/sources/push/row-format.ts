@@ -5,7 +5,7 @@ import type { MessageFormat } from "../messages/formats/rows.ts";
 import type { SourceMessage, VirtualColumns } from "../messages/message.ts";
 import type { RowPlan } from "../messages/plan.ts";
 import { formatOf } from "./bodies/formats.ts";
-import type { PushConfig } from "./kind.ts";
+import type { PushConfig } from "./declaration/kind.ts";
 import { escapedTsv, NamedRows, quotedCsv } from "./named-rows.ts";
 
 type Config = Pick<PushConfig, "format" | "delimiter">;

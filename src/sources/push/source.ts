@@ -4,9 +4,16 @@
  */
 import { abortable } from "../../lib/abort.ts";
 import { assignedWorker } from "../../lib/assign.ts";
-import type { InboxAccess } from "../inbox-access.ts";
-import type { Insert, InsertFailure, RejectedRecord, Source, Batch as SourceBatch, SourceContext } from "../source.ts";
-import { inboxLane, type PushDurable, type RowRange } from "./durable.ts";
+import type { InboxAccess } from "../contract/inbox-access.ts";
+import type {
+  Insert,
+  InsertFailure,
+  RejectedRecord,
+  Source,
+  Batch as SourceBatch,
+  SourceContext,
+} from "../contract/source.ts";
+import { inboxLane, type PushDurable, type RowRange } from "./declaration/durable.ts";
 
 type Batch = SourceBatch<PushDurable>;
 

@@ -1,9 +1,9 @@
 /** The Postgres connector: checks a configuration, opens a source, and takes away what the pipe made. */
-import { defineConnector } from "../define-connector.ts";
-import type { SourceWatch } from "../own-objects.ts";
-import type { CheckOptions, CleanUpOptions, ListOptions, SourceContext } from "../source.ts";
-import type { PostgresDurable } from "./durable.ts";
-import type { RelationalDbConfig } from "./kind.ts";
+import { defineConnector } from "../contract/define-connector.ts";
+import type { SourceWatch } from "../contract/own-objects.ts";
+import type { CheckOptions, CleanUpOptions, ListOptions, SourceContext } from "../contract/source.ts";
+import type { PostgresDurable } from "./declaration/durable.ts";
+import type { RelationalDbConfig } from "./declaration/kind.ts";
 import { listTables } from "./listing.ts";
 import { knownPipe } from "./preflight/known-pipe.ts";
 import { preflight } from "./preflight/preflight.ts";

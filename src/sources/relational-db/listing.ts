@@ -1,9 +1,9 @@
 /** The schemas and tables of a database, with what is needed to choose among them. */
 import type pg from "pg";
 import { badRequest } from "../../lib/errors.ts";
-import type { ListedTable, ListingPage, SourceListing } from "../listing.ts";
-import type { SourceTable } from "./durable.ts";
-import type { SourceServer } from "./kind.ts";
+import type { ListedTable, ListingPage, SourceListing } from "../contract/listing.ts";
+import type { SourceTable } from "./declaration/durable.ts";
+import type { SourceServer } from "./declaration/kind.ts";
 import { readTables, type TableName } from "./server/catalog.ts";
 import { postgresSourceError } from "./server/errors.ts";
 import { login } from "./server/login.ts";

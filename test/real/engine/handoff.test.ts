@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { Stage, sha256, stageService } from "../../../harness/engine/stage.ts";
 import { OneConnection } from "../../../harness/network/one-connection.ts";
 import { until } from "../../../harness/serve.ts";
-import { Gateway } from "../../../src/endpoint/gateway.ts";
+import { Gateway } from "../../../src/endpoint/gateway/gateway.ts";
 import { createLogger } from "../../../src/lib/logger.ts";
 
 let stage: Stage;

@@ -29,7 +29,7 @@ import {
 import { databaseUrl } from "../../../harness/stores.ts";
 import { installationName } from "../../../src/services/kubernetes/installation.ts";
 import type { Installation } from "../../../src/services/kubernetes/objects.ts";
-import { nodeIdOf } from "../../../src/store/node-id.ts";
+import { nodeIdOf } from "../../../src/store/nodes/node-id.ts";
 
 const missing = kubernetesMissing() ?? postgresMissing(18);
 

@@ -10,11 +10,11 @@ import { newPipe } from "../../../harness/new-pipe.ts";
 import { postgresMissing, TestPostgres } from "../../../harness/postgres/postgres.ts";
 import { Dice } from "../../../harness/random.ts";
 import { databaseUrl } from "../../../harness/stores.ts";
-import { proofOf, storedTables, type TableProof } from "../../../src/store/copy-tables.ts";
-import { type Database, openDatabase } from "../../../src/store/database.ts";
-import { moveMetadata } from "../../../src/store/move-metadata.ts";
+import { proofOf, storedTables, type TableProof } from "../../../src/store/database/copy-tables.ts";
+import { type Database, openDatabase } from "../../../src/store/database/database.ts";
+import { moveMetadata } from "../../../src/store/database/move-metadata.ts";
 import { openStoresOf } from "../../../src/store/open.ts";
-import { openPostgres } from "../../../src/store/postgres-database.ts";
+import { openPostgres } from "../../../src/store/postgres/postgres-database.ts";
 
 const missing = postgresMissing(18);
 const secretKey = Buffer.alloc(32, 7).toString("base64");

@@ -19,7 +19,7 @@ import {
   type WorkerServed,
 } from "../../../harness/serve.ts";
 import { databaseUrl } from "../../../harness/stores.ts";
-import { nodeIdOf } from "../../../src/store/node-id.ts";
+import { nodeIdOf } from "../../../src/store/nodes/node-id.ts";
 
 const missing = postgresMissing(18);
 

@@ -21,13 +21,13 @@ beforeAll(() => {
   symlinkSync(join(root, "node_modules"), join(tree, "node_modules"));
   addFolder();
   addLine(
-    "descriptions.ts",
+    "contract/descriptions.ts",
     "as const satisfies Record<",
     "counter: counterDescription",
     "counterDescription",
     "description",
   );
-  addLine("registry.ts", "satisfies Record<", "counter", "counter", "kind");
+  addLine("contract/registry.ts", "satisfies Record<", "counter", "counter", "kind");
   const load = `counter: async () => (await import("./counter/connector.ts")).counterConnector`;
   addLine("connectors.ts", ";", load);
 });
@@ -38,9 +38,10 @@ afterAll(async () => {
 
 function addFolder(): void {
   const toy = join(root, "harness/sources/toy");
-  mkdirSync(join(tree, "src/sources/counter"));
-  for (const file of readdirSync(toy)) {
-    cpSync(join(toy, file), join(tree, "src/sources/counter", file.replace(/\.txt$/, "")));
+  const kind = join(tree, "src/sources/counter");
+  mkdirSync(join(kind, "declaration"), { recursive: true });
+  for (const file of readdirSync(toy, { recursive: true, encoding: "utf8" })) {
+    if (file.endsWith(".txt")) cpSync(join(toy, file), join(kind, file.replace(/\.txt$/, "")));
   }
 }
 
@@ -51,7 +52,7 @@ function addLine(file: string, after: string, member: string, name?: string, fro
   const end = text.indexOf(`}${after === ";" ? "" : " "}${after}`, text.indexOf("relationalDb"));
   expect(end, file).toBeGreaterThan(0);
   const inserted = `${text.slice(0, end).replace(/,?\s*$/, ",\n")}  ${member},\n${text.slice(end)}`;
-  const imported = name === undefined ? "" : `import { ${name} } from "./counter/${from}.ts";\n`;
+  const imported = name === undefined ? "" : `import { ${name} } from "../counter/declaration/${from}.ts";\n`;
   writeFileSync(path, imported + inserted);
 }
 

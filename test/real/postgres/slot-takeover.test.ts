@@ -18,7 +18,7 @@ import {
   type WorkerServed,
 } from "../../../harness/serve.ts";
 import { databaseUrl } from "../../../harness/stores.ts";
-import { nodeIdOf } from "../../../src/store/node-id.ts";
+import { nodeIdOf } from "../../../src/store/nodes/node-id.ts";
 
 const missing = postgresMissing(18);
 if (missing !== undefined) console.log(`skipped: ${missing}`);

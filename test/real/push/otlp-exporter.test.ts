@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { exportedBy, exporterMissing } from "../../../harness/push/exporter.ts";
 import { telemetryPipe } from "../../../harness/push/telemetry.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
-import { otlpTables } from "../../../src/sources/push/description.ts";
+import { otlpTables } from "../../../src/sources/push/declaration/description.ts";
 
 const missing = exporterMissing();
 if (missing !== undefined) console.warn(`skipped: ${missing}`);

@@ -1,6 +1,6 @@
 /** The inputs of each kind of source, from what the kinds say of themselves. */
-import { sourceDescriptions, sourceKindKeys } from "../../../../src/sources/descriptions.ts";
-import { holds, type SourceField } from "../../../../src/sources/fields.ts";
+import { sourceDescriptions, sourceKindKeys } from "../../../../src/sources/contract/descriptions.ts";
+import { holds, type SourceField } from "../../../../src/sources/contract/fields.ts";
 import type { SourceKind } from "./presets.ts";
 
 /** Texts by path; switches are `true` or nothing. */

@@ -1,7 +1,7 @@
 /** The pipe that is being made: what the inputs hold, and the body that is sent. */
-import type { SourceDescription } from "../../../../src/sources/description.ts";
-import { sourceDescriptions, sourceKindKeys } from "../../../../src/sources/descriptions.ts";
-import { holds } from "../../../../src/sources/fields.ts";
+import type { SourceDescription } from "../../../../src/sources/contract/description.ts";
+import { sourceDescriptions, sourceKindKeys } from "../../../../src/sources/contract/descriptions.ts";
+import { holds } from "../../../../src/sources/contract/fields.ts";
 import { connectionFields, dataFields, type FieldDefinition, isSecret, type Values } from "./fields.ts";
 import type { SourceKind } from "./presets.ts";
 

@@ -1,6 +1,10 @@
 /** What a pipe can read from. Each vendor is a kind of source with the type that the API gives it. */
-import type { SourceDescription } from "../../../../src/sources/description.ts";
-import { type SourceKindKey, sourceDescriptions, sourceKindKeys } from "../../../../src/sources/descriptions.ts";
+import type { SourceDescription } from "../../../../src/sources/contract/description.ts";
+import {
+  type SourceKindKey,
+  sourceDescriptions,
+  sourceKindKeys,
+} from "../../../../src/sources/contract/descriptions.ts";
 
 export type SourceKind = SourceKindKey;
 

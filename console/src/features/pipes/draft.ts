@@ -1,5 +1,5 @@
 /** An edited configuration: what the form holds, and what a request must send for it. */
-import { sourceDescriptions } from "../../../../src/sources/descriptions.ts";
+import { sourceDescriptions } from "../../../../src/sources/contract/descriptions.ts";
 import { type SettingName, settingFields, settingsOf } from "./setting-fields.ts";
 import { kindOf, type PipeDetails } from "./use-pipe.ts";
 

@@ -1,6 +1,6 @@
 import { Database, FolderOpen, type LucideIcon, Rows3, Send, Waves } from "lucide-react";
-import type { SourceDescription } from "../../../../src/sources/description.ts";
-import { sourceDescriptions } from "../../../../src/sources/descriptions.ts";
+import type { SourceDescription } from "../../../../src/sources/contract/description.ts";
+import { sourceDescriptions } from "../../../../src/sources/contract/descriptions.ts";
 import { kindWords, type PipeKind } from "./list-search.ts";
 import css from "./pipes.module.css";
 

@@ -1,5 +1,5 @@
 /** What the list of pipes shows, as it is in the address. */
-import { sourceDescriptions, sourceKindKeys } from "../../../../src/sources/descriptions.ts";
+import { sourceDescriptions, sourceKindKeys } from "../../../../src/sources/contract/descriptions.ts";
 import type { OperationResult } from "../../api/client.ts";
 import { oneOf, textsOf } from "../../lib/search.ts";
 

@@ -1,6 +1,6 @@
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { ArrowRight, ChartLine, SquareTerminal } from "lucide-react";
-import { sourceDescriptions } from "../../../../src/sources/descriptions.ts";
+import { sourceDescriptions } from "../../../../src/sources/contract/descriptions.ts";
 import { call } from "../../api/client.ts";
 import { refetch, useOperation } from "../../api/queries.ts";
 import { newChart } from "../../charts/definition.ts";

@@ -1,7 +1,7 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Plus, Workflow } from "lucide-react";
 import { useDeferredValue } from "react";
-import { sourceKindKeys } from "../../../../src/sources/descriptions.ts";
+import { sourceKindKeys } from "../../../../src/sources/contract/descriptions.ts";
 import { useOperation } from "../../api/queries.ts";
 import { Button, ButtonLink } from "../../parts/button.tsx";
 import { fieldsOf } from "../../parts/field.tsx";

@@ -1,6 +1,6 @@
 import { useState } from "react";
-import { sourceDescriptions } from "../../../../src/sources/descriptions.ts";
-import { holds, memberAt, type SourceField } from "../../../../src/sources/fields.ts";
+import { sourceDescriptions } from "../../../../src/sources/contract/descriptions.ts";
+import { holds, memberAt, type SourceField } from "../../../../src/sources/contract/fields.ts";
 import { asApiError } from "../../api/error.ts";
 import { useChange } from "../../api/queries.ts";
 import { FormDialog } from "../../parts/dialog.tsx";

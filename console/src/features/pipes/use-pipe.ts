@@ -1,6 +1,6 @@
 /** The pipe of the address: its definition, and the numbers that the list of pipes has of it. */
 import { useParams } from "@tanstack/react-router";
-import { kindKeyOf, sourceDescriptions } from "../../../../src/sources/descriptions.ts";
+import { kindKeyOf, sourceDescriptions } from "../../../../src/sources/contract/descriptions.ts";
 import type { OperationResult } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
 import type { PipeKind, PipeState, PipeSummary } from "./list-search.ts";

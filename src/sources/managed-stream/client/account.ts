@@ -1,9 +1,9 @@
 /** The streams of an account in a region, through the AWS client. */
 import { DescribeStreamSummaryCommand, KinesisClient, ListStreamsCommand } from "@aws-sdk/client-kinesis";
 import { withinTime } from "../../../lib/within-time.ts";
-import type { ListedStream, ListingPage, SourceListing } from "../../listing.ts";
-import type { NetworkContext } from "../../source.ts";
-import type { ManagedStreamConfig } from "../kind.ts";
+import type { ListedStream, ListingPage, SourceListing } from "../../contract/listing.ts";
+import type { NetworkContext } from "../../contract/source.ts";
+import type { ManagedStreamConfig } from "../declaration/kind.ts";
 import { addressOf, connection, requestHandlerOf } from "./client.ts";
 import { accountError } from "./errors.ts";
 

@@ -15,8 +15,8 @@ import { Dialer } from "../../../outgoing/dialer.ts";
 import { sharedAgents } from "../../../outgoing/http.ts";
 import { boundedAnswer } from "../../aws/bounded-answers.ts";
 import { type AwsCredentials, credentialsOf } from "../../aws/credentials.ts";
-import type { NetworkContext } from "../../source.ts";
-import type { ManagedStreamConfig } from "../kind.ts";
+import type { NetworkContext } from "../../contract/source.ts";
+import type { ManagedStreamConfig } from "../declaration/kind.ts";
 import type { Page, ShardFacts, StartAt, StreamApi, StreamRecord } from "../stream.ts";
 import { streamError } from "./errors.ts";
 

@@ -8,8 +8,8 @@ import { MemoryStream, record } from "../../../../harness/kinesis/memory-stream.
 import { keptMarks } from "../../../../harness/sources/source-context.ts";
 import { AppError } from "../../../lib/errors.ts";
 import type { Json } from "../../../lib/json.ts";
-import type { SourceContext } from "../../source.ts";
-import { type KinesisDurable, kinesisShapes } from "../durable.ts";
+import type { SourceContext } from "../../contract/source.ts";
+import { type KinesisDurable, kinesisShapes } from "../declaration/durable.ts";
 import { StreamError } from "../stream.ts";
 import { poll, readRange } from "./polling.ts";
 import { startAfter } from "./position.ts";

@@ -2,13 +2,13 @@
 import { childOf, sleep } from "../../../lib/abort.ts";
 import { AppError, publicMessage } from "../../../lib/errors.ts";
 import { Limiter } from "../../../lib/limiter.ts";
-import { marks } from "../../marks.ts";
+import { marks } from "../../contract/marks.ts";
+import { ownName } from "../../contract/own-objects.ts";
+import type { SourceContext } from "../../contract/source.ts";
 import type { RowEncoder } from "../../messages/formats/encoder.ts";
 import type { LaneBatches } from "../../messages/lane-batches.ts";
-import { ownName } from "../../own-objects.ts";
-import type { SourceContext } from "../../source.ts";
-import type { KinesisDurable } from "../durable.ts";
-import type { ManagedStreamConfig } from "../kind.ts";
+import type { KinesisDurable } from "../declaration/durable.ts";
+import type { ManagedStreamConfig } from "../declaration/kind.ts";
 import { messagesOf, type StreamMessage } from "../records/message.ts";
 import {
   type FanOutApi,

@@ -3,9 +3,9 @@
  * before the first batch must neither skip nor add records. Shards that appear later begin at their first record.
  */
 import { sleep } from "../../../lib/abort.ts";
-import type { SourceContext } from "../../source.ts";
-import type { FrozenStart, KinesisDurable } from "../durable.ts";
-import type { ManagedStreamConfig } from "../kind.ts";
+import type { SourceContext } from "../../contract/source.ts";
+import type { FrozenStart, KinesisDurable } from "../declaration/durable.ts";
+import type { ManagedStreamConfig } from "../declaration/kind.ts";
 import type { ShardFacts, StartAt, StreamApi } from "../stream.ts";
 import { withThrottleRetries } from "./polling.ts";
 

@@ -1,5 +1,5 @@
 /** Encodes messages as the rows of one format. */
-import type { FoundField } from "../../discovery.ts";
+import type { FoundField } from "../../contract/discovery.ts";
 import type { SourceMessage } from "../message.ts";
 import type { RowPlan } from "../plan.ts";
 import type { MessageRowWriter } from "../row-writer.ts";

@@ -1,7 +1,7 @@
 /** Fields of a message type, with engine types that can hold all of their values. */
 
 import { identifier } from "../../../clickhouse/sql.ts";
-import type { FoundField } from "../../discovery.ts";
+import type { FoundField } from "../../contract/discovery.ts";
 import type { ProtobufField, ScalarKind, Shape, ValueType } from "./protobuf-shape.ts";
 
 /** Depth of nested members that are described; deeper ones are text. */

@@ -5,7 +5,7 @@ import { anyNetwork } from "../../../../harness/network/network.ts";
 import { protobufSchema } from "../../../../harness/sources/protobuf.ts";
 import { startRegistry, type TestRegistry } from "../../../../harness/sources/schema-registry.ts";
 import { Dialer } from "../../../outgoing/dialer.ts";
-import type { DestinationColumn } from "../../source.ts";
+import type { DestinationColumn } from "../../contract/source.ts";
 import type { VirtualColumns } from "../message.ts";
 import { planRows } from "../plan.ts";
 import { checkSamples, describeSamples, type Samples } from "../samples.ts";

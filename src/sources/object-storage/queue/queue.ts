@@ -16,8 +16,8 @@ import { Dialer } from "../../../outgoing/dialer.ts";
 import { agentsOf } from "../../../outgoing/http.ts";
 import { boundedAnswer } from "../../aws/bounded-answers.ts";
 import { credentialsOf } from "../../aws/credentials.ts";
-import type { NetworkContext } from "../../source.ts";
-import type { ObjectStorageConfig } from "../kind.ts";
+import type { NetworkContext } from "../../contract/source.ts";
+import type { ObjectStorageConfig } from "../declaration/kind.ts";
 import { bareEtag, type ObjectFile } from "../stores/store.ts";
 import { storeError } from "../stores/store-error.ts";
 

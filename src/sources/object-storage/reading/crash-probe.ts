@@ -3,8 +3,8 @@
  * batch reads it, and nothing is inserted.
  */
 import { ClickHouseError } from "../../../clickhouse/client.ts";
-import type { DestinationAccess } from "../../source.ts";
-import type { Pack } from "../durable.ts";
+import type { DestinationAccess } from "../../contract/source.ts";
+import type { Pack } from "../declaration/durable.ts";
 import type { ObjectFile } from "../stores/store.ts";
 import type { ObjectStatements } from "./reading.ts";
 

@@ -3,9 +3,9 @@
  * column. The types are the destination's own, so that the engine's parser converts and our code touches no row.
  */
 import { identifier } from "../../../clickhouse/sql.ts";
+import type { DestinationColumn } from "../../contract/source.ts";
 import { convertedTo, type IntegerReading, readColumn } from "../../messages/integers.ts";
 import { columnValue, conflictingPaths, type Declared, distinct, planPaths } from "../../messages/paths.ts";
-import type { DestinationColumn } from "../../source.ts";
 import { isPositional, type ObjectFormat } from "./formats.ts";
 
 export type FieldPlan = {

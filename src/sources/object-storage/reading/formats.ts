@@ -1,5 +1,5 @@
 /** Formats and compressions: set by the pipe, or inferred from the key's suffix. */
-import type { ObjectStorageConfig } from "../kind.ts";
+import type { ObjectStorageConfig } from "../declaration/kind.ts";
 
 export type ObjectFormat = NonNullable<ObjectStorageConfig["format"]>;
 

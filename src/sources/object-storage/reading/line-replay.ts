@@ -3,9 +3,7 @@ import { ClickHouseError } from "../../../clickhouse/client.ts";
 import { isDataError } from "../../../clickhouse/error-codes.ts";
 import { identifier, literal, tableName } from "../../../clickhouse/sql.ts";
 import type { JsonObject } from "../../../lib/json.ts";
-import { requireTable } from "../../destination.ts";
-import { shortMessage } from "../../messages/engine-message.ts";
-import { bytesLiteral } from "../../messages/probe.ts";
+import { requireTable } from "../../contract/destination.ts";
 import type {
   Insert,
   InsertFailure,
@@ -15,9 +13,11 @@ import type {
   ReplayInserts,
   RowReplay,
   RowReplayContext,
-} from "../../source.ts";
-import type { LineFacts } from "../durable.ts";
-import type { ObjectStorageConfig } from "../kind.ts";
+} from "../../contract/source.ts";
+import { shortMessage } from "../../messages/engine-message.ts";
+import { bytesLiteral } from "../../messages/probe.ts";
+import type { LineFacts } from "../declaration/durable.ts";
+import type { ObjectStorageConfig } from "../declaration/kind.ts";
 import { fieldPlan } from "./fields.ts";
 import { objectFormatSettings } from "./formats.ts";
 

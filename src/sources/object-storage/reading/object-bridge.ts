@@ -11,7 +11,7 @@ import type { AddressInfo, Server, Socket } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createServer } from "../../../lib/node-http.ts";
-import type { NetworkContext } from "../../source.ts";
+import type { NetworkContext } from "../../contract/source.ts";
 import { enginePattern } from "../stores/keys.ts";
 import type { ByteRange, ObjectFile, ObjectStore, ReadCall } from "../stores/store.ts";
 import { Bzip2Error, decompressBzip2 } from "./bzip2.ts";

@@ -1,8 +1,8 @@
 /** The first rows of an object, as text where a row is a line of it, and as the engine reads them. */
 
-import type { FoundField, SampleRow } from "../../discovery.ts";
+import type { FoundField, SampleRow } from "../../contract/discovery.ts";
+import type { Query } from "../../contract/source.ts";
 import { parsedSamples, rowsOrProblem, shownSamples } from "../../messages/sample-rows.ts";
-import type { Query } from "../../source.ts";
 import type { ObjectFile } from "../stores/store.ts";
 import { hasHeader, isRowFormat, type ObjectFormat, objectFormatSettings } from "./formats.ts";
 import type { ObjectStatements } from "./reading.ts";

@@ -1,9 +1,9 @@
 /** The statements by which the engine reads exactly the object versions of a batch. */
 import { identifier, literal, parameterText, tableName } from "../../../clickhouse/sql.ts";
+import type { Insert, TargetTable } from "../../contract/source.ts";
 import { describeSettings } from "../../messages/found-fields.ts";
-import type { Insert, TargetTable } from "../../source.ts";
-import type { Pack } from "../durable.ts";
-import type { ObjectStorageConfig } from "../kind.ts";
+import type { Pack } from "../declaration/durable.ts";
+import type { ObjectStorageConfig } from "../declaration/kind.ts";
 import { isPlainKey } from "../stores/keys.ts";
 import type { ObjectFile, ObjectStore } from "../stores/store.ts";
 import { type FieldPlan, fieldPlan } from "./fields.ts";

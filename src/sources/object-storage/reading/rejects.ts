@@ -1,9 +1,9 @@
 /** Finds the rows of a file that the engine cannot read, one after the other, without loading anything. */
 import { ClickHouseError } from "../../../clickhouse/client.ts";
 import { clickHouseCodes, isDataError } from "../../../clickhouse/error-codes.ts";
+import type { InsertFailure, Query } from "../../contract/source.ts";
 import { rowOf, shortMessage } from "../../messages/engine-message.ts";
-import type { InsertFailure, Query } from "../../source.ts";
-import type { RejectedObjectRow } from "../durable.ts";
+import type { RejectedObjectRow } from "../declaration/durable.ts";
 import type { ObjectFile } from "../stores/store.ts";
 import { hasHeader, isRowFormat, type ObjectFormat } from "./formats.ts";
 import type { ObjectStatements } from "./reading.ts";

@@ -1,10 +1,10 @@
 /** `validateSamples`: reads the first object as the pipe would and reports which field does not fit. */
 import { AppError, type Issue } from "../../../lib/errors.ts";
-import type { Discovery } from "../../discovery.ts";
+import type { Discovery } from "../../contract/discovery.ts";
+import type { Query, TargetTable } from "../../contract/source.ts";
 import { shortMessage } from "../../messages/engine-message.ts";
 import { foundFieldsOf } from "../../messages/found-fields.ts";
 import { pathSteps } from "../../messages/paths.ts";
-import type { Query, TargetTable } from "../../source.ts";
 import type { ObjectFile } from "../stores/store.ts";
 import { isVirtual } from "./fields.ts";
 import { isPositional, type ObjectFormat } from "./formats.ts";

@@ -1,7 +1,7 @@
 /** Groups object versions into batches. */
 import { createHash } from "node:crypto";
-import type { Pack } from "../durable.ts";
-import type { ObjectStorageConfig } from "../kind.ts";
+import type { Pack } from "../declaration/durable.ts";
+import type { ObjectStorageConfig } from "../declaration/kind.ts";
 import { isCompressed, isUnpacked, type ObjectFormat } from "../reading/formats.ts";
 import { isPlainKey } from "../stores/keys.ts";
 import type { ObjectFile } from "../stores/store.ts";

@@ -3,9 +3,9 @@
  * everything is done (the cursor, also a mark). Progress gauges are derived from it.
  */
 import { createHash } from "node:crypto";
-import { marks } from "../../marks.ts";
-import type { SourceContext } from "../../source.ts";
-import type { FileMark, ObjectDurable } from "../durable.ts";
+import { marks } from "../../contract/marks.ts";
+import type { SourceContext } from "../../contract/source.ts";
+import type { FileMark, ObjectDurable } from "../declaration/durable.ts";
 import type { ObjectFile } from "../stores/store.ts";
 import { compareKeys } from "./glob.ts";
 

@@ -13,8 +13,8 @@ import {
 import { AppError } from "../../../lib/errors.ts";
 import { Dialer } from "../../../outgoing/dialer.ts";
 import { agentsOf } from "../../../outgoing/http.ts";
-import type { NetworkContext } from "../../source.ts";
-import type { ObjectStorageConfig } from "../kind.ts";
+import type { NetworkContext } from "../../contract/source.ts";
+import type { ObjectStorageConfig } from "../declaration/kind.ts";
 import type { AzureLocation } from "./location.ts";
 import {
   type ByteRange,

@@ -1,6 +1,6 @@
 /** The location of objects, parsed from the URL (or the Azure members) of a pipe. */
 import { AppError } from "../../../lib/errors.ts";
-import type { ObjectStorageConfig } from "../kind.ts";
+import type { ObjectStorageConfig } from "../declaration/kind.ts";
 
 export type S3Location = {
   readonly store: "s3";

@@ -1,5 +1,5 @@
 /** What a pipe may be sent: the formats, how their bodies are divided into rows, and the media types that name them. */
-import type { PushConfig, PushFormat } from "../kind.ts";
+import type { PushConfig, PushFormat } from "../declaration/kind.ts";
 import type { RowForm } from "./rows.ts";
 
 type Division =

@@ -6,7 +6,7 @@ import { createHash, type Hash, randomUUID } from "node:crypto";
 import { type FileHandle, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError } from "../../../lib/errors.ts";
-import type { PushConfig } from "../kind.ts";
+import type { PushConfig } from "../declaration/kind.ts";
 import { divisionOf } from "./formats.ts";
 import { JsonValues } from "./json-values.ts";
 import { RowScanner } from "./rows.ts";

@@ -4,10 +4,10 @@
  */
 import { Readable } from "node:stream";
 import { identifier, tableName } from "../../../clickhouse/sql.ts";
+import type { Insert } from "../../contract/source.ts";
 import type { BatchLimits } from "../../messages/limits.ts";
 import { oneBlock } from "../../messages/plan.ts";
-import type { Insert } from "../../source.ts";
-import type { RowRange } from "../durable.ts";
+import type { RowRange } from "../declaration/durable.ts";
 import type { Frame } from "../inbox/frames.ts";
 import type { InboxReader } from "../reader.ts";
 import type { BatchMaker, Made } from "../source.ts";

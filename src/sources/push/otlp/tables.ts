@@ -5,10 +5,10 @@
 import { identifier, tableName } from "../../../clickhouse/sql.ts";
 import { engineName, onCluster, type TableForm, windowSettings } from "../../../clickhouse/table-form.ts";
 import { AppError } from "../../../lib/errors.ts";
-import type { TableLayout } from "../../several-tables.ts";
-import type { DestinationAccess, Query } from "../../source.ts";
-import { otlpTables } from "../description.ts";
-import type { PushConfig } from "../kind.ts";
+import type { TableLayout } from "../../contract/several-tables.ts";
+import type { DestinationAccess, Query } from "../../contract/source.ts";
+import { otlpTables } from "../declaration/description.ts";
+import type { PushConfig } from "../declaration/kind.ts";
 
 export type OtlpTable = (typeof otlpTables)[number];
 

@@ -1,10 +1,10 @@
 /** What the checks of each kind share. */
 import type pg from "pg";
 import type { Issue } from "../../../lib/errors.ts";
-import type { CheckRun } from "../../checks.ts";
-import type { Query } from "../../source.ts";
-import type { SourceTable } from "../durable.ts";
-import type { RelationalDbConfig, SourceServer } from "../kind.ts";
+import type { CheckRun } from "../../contract/checks.ts";
+import type { Query } from "../../contract/source.ts";
+import type { SourceTable } from "../declaration/durable.ts";
+import type { RelationalDbConfig, SourceServer } from "../declaration/kind.ts";
 import type { KnownPipe } from "./known-pipe.ts";
 
 export type PreflightOptions = {

@@ -1,10 +1,10 @@
 /** What a pipe that exists has made already, as far as checks of its change depend on it. */
 import { isDeepStrictEqual } from "node:util";
 import type { JsonObject } from "../../../lib/json.ts";
-import type { CheckOptions } from "../../source.ts";
-import type { RelationalDbConfig } from "../kind.ts";
+import type { CheckOptions } from "../../contract/source.ts";
+import type { RelationalDbConfig } from "../declaration/kind.ts";
+import type { TableMapping } from "../declaration/table-mapping.ts";
 import { type ReplicationNames, replicationNamesOf } from "../server/slot.ts";
-import type { TableMapping } from "../table-mapping.ts";
 import { tableMark } from "../tables/table-states.ts";
 
 export type KnownPipe = {

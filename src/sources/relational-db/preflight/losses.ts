@@ -1,6 +1,6 @@
 /** What the destination of a new pipe does not hold as the source does, per table; see `docs/postgres-types.md`. */
 import type { Issue } from "../../../lib/errors.ts";
-import type { SourceColumn, SourceTable, SourceType } from "../durable.ts";
+import type { SourceColumn, SourceTable, SourceType } from "../declaration/durable.ts";
 import { replicatedColumns } from "../server/catalog.ts";
 import { columnPlan } from "../tables/types.ts";
 import { issue, type Preflight, tableKey } from "./issues.ts";

@@ -1,7 +1,7 @@
 /** Pre-flight checks of `partitionByExpr`: the engine tries it with the columns that the table will have. */
 import { AppError, type Issue } from "../../../lib/errors.ts";
-import type { SourceTable } from "../durable.ts";
-import type { TableMapping } from "../table-mapping.ts";
+import type { SourceTable } from "../declaration/durable.ts";
+import type { TableMapping } from "../declaration/table-mapping.ts";
 import { partitionProblem } from "../tables/partition.ts";
 import { planTable, type TablePlan, targetDefinitionSql } from "../tables/tables.ts";
 import { issue, type Preflight, type PreflightOptions, tableKey } from "./issues.ts";

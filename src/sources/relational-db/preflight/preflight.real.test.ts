@@ -7,9 +7,9 @@ import { runningService, type Served, serve } from "../../../../harness/serve.ts
 import { ClickHouseClient } from "../../../clickhouse/client.ts";
 import { AppError } from "../../../lib/errors.ts";
 import type { Json } from "../../../lib/json.ts";
-import { CheckRun } from "../../checks.ts";
-import type { CheckOptions } from "../../source.ts";
-import type { RelationalDbConfig } from "../kind.ts";
+import { CheckRun } from "../../contract/checks.ts";
+import type { CheckOptions } from "../../contract/source.ts";
+import type { RelationalDbConfig } from "../declaration/kind.ts";
 import { knownPipe } from "./known-pipe.ts";
 import { preflight } from "./preflight.ts";
 

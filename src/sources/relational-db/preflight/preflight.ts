@@ -4,7 +4,7 @@
  */
 import type pg from "pg";
 import { AppError, type Issue } from "../../../lib/errors.ts";
-import type { SourceServer } from "../kind.ts";
+import type { SourceServer } from "../declaration/kind.ts";
 import { readTables } from "../server/catalog.ts";
 import { postgresSourceError } from "../server/errors.ts";
 import { login } from "../server/login.ts";

@@ -1,7 +1,7 @@
 /** Pre-flight checks of the mapped tables: they exist, can be read, and their changes can be told apart. */
 import type { Issue } from "../../../lib/errors.ts";
-import type { SourceTable } from "../durable.ts";
-import type { RelationalDbConfig } from "../kind.ts";
+import type { SourceTable } from "../declaration/durable.ts";
+import type { RelationalDbConfig } from "../declaration/kind.ts";
 import { replicatedColumns } from "../server/catalog.ts";
 import { quoteName } from "../server/session.ts";
 import { followsLog, issue, type Preflight, tableKey } from "./issues.ts";

@@ -12,8 +12,8 @@ import { makeCertificate, opensslMissing } from "../../../../harness/postgres/tl
 import { until } from "../../../../harness/serve.ts";
 import { testContext } from "../../../../harness/sources/source-context.ts";
 import type { AppError } from "../../../lib/errors.ts";
-import type { SourceTable } from "../durable.ts";
-import type { RelationalDbConfig, SourceServer } from "../kind.ts";
+import type { SourceTable } from "../declaration/durable.ts";
+import type { RelationalDbConfig, SourceServer } from "../declaration/kind.ts";
 import { readTables } from "../server/catalog.ts";
 import { connect } from "../server/connection.ts";
 import { BufferPool, ChunkBuilder } from "../snapshot/chunks.ts";

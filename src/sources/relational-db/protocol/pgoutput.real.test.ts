@@ -3,7 +3,7 @@ import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { copyBytes, slotMessages } from "../../../../harness/postgres/bytes.ts";
 import { allPostgresVersions, postgresMissing, TestPostgres } from "../../../../harness/postgres/postgres.ts";
-import type { SourceTable } from "../durable.ts";
+import type { SourceTable } from "../declaration/durable.ts";
 import { readTables, replicatedColumns } from "../server/catalog.ts";
 import { copySelect, quoteName, sessionSql } from "../server/session.ts";
 import { columnIndexes, TsvRowWriter } from "../stream/tsv-rows.ts";

@@ -1,6 +1,6 @@
 /** What the source's catalog says about its tables: columns, types, keys. */
 import type pg from "pg";
-import type { SourceColumn, SourceTable, SourceType } from "../durable.ts";
+import type { SourceColumn, SourceTable, SourceType } from "../declaration/durable.ts";
 
 export type TableName = { readonly schema: string; readonly name: string };
 

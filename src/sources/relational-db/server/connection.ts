@@ -1,6 +1,6 @@
 /** Connections whose values are printed in the one way, and COPY as bytes. */
 import type pg from "pg";
-import type { SourceServer } from "../kind.ts";
+import type { SourceServer } from "../declaration/kind.ts";
 import { idleTimeoutMsOf } from "./defaults.ts";
 import { postgresSourceError } from "./errors.ts";
 import { isQueryActive, type SourceClient } from "./keepalive.ts";

@@ -1,7 +1,7 @@
 /** What errors of the driver and the server mean for a pipe. */
 import { AppError, type ErrorCode, memberError } from "../../../lib/errors.ts";
 import { type ConnectionStage, connectionTrouble } from "../../../outgoing/connection-failure.ts";
-import type { RelationalDbConfig } from "../kind.ts";
+import type { RelationalDbConfig } from "../declaration/kind.ts";
 import { portOf } from "./defaults.ts";
 
 /**

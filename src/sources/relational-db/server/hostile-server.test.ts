@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import fc from "fast-check";
 import { afterEach, expect, test } from "vitest";
 import { anyNetwork } from "../../../../harness/network/network.ts";
-import type { SourceServer } from "../kind.ts";
+import type { SourceServer } from "../declaration/kind.ts";
 import { connect } from "./connection.ts";
 import { login } from "./login.ts";
 import { MessageLimits } from "./message-limits.ts";

@@ -7,7 +7,7 @@ import { anyNetwork } from "../../../../harness/network/network.ts";
 import { postgresMissing, TestPostgres } from "../../../../harness/postgres/postgres.ts";
 import { makeCertificate, opensslMissing } from "../../../../harness/postgres/tls.ts";
 import type { AppError } from "../../../lib/errors.ts";
-import type { RelationalDbConfig, SourceServer } from "../kind.ts";
+import type { RelationalDbConfig, SourceServer } from "../declaration/kind.ts";
 import { login } from "./login.ts";
 
 const missing = postgresMissing(18) ?? opensslMissing();

@@ -3,7 +3,7 @@ import net from "node:net";
 import { createSecureContext } from "node:tls";
 import type pg from "pg";
 import { Dialer, type DialTarget } from "../../../outgoing/dialer.ts";
-import type { RelationalDbConfig, SourceServer } from "../kind.ts";
+import type { RelationalDbConfig, SourceServer } from "../declaration/kind.ts";
 import type { CopyFrames } from "../protocol/copy-frames.ts";
 import { portOf } from "./defaults.ts";
 import { invalid, loginError } from "./errors.ts";

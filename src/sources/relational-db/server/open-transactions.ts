@@ -3,7 +3,7 @@
  * their processes, and never with the text of a query, which contains data.
  */
 import type pg from "pg";
-import type { SourceServer } from "../kind.ts";
+import type { SourceServer } from "../declaration/kind.ts";
 import { connect } from "./connection.ts";
 import type { SourceClient } from "./keepalive.ts";
 

@@ -1,7 +1,7 @@
 /** The publication of a pipe: which tables the source sends. */
 import type pg from "pg";
 import { AppError } from "../../../lib/errors.ts";
-import type { TableMapping } from "../table-mapping.ts";
+import type { TableMapping } from "../declaration/table-mapping.ts";
 import type { TableName } from "./catalog.ts";
 import { quoteName } from "./session.ts";
 import type { ReplicationNames } from "./slot.ts";

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { keptMarks, testContext } from "../../../../harness/sources/source-context.ts";
 import type { Json } from "../../../lib/json.ts";
-import { type PostgresDurable, postgresShapes } from "../durable.ts";
+import { type PostgresDurable, postgresShapes } from "../declaration/durable.ts";
 import { ResumeCheck } from "./resume-check.ts";
 
 type Server = {

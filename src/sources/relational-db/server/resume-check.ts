@@ -6,8 +6,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type pg from "pg";
 import { AppError } from "../../../lib/errors.ts";
-import type { SourceContext } from "../../source.ts";
-import type { PostgresDurable, TimelineHistory } from "../durable.ts";
+import type { SourceContext } from "../../contract/source.ts";
+import type { PostgresDurable, TimelineHistory } from "../declaration/durable.ts";
 import { formatLsn, parseLsn } from "../protocol/lsn.ts";
 import { findSlot } from "./slot.ts";
 import { divergencePoint, readTimelineHistory, timelineText } from "./timeline-history.ts";

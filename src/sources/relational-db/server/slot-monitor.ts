@@ -1,7 +1,7 @@
 /** Looks at the slot every few seconds while the stream is followed, and reports how far behind the pipe is. */
 import type pg from "pg";
-import type { SourceContext } from "../../source.ts";
-import type { SourceServer } from "../kind.ts";
+import type { SourceContext } from "../../contract/source.ts";
+import type { SourceServer } from "../declaration/kind.ts";
 import { connect } from "./connection.ts";
 import { SlotHealthProbe } from "./slot-health.ts";
 

@@ -4,7 +4,7 @@ import { anyNetwork } from "../../../../harness/network/network.ts";
 import { postgresMissing, TestPostgres } from "../../../../harness/postgres/postgres.ts";
 import { until } from "../../../../harness/serve.ts";
 import { AppError } from "../../../lib/errors.ts";
-import type { SourceServer } from "../kind.ts";
+import type { SourceServer } from "../declaration/kind.ts";
 import { copyOut } from "./connection.ts";
 import { login } from "./login.ts";
 import { endEarlierReader, isEarlier, readerName } from "./slot-reader.ts";

@@ -4,7 +4,7 @@
  * and the fence of its process. A connection of anybody else is left alone.
  */
 import { AppError } from "../../../lib/errors.ts";
-import type { SlotReader, SourceServer } from "../kind.ts";
+import type { SlotReader, SourceServer } from "../declaration/kind.ts";
 import { connect } from "./connection.ts";
 import { postgresSourceError } from "./errors.ts";
 

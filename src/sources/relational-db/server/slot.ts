@@ -1,10 +1,10 @@
 /** What the pipe makes at the source: a publication and a slot, and the snapshots that copies are read in. */
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
-import type { SourceObject } from "../../own-objects.ts";
-import { ownSqlName } from "../../own-objects.ts";
-import type { TimelineHistory } from "../durable.ts";
-import type { RelationalDbConfig, SourceServer } from "../kind.ts";
+import type { SourceObject } from "../../contract/own-objects.ts";
+import { ownSqlName } from "../../contract/own-objects.ts";
+import type { TimelineHistory } from "../declaration/durable.ts";
+import type { RelationalDbConfig, SourceServer } from "../declaration/kind.ts";
 import { parseLsn, versionText } from "../protocol/lsn.ts";
 import { connect } from "./connection.ts";
 import { postgresSourceError } from "./errors.ts";

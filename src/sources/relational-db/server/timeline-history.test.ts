@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { TimelineHistory } from "../durable.ts";
+import type { TimelineHistory } from "../declaration/durable.ts";
 import { divergencePoint, parseTimelineHistory } from "./timeline-history.ts";
 
 const of = (...timelines: (readonly [id: number, end?: string])[]): TimelineHistory => ({

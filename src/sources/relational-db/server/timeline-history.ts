@@ -3,7 +3,7 @@
  * position up to which it had received the log. What the old primary wrote after that position is not part of it.
  */
 import type pg from "pg";
-import type { TimelineHistory } from "../durable.ts";
+import type { TimelineHistory } from "../declaration/durable.ts";
 import { parseLsn } from "../protocol/lsn.ts";
 
 /** Asks on a connection for replication: those commands need no right of their own. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { Batch } from "../../source.ts";
-import type { PostgresDurable } from "../durable.ts";
+import type { Batch } from "../../contract/source.ts";
+import type { PostgresDurable } from "../declaration/durable.ts";
 import { BatchQueue } from "./batch-queue.ts";
 
 const batch = (id: string): Batch<PostgresDurable> => ({

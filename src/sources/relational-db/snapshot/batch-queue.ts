@@ -1,7 +1,7 @@
 /** A queue between the readers of a copy and its inserts. It bounds the batches that are not durable yet. */
 import { Limiter } from "../../../lib/limiter.ts";
-import type { Batch as SourceBatch } from "../../source.ts";
-import type { PostgresDurable } from "../durable.ts";
+import type { Batch as SourceBatch } from "../../contract/source.ts";
+import type { PostgresDurable } from "../declaration/durable.ts";
 
 type Batch = SourceBatch<PostgresDurable>;
 

@@ -3,7 +3,7 @@
  * parser reads them, and the table is what the pipe has planned, the text goes straight into it.
  */
 import { identifier, tableName } from "../../../clickhouse/sql.ts";
-import type { Insert } from "../../source.ts";
+import type { Insert } from "../../contract/source.ts";
 import { quoteName } from "../server/session.ts";
 import { insertSql, ownColumns, streamSettings, type TablePlan } from "../tables/tables.ts";
 

@@ -1,6 +1,6 @@
 /** How a table is divided for its copy: ranges of pages of the table and of its partitions. */
 import type pg from "pg";
-import type { RangePlan } from "../durable.ts";
+import type { RangePlan } from "../declaration/durable.ts";
 import type { TableName } from "../server/catalog.ts";
 
 export type PageRange = {

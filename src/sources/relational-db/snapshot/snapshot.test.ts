@@ -5,8 +5,8 @@ import { MemoryDatabase } from "../../../../harness/postgres/memory/database.ts"
 import { MemoryReplication } from "../../../../harness/postgres/memory/replication.ts";
 import { keptMarks, type OwnContext, testContext } from "../../../../harness/sources/source-context.ts";
 import type { Json } from "../../../lib/json.ts";
-import type { Batch as AnyBatch } from "../../source.ts";
-import { type PostgresDurable, postgresShapes } from "../durable.ts";
+import type { Batch as AnyBatch } from "../../contract/source.ts";
+import { type PostgresDurable, postgresShapes } from "../declaration/durable.ts";
 import { readTables } from "../server/catalog.ts";
 import { connect } from "../server/connection.ts";
 import { createSlot, type ExportedSnapshot, temporarySnapshot } from "../server/slot.ts";

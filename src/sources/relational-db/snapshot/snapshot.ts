@@ -5,10 +5,10 @@
  * version of their snapshot's position: the stream, which begins earlier, cannot replace them by older values.
  */
 import type pg from "pg";
-import { marks } from "../../marks.ts";
-import type { Batch as SourceBatch, SourceContext } from "../../source.ts";
-import type { PostgresDurable, RangePlan } from "../durable.ts";
-import type { SourceServer } from "../kind.ts";
+import { marks } from "../../contract/marks.ts";
+import type { Batch as SourceBatch, SourceContext } from "../../contract/source.ts";
+import type { PostgresDurable, RangePlan } from "../declaration/durable.ts";
+import type { SourceServer } from "../declaration/kind.ts";
 import { CopyFrames } from "../protocol/copy-frames.ts";
 import { connect } from "../server/connection.ts";
 import { copySelect } from "../server/session.ts";

@@ -3,9 +3,9 @@
  * as a snapshot shows them.
  */
 import type pg from "pg";
-import type { Batch as SourceBatch, SourceContext } from "../../source.ts";
-import type { PostgresDurable } from "../durable.ts";
-import type { SourceServer } from "../kind.ts";
+import type { Batch as SourceBatch, SourceContext } from "../../contract/source.ts";
+import type { PostgresDurable } from "../declaration/durable.ts";
+import type { SourceServer } from "../declaration/kind.ts";
 import { connect } from "../server/connection.ts";
 import { ofSource } from "../server/errors.ts";
 import type { ResumeCheck } from "../server/resume-check.ts";

@@ -2,8 +2,8 @@
  * Gathers the messages of the stream into batches. A batch ends with a transaction; only one that does not fit into
  * memory is cut, and then what is acknowledged stays in front of it.
  */
-import type { Insert, Batch as SourceBatch } from "../../source.ts";
-import type { PostgresDurable, PostgresReplay } from "../durable.ts";
+import type { Insert, Batch as SourceBatch } from "../../contract/source.ts";
+import type { PostgresDurable, PostgresReplay } from "../declaration/durable.ts";
 import { covers, formatLsn, formatPosition, type StreamPosition, versionText } from "../protocol/lsn.ts";
 import type {
   DeleteMessage,

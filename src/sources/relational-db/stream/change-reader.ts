@@ -1,8 +1,8 @@
 /** Follows the stream: turns what arrives into batches, at the pace of the destination. */
 import type pg from "pg";
-import type { Batch as SourceBatch } from "../../source.ts";
-import type { PostgresDurable } from "../durable.ts";
-import type { SourceServer } from "../kind.ts";
+import type { Batch as SourceBatch } from "../../contract/source.ts";
+import type { PostgresDurable } from "../declaration/durable.ts";
+import type { SourceServer } from "../declaration/kind.ts";
 import { formatPosition, parseLsn, parsePosition, type StreamPosition } from "../protocol/lsn.ts";
 import type { Relation, ReplicationMessage } from "../protocol/pgoutput.ts";
 import type { ReplicationNames } from "../server/slot.ts";

@@ -7,7 +7,7 @@
  * before that snapshot. It is written as a deleted row: its missing values exist nowhere, and no reader needs them.
  */
 import { identifier, literal, tableName } from "../../../clickhouse/sql.ts";
-import type { Insert } from "../../source.ts";
+import type { Insert } from "../../contract/source.ts";
 import { type Tuple, tupleOf, unchanged } from "../protocol/tuple.ts";
 import { deletedColumn, streamSettings, structureOf, type TablePlan, versionColumn } from "../tables/tables.ts";
 import { columnPlan } from "../tables/types.ts";

@@ -1,7 +1,7 @@
 /** The replication connection: receives, confirms, and holds the source back while batches are waited for. */
 import type pg from "pg";
 import { AppError } from "../../../lib/errors.ts";
-import type { SourceServer } from "../kind.ts";
+import type { SourceServer } from "../declaration/kind.ts";
 import { formatLsn } from "../protocol/lsn.ts";
 import { decode, type ReplicationMessage } from "../protocol/pgoutput.ts";
 import { connect, copyOut } from "../server/connection.ts";

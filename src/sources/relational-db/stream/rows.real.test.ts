@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Stage } from "../../../../harness/engine/stage.ts";
 import { loadRows } from "../../../../harness/postgres/load.ts";
-import type { SourceColumn } from "../durable.ts";
+import type { SourceColumn } from "../declaration/durable.ts";
 import { tupleOf } from "../protocol/tuple.ts";
 import { type ColumnPlan, columnPlan } from "../tables/types.ts";
 import { TsvRowWriter } from "./tsv-rows.ts";

@@ -1,5 +1,5 @@
 /** Changes of one table, encoded as rows for its inserts, in the order of the stream. */
-import type { Insert } from "../../source.ts";
+import type { Insert } from "../../contract/source.ts";
 import type { DeleteMessage, InsertMessage as Inserted, Relation, UpdateMessage } from "../protocol/pgoutput.ts";
 import { type Tuple, unchanged } from "../protocol/tuple.ts";
 import { streamInsert, type TablePlan } from "../tables/tables.ts";

@@ -4,7 +4,7 @@ import { Stage } from "../../../../harness/engine/stage.ts";
 import { copyBytes } from "../../../../harness/postgres/bytes.ts";
 import { loadCopy, loadRows } from "../../../../harness/postgres/load.ts";
 import { postgresMissing, TestPostgres } from "../../../../harness/postgres/postgres.ts";
-import type { SourceTable } from "../durable.ts";
+import type { SourceTable } from "../declaration/durable.ts";
 import { readTables } from "../server/catalog.ts";
 import { copySelect, quoteName, sessionSql } from "../server/session.ts";
 import { planTable } from "./tables.ts";

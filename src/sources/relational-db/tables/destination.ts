@@ -1,7 +1,7 @@
 /** The pipe's tables at the destination: made, exchanged after a copy, and looked at by readers through views. */
 import { identifier, literal, tableName } from "../../../clickhouse/sql.ts";
 import { onCluster } from "../../../clickhouse/table-form.ts";
-import type { SourceContext } from "../../source.ts";
+import type { SourceContext } from "../../contract/source.ts";
 import { createTargetTableSql, createViewSql, ownColumns, type TablePlan, viewName } from "./tables.ts";
 
 export class DestinationTables {

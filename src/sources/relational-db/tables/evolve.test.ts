@@ -1,6 +1,6 @@
 /** Columns added to tables without a key: all columns are the key then, so the table's order would have to change. */
 import { expect, test } from "vitest";
-import type { SourceColumn, SourceTable } from "../durable.ts";
+import type { SourceColumn, SourceTable } from "../declaration/durable.ts";
 import type { Relation } from "../protocol/pgoutput.ts";
 import { evolve } from "./evolve.ts";
 import type { TableState } from "./table-states.ts";

@@ -1,7 +1,7 @@
 /** A table whose columns have changed at the source: what has to be done at the destination, or why it cannot be. */
 import { identifier, literal, tableName } from "../../../clickhouse/sql.ts";
 import { onCluster } from "../../../clickhouse/table-form.ts";
-import type { SourceColumn, SourceTable } from "../durable.ts";
+import type { SourceColumn, SourceTable } from "../declaration/durable.ts";
 import type { Relation, RelationColumn } from "../protocol/pgoutput.ts";
 import type { TableState } from "./table-states.ts";
 import type { TablePlan } from "./tables.ts";

@@ -1,6 +1,6 @@
 /** Which expressions may divide a destination table, and how they get into its statement. */
 import { expect, test } from "vitest";
-import type { SourceColumn, SourceTable } from "../durable.ts";
+import type { SourceColumn, SourceTable } from "../declaration/durable.ts";
 import { partitionProblem } from "./partition.ts";
 import { createTargetTableSql, planTable } from "./tables.ts";
 

@@ -2,10 +2,10 @@
 import { identifier, literal, tableName } from "../../../clickhouse/sql.ts";
 import { engineName, onCluster, plainForm, type TableForm, windowSettings } from "../../../clickhouse/table-form.ts";
 import { AppError } from "../../../lib/errors.ts";
-import type { Insert } from "../../source.ts";
-import type { SourceColumn, SourceTable } from "../durable.ts";
+import type { Insert } from "../../contract/source.ts";
+import type { SourceColumn, SourceTable } from "../declaration/durable.ts";
+import type { TableMapping } from "../declaration/table-mapping.ts";
 import { replicatedColumns } from "../server/catalog.ts";
-import type { TableMapping } from "../table-mapping.ts";
 import { type Partitioned, partitionProblem } from "./partition.ts";
 import { type ColumnPlan, columnPlan, insertSettings } from "./types.ts";
 

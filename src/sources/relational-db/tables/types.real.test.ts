@@ -17,7 +17,7 @@ import {
   preparation,
   typeCases,
 } from "../../../../harness/postgres/values.ts";
-import type { SourceTable } from "../durable.ts";
+import type { SourceTable } from "../declaration/durable.ts";
 import { decode, type Relation, type ReplicationMessage } from "../protocol/pgoutput.ts";
 import { readTables, replicatedColumns } from "../server/catalog.ts";
 import { copySelect, quoteName, sessionSql } from "../server/session.ts";

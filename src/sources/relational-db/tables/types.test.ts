@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { SourceColumn, SourceType } from "../durable.ts";
+import type { SourceColumn, SourceType } from "../declaration/durable.ts";
 import { columnPlan } from "./types.ts";
 
 function column(type: Partial<SourceType>, more: Partial<SourceColumn> = {}): SourceColumn {

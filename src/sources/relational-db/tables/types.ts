@@ -5,7 +5,7 @@
  * `docs/postgres-types.md` is the table of it.
  */
 import { identifier } from "../../../clickhouse/sql.ts";
-import type { SourceColumn, SourceType } from "../durable.ts";
+import type { SourceColumn, SourceType } from "../declaration/durable.ts";
 import { quoteName } from "../server/session.ts";
 import {
   boolScalar,

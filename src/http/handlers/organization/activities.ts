@@ -1,0 +1,69 @@
+/** Activities of an organization. */
+import type { z } from "zod";
+import type { activityOperations, activityRecord } from "../../../api/activities.ts";
+import type { Handlers } from "../../../api/operations.ts";
+import { AppError, found } from "../../../lib/errors.ts";
+import type { ActivityRecord, ActivityStore } from "../../../store/access/activities.ts";
+import type { Context } from "../../caller/context.ts";
+
+export function activityHandlers({
+  activities,
+}: {
+  activities: ActivityStore;
+}): Handlers<typeof activityOperations, Context> {
+  return {
+    listActivities: async ({ params, query }) => {
+      const { object, actor } = query;
+      const filter = { types: query.type?.split(","), object, actor, from: utc(query.from), to: utc(query.to) };
+      // One more than requested shows whether there are older ones.
+      const rows = await activities.list(params.organizationId, filter, query.limit + 1, readCursor(query.cursor));
+      const page = rows.slice(0, query.limit);
+      const last = page.at(-1);
+      const nextCursor = rows.length > page.length && last !== undefined ? writeCursor(last.id) : undefined;
+      return { activities: page.map(activityOf), ...(nextCursor === undefined ? {} : { nextCursor }) };
+    },
+    getActivity: async ({ params: { organizationId, activityId } }) =>
+      activityOf(found(await activities.find(organizationId, activityId), "Activity", activityId)),
+  };
+}
+
+function activityOf(row: ActivityRecord): z.input<typeof activityRecord> {
+  const optional = {
+    actorId: row.actorId,
+    actorDetails: row.actorName,
+    actorIpAddress: row.actorAddress,
+    userAgent: row.userAgent,
+    requestId: row.requestId,
+    serviceId: row.serviceId,
+    objectName: row.objectName,
+    reason: row.reason,
+    fields: row.fields,
+  };
+  return {
+    id: row.id,
+    createdAt: row.createdAt,
+    type: row.type,
+    actorType: row.actorId === null ? "system" : "api",
+    organizationId: row.organizationId,
+    objectType: row.objectType,
+    objectId: row.objectId,
+    ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== null)),
+  };
+}
+
+/** As stored, whatever offset was sent. */
+function utc(time: string | undefined): string | undefined {
+  return time === undefined ? undefined : new Date(time).toISOString();
+}
+
+function writeCursor(id: string): string {
+  return Buffer.from(id).toString("base64url");
+}
+
+function readCursor(cursor: string | undefined): string | undefined {
+  if (cursor === undefined) return undefined;
+  const id = Buffer.from(cursor, "base64url").toString("utf8");
+  if (/^\d{1,15}$/.test(id)) return id;
+  const issue = { path: "cursor", message: "is not a cursor of this list" };
+  throw new AppError("BAD_REQUEST", `Invalid request query: cursor: ${issue.message}`, { issues: [issue] });
+}

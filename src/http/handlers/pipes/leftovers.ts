@@ -1,0 +1,55 @@
+/** What deleted pipes have left at their sources: listing it, and giving it up. */
+import type { leftoverOperations } from "../../../api/leftovers.ts";
+import type { Handlers } from "../../../api/operations.ts";
+import { found } from "../../../lib/errors.ts";
+import type { AuditEvent } from "../../../store/access/audit-events.ts";
+import type { Leftover, LeftoverStore } from "../../../store/pipes/leftovers.ts";
+import type { Context } from "../../caller/context.ts";
+
+export type LeftoverDeps = {
+  readonly leftovers: LeftoverStore;
+  /** Takes an event of the audit trail. */
+  readonly note: (event: AuditEvent) => void;
+};
+
+/** Longest that the answer of a deletion waits for the first attempt at the source. */
+const attemptWithinMs = 2_000;
+
+/** Lists what remains after the first attempt to remove it, or after a limit in ms. */
+export type AfterAttempt = (
+  list: () => Promise<Leftover[]>,
+  limitMs: number,
+  signal: AbortSignal,
+) => Promise<readonly Leftover[]>;
+
+/** The answer of a deletion: what is still at the source. */
+export async function deletedOf(afterAttempt: AfterAttempt, list: () => Promise<Leftover[]>, signal: AbortSignal) {
+  const left = await afterAttempt(list, attemptWithinMs, signal);
+  return { leftovers: left.map(({ kind, name }) => ({ kind, name })) };
+}
+
+export function leftoverHandlers({ leftovers, note }: LeftoverDeps): Handlers<typeof leftoverOperations, Context> {
+  return {
+    listLeftovers: async ({ params }) =>
+      (await leftovers.listIn(params.organizationId)).map(({ organizationId: _, lastError, ...rest }) => ({
+        ...rest,
+        ...(lastError === null ? {} : { lastError }),
+      })),
+    deleteLeftover: async ({ params: { organizationId, leftoverId } }, { credentialId, address }) => {
+      const { kind, name, pipeName } = found(
+        await leftovers.giveUp(organizationId, leftoverId),
+        "Leftover",
+        leftoverId,
+      );
+      note({
+        type: "leftover_given_up",
+        organizationId,
+        actorType: "api_key",
+        actor: credentialId,
+        address,
+        detail: `${kind} ${name} of pipe ${pipeName}`,
+      });
+      return undefined;
+    },
+  };
+}

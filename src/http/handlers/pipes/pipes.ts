@@ -1,0 +1,205 @@
+/** Pipes: handlers check and write the desired state; the pipes supervisor carries it out. */
+
+import type { z } from "zod";
+import { withoutNulls } from "../../../api/operation.ts";
+import type { Handlers, ManagementOperations } from "../../../api/operations.ts";
+import type { pipeOperations } from "../../../api/pipes.ts";
+import { AppError, found, type Issue } from "../../../lib/errors.ts";
+import type { JsonObject } from "../../../lib/json.ts";
+import { checkChange, mergeSettings } from "../../../pipes/control/definition/changes.ts";
+import type { PipeChecks } from "../../../pipes/control/definition/check.ts";
+import { refuseTakenTables } from "../../../pipes/control/definition/neighbours.ts";
+import { refuseSharedReading } from "../../../pipes/control/definition/shared-reading.ts";
+import { CheckRun } from "../../../sources/contract/checks.ts";
+import { kindOf } from "../../../sources/contract/registry.ts";
+import type { TableProgress } from "../../../sources/contract/several-tables.ts";
+import type { OrganizationLimits } from "../../../store/database/limits.ts";
+import { type ExpectedVersions, requireVersion } from "../../../store/database/versions.ts";
+import type { LeftoverStore } from "../../../store/pipes/leftovers.ts";
+import type { PipeOverviews } from "../../../store/pipes/pipe-overviews.ts";
+import type { Pipe, PipeStore } from "../../../store/pipes/pipes.ts";
+import type { ChartSourceStore } from "../../../store/saved/chart-sources.ts";
+import type { Service, ServiceStore } from "../../../store/services/services.ts";
+import type { Context } from "../../caller/context.ts";
+import { listedPipeOf, pipeDetailsOf, pipeRecordOf } from "../../views/pipes.ts";
+import { type AfterAttempt, deletedOf } from "./leftovers.ts";
+import { registerChartSources } from "./pipe-charts.ts";
+import { commandedChange } from "./pipe-commands.ts";
+import { type AcceptedPipe, checkNewPipe, refuseUnlessRunning, requireReplicas } from "./pipe-creation.ts";
+import { type PreparationHandlers, pipePreparationHandlers } from "./pipe-preparation.ts";
+
+export type PipeDeps = {
+  readonly pipes: PipeStore;
+  readonly pipeOverviews: PipeOverviews;
+  readonly services: ServiceStore;
+  readonly checks: PipeChecks;
+  readonly limits: OrganizationLimits;
+  readonly chartSources: Pick<ChartSourceStore, "create" | "list">;
+  /** Gauges of the running workers of a pipe. */
+  readonly gauges: (pipeId: string) => Readonly<Record<string, number>>;
+  /** What should be looked at at the source of a pipe without workers. */
+  readonly sourceWarning: (pipeId: string) => string | undefined;
+  readonly leftovers: LeftoverStore;
+  readonly afterAttempt: AfterAttempt;
+  /** Triggers a pass of the supervisor. */
+  readonly poke: () => void;
+};
+
+type Params = { organizationId: string; serviceId: string };
+
+type PipeParams = Params & { pipeId: string };
+type PipeHandlers<Name extends keyof typeof pipeOperations> = Pick<Handlers<ManagementOperations, Context>, Name>;
+
+export function pipeHandlers(deps: PipeDeps): PipeHandlers<keyof typeof pipeOperations> & PreparationHandlers {
+  return {
+    ...pipePreparationHandlers(deps),
+    ...creationHandlers(deps),
+    ...changeHandlers(deps),
+    ...commandHandlers(deps),
+  };
+}
+
+function creationHandlers(deps: PipeDeps): PipeHandlers<"listPipes" | "createPipe"> {
+  const { pipes } = deps;
+  return {
+    listPipes: async ({ params }) => {
+      const { id } = await findService(deps, params);
+      const counters = await deps.pipeOverviews.countersIn(id);
+      return (await pipes.listIn(id)).map((pipe) => listedPipeOf(pipe, counters.get(pipe.id) ?? {}));
+    },
+    createPipe: async ({ params, body }, { signal }) => {
+      const service = await findService(deps, params);
+      const { organizationId } = params;
+      const accepted = await checkNewPipe(deps, { organizationId, service, body }, new CheckRun(), signal);
+      const { pipe, warnings } = accepted as AcceptedPipe;
+      const wanted = { ...pipe, startPaused: body.startPaused ?? false };
+      const pipeId = await pipes.create(wanted, deps.limits.pipes, (now) => refuseTakenTables(pipe, now));
+      const uncharted = await registerChartSources(deps, organizationId, pipe);
+      return answerOf(await changed(deps, { ...params, pipeId }), [...warnings, ...uncharted]);
+    },
+  };
+}
+
+function changeHandlers(
+  deps: PipeDeps,
+): PipeHandlers<"getPipe" | "updatePipe" | "deletePipe" | "getPipeSettings" | "updatePipeSettings"> {
+  const { pipes } = deps;
+  return {
+    getPipe: async ({ params }) => {
+      const pipe = await find(deps, params);
+      const { tables } = kindOf(pipe.sourceKind);
+      const kept = tables?.(pipe.source[pipe.sourceKind] as JsonObject, await pipes.marksFrom(pipe.id, "table:"));
+      const shown = kept?.map((table) => afterCommand(table, pipe));
+      const counters = await pipes.counters(pipe.id);
+      return pipeDetailsOf(pipe, counters, deps.gauges(pipe.id), shown, deps.sourceWarning(pipe.id));
+    },
+    updatePipe: async ({ params, body }, { signal, expected }) => {
+      for (let attempt = 1; ; attempt += 1) {
+        const pipe = await find(deps, params);
+        const made = await updated(deps, pipe, { params, body, expected }, signal);
+        if (made !== "changed meanwhile") return made;
+        if (attempt === maxAttempts) {
+          throw new AppError("CONFLICT", `${pipe.name}: other requests change the pipe all the time; repeat this one`);
+        }
+      }
+    },
+    deletePipe: async ({ params }, { signal, expected }) => {
+      const { id } = await find(deps, params);
+      await pipes.change(id, { desiredState: "deleted" }, expected);
+      deps.poke();
+      return await deletedOf(deps.afterAttempt, () => deps.leftovers.ofPipe(id), signal);
+    },
+    getPipeSettings: async ({ params }) => (await find(deps, params)).settings,
+    updatePipeSettings: async ({ params, body }, { expected }) => {
+      const pipe = await find(deps, params);
+      const settings = mergeSettings(pipe.settings, body);
+      await checkSettings(deps, params, settings);
+      await pipes.change(pipe.id, { settings }, expected);
+      return (await changed(deps, params)).settings;
+    },
+  };
+}
+
+/** Of a change that another one overtakes. */
+const maxAttempts = 5;
+
+type Update = {
+  readonly params: PipeParams;
+  readonly body: z.output<typeof pipeOperations.updatePipe.body>;
+  readonly expected: ExpectedVersions;
+};
+
+/** The changed pipe. A change is made of what the pipe has: it applies to the version that was read, or not at all. */
+async function updated(deps: PipeDeps, pipe: Pipe, { params, body, expected }: Update, signal: AbortSignal) {
+  const { pipes } = deps;
+  // Also at the end: the source is asked in between.
+  requireVersion("pipe", pipe.version, expected);
+  const { change, ...checked } = checkChange(pipe, await pipes.secrets(pipe.id), body);
+  if (Object.keys(change).length === 0) return pipeRecordOf(pipe);
+  await checkSettings(deps, params, change.settings);
+  let warnings: readonly Issue[] = [];
+  if (checked.config !== undefined || checked.destination !== undefined || checked.validateSamples) {
+    refuseUnlessRunning(await findService(deps, params), "update");
+    const { organizationId } = params;
+    const stored = pipe.source[pipe.sourceKind] as JsonObject;
+    const request = { ...checked, organizationId, serviceId: pipe.serviceId, pipeId: pipe.id, stored };
+    ({ warnings } = await deps.checks.reachable(request, new CheckRun(), signal));
+  }
+  const { source } = change;
+  const accept = source && ((others: readonly Pipe[]) => refuseTakenTables({ ...pipe, source }, others, pipe));
+  try {
+    await pipes.change(pipe.id, change, expected ?? [pipe.version], accept);
+  } catch (error) {
+    const isOvertaken = error instanceof AppError && error.code === "PRECONDITION_FAILED";
+    if (isOvertaken && expected === undefined) return "changed meanwhile";
+    throw error;
+  }
+  return answerOf(await changed(deps, params), warnings);
+}
+
+function commandHandlers(deps: PipeDeps): PipeHandlers<"updatePipeState" | "updatePipeScaling"> {
+  const { pipes } = deps;
+  return {
+    updatePipeState: async ({ params, body }, { expected }) => {
+      const pipe = await find(deps, params);
+      await pipes.change(pipe.id, await commandedChange(pipe, body, pipes), expected);
+      return pipeRecordOf(await changed(deps, params));
+    },
+    updatePipeScaling: async ({ params, body }, { expected }) => {
+      const pipe = await find(deps, params);
+      const scaling = withoutNulls({ ...pipe.scaling, ...body }) as Record<string, number>;
+      if ((scaling.replicas ?? 1) > (pipe.scaling.replicas ?? 1)) requireReplicas(scaling, deps.limits);
+      await pipes.change(pipe.id, { scaling }, expected);
+      return pipeRecordOf(await changed(deps, params));
+    },
+  };
+}
+
+async function checkSettings(deps: PipeDeps, params: Params, settings: Pipe["settings"] | undefined): Promise<void> {
+  if ((await findService(deps, params)).connection?.cluster !== undefined) refuseSharedReading(settings);
+}
+
+async function findService(deps: PipeDeps, params: Params): Promise<Service> {
+  return found(await deps.services.findIn(params.organizationId, params.serviceId), "Service", params.serviceId);
+}
+
+async function find(deps: PipeDeps, params: PipeParams): Promise<Pipe> {
+  const pipe = await deps.pipes.findIn((await findService(deps, params)).id, params.pipeId);
+  return found(pipe, "Pipe", params.pipeId);
+}
+
+/** The pipe after a change, which pokes the supervisor. */
+async function changed(deps: PipeDeps, params: PipeParams): Promise<Pipe> {
+  deps.poke();
+  return await find(deps, params);
+}
+
+/** A table that is asked to start over is shown so at once. */
+function afterCommand(table: TableProgress, { resyncTables }: Pipe): TableProgress {
+  const { targetTable, sourceTable } = table;
+  return resyncTables.includes(targetTable) ? { targetTable, sourceTable, state: "Setup" } : table;
+}
+
+function answerOf(pipe: Pipe, warnings: readonly Issue[]) {
+  return { ...pipeRecordOf(pipe), ...(warnings.length === 0 ? {} : { warnings: [...warnings] }) };
+}

@@ -1,0 +1,55 @@
+/** Sources of charts: create, list, get, replace, delete. */
+import type { chartSourceOperations, SourceBody } from "../../../api/chart-sources.ts";
+import type { Handlers, ObservabilityOperations } from "../../../api/operations.ts";
+import { chartSourceRecordOf, sourceContent } from "../../../charts/sources.ts";
+import { AppError, notFound } from "../../../lib/errors.ts";
+import type { OrganizationLimits } from "../../../store/database/limits.ts";
+import type { ChartSourceStore } from "../../../store/saved/chart-sources.ts";
+import type { ServiceStore } from "../../../store/services/services.ts";
+import type { Context } from "../../caller/context.ts";
+
+export type ChartSourceDeps = {
+  readonly sources: ChartSourceStore;
+  readonly services: ServiceStore;
+  readonly limits: OrganizationLimits;
+};
+
+type Names = keyof typeof chartSourceOperations;
+
+export function chartSourceHandlers(deps: ChartSourceDeps): Pick<Handlers<ObservabilityOperations, Context>, Names> {
+  const { sources } = deps;
+  const found = <T>(row: T | undefined): T => {
+    if (row === undefined) throw new AppError("NOT_FOUND", "Source not found");
+    return row;
+  };
+  const content = async (organizationId: string, body: SourceBody) => {
+    const made = sourceContent(body);
+    if ((await deps.services.findIn(organizationId, made.serviceId)) === undefined) {
+      const { message } = notFound("Service", made.serviceId);
+      throw new AppError("BAD_REQUEST", message, { issues: [{ path: "serviceId", message }] });
+    }
+    return made;
+  };
+  return {
+    listSources: async (_, { organizationId }) => ({
+      data: (await sources.list(organizationId)).map(chartSourceRecordOf),
+    }),
+    createSource: async ({ body }, { organizationId }) => {
+      const made = await content(organizationId, body);
+      return { data: chartSourceRecordOf(await sources.create(organizationId, made, deps.limits.chartSources)) };
+    },
+    getSource: async ({ params }, { organizationId }) => ({
+      data: chartSourceRecordOf(found(await sources.find(organizationId, params.id))),
+    }),
+    replaceSource: async ({ params, body }, { organizationId, expected }) => {
+      found(await sources.find(organizationId, params.id));
+      const made = await content(organizationId, body);
+      return { data: chartSourceRecordOf(found(await sources.replace(organizationId, params.id, made, expected))) };
+    },
+    deleteSource: async ({ params }, { organizationId, expected }) => {
+      if (!(await sources.delete(organizationId, params.id, expected)))
+        throw new AppError("NOT_FOUND", "Source not found");
+      return {};
+    },
+  };
+}

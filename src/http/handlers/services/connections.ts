@@ -1,0 +1,58 @@
+/** Connections of the observability API: the services of the organization. */
+import type { ConnectionRecord, connectionOperations } from "../../../api/connections.ts";
+import type { Handlers, ObservabilityOperations } from "../../../api/operations.ts";
+import { AppError } from "../../../lib/errors.ts";
+import type { Service, ServiceStore } from "../../../store/services/services.ts";
+import type { Context } from "../../caller/context.ts";
+import { hostInUrl } from "../../request/hosts.ts";
+import { type EndpointFacts, ownEndpoints } from "../../views/services.ts";
+
+export type ConnectionListDeps = {
+  readonly services: Pick<ServiceStore, "findIn" | "listIn">;
+  readonly endpoint: EndpointFacts;
+};
+
+export function connectionHandlers({
+  services,
+  endpoint,
+}: ConnectionListDeps): Pick<Handlers<ObservabilityOperations, Context>, keyof typeof connectionOperations> {
+  const recordOf = (service: Service): ConnectionRecord => ({
+    id: service.id,
+    name: service.name,
+    host: urlOf(service, endpoint),
+    username: "default",
+    createdAt: service.createdAt,
+  });
+  const get = async (organizationId: string, id: string) => {
+    const service = await services.findIn(organizationId, id);
+    if (service === undefined) throw new AppError("NOT_FOUND", "Connection not found");
+    return service;
+  };
+  const refused = (what: string) => {
+    const how = "every service has one, so create, change or delete the service with the management API";
+    return new AppError("NOT_SUPPORTED", `Connections cannot be ${what}: ${how}.`);
+  };
+  return {
+    listConnections: async (_, { organizationId }) => ({ data: (await services.listIn(organizationId)).map(recordOf) }),
+    getConnection: async ({ params }, { organizationId }) => ({
+      data: recordOf(await get(organizationId, params.connectionId)),
+    }),
+    createConnection: async () => {
+      throw refused("created");
+    },
+    replaceConnection: async ({ params }, { organizationId }) => {
+      await get(organizationId, params.connectionId);
+      throw refused("changed");
+    },
+    deleteConnection: async ({ params }, { organizationId }) => {
+      await get(organizationId, params.connectionId);
+      throw refused("deleted");
+    },
+  };
+}
+
+/** Of the first endpoint. */
+function urlOf(service: Service, facts: EndpointFacts): string {
+  const [first] = ownEndpoints(service, facts);
+  return first === undefined ? "" : `${first.protocol}://${hostInUrl(first.host)}:${first.port}`;
+}

@@ -1,0 +1,79 @@
+/** Services in Kubernetes: the API server judges them before they are stored. */
+
+import { randomUUID } from "node:crypto";
+import { traitsOf } from "../../../api/runtimes.ts";
+import { AppError, type Issue } from "../../../lib/errors.ts";
+import { newSecret } from "../../../store/database/secrets.ts";
+import type { ConnectionPasswords, NewManaged } from "../../../store/services/service-connections.ts";
+import type { NewService, Service, ServiceChange } from "../../../store/services/services.ts";
+
+type Judged = Pick<Service, "id" | "idleScaling" | "ipAccessList" | "maxReplicaMemoryGb" | "numReplicas" | "diskGb">;
+
+export type Kubernetes = {
+  /** Why services have one replica; undefined: they may have more. */
+  readonly whyOneReplica: string | undefined;
+  /** False: pods run until the service is deleted. */
+  readonly canStop: boolean;
+  /** Throws KUBERNETES_* with the members that the cluster refuses. */
+  check(service: Omit<Judged, "idleScaling"> & { readonly users: readonly [] }): Promise<void>;
+};
+
+export type KubernetesDeps = {
+  /** Undefined: this server runs no services in Kubernetes. */
+  readonly kubernetes?: Kubernetes | undefined;
+  readonly connectionPasswords: ConnectionPasswords;
+};
+
+/** Sizes of services that are created without: memory as in the smallest service of ClickHouse Cloud. */
+export const kubernetesDefaults = { memoryGb: 8, diskGb: 100 };
+
+/** What makes a new service one of the cluster. Throws BAD_REQUEST and KUBERNETES_*. */
+export async function newManagedOf(deps: KubernetesDeps, service: NewService): Promise<NewManaged> {
+  const { idleScaling, ipAccessList, maxReplicaMemoryGb, numReplicas, diskGb = null } = service;
+  await judge(deps, { id: randomUUID(), idleScaling, ipAccessList, maxReplicaMemoryGb, numReplicas, diskGb });
+  const password = newSecret();
+  return { runtime: "kubernetes", sealFor: (serviceId) => deps.connectionPasswords.seal(serviceId, password) };
+}
+
+/** Throws BAD_REQUEST and KUBERNETES_* for a change that the cluster would refuse; other services may change. */
+export async function judgeChange(deps: KubernetesDeps, service: Service, change: ServiceChange): Promise<void> {
+  if (!traitsOf(service).isInCluster) return;
+  const { diskGb } = change;
+  if (diskGb !== undefined && (diskGb === null || diskGb < (service.diskGb ?? 0))) {
+    throw refusal("diskGb", `must be at least ${service.diskGb}: the volumes of a service in Kubernetes only grow`);
+  }
+  const given = Object.entries(change).filter(([, value]) => value !== undefined);
+  await judge(deps, { ...service, ...Object.fromEntries(given) });
+}
+
+/** Throws CONFLICT for a service whose pods cannot be stopped. */
+export function refuseStop({ kubernetes }: KubernetesDeps, service: Service): void {
+  if (!traitsOf(service).isInCluster || kubernetes?.canStop !== false) return;
+  const message =
+    "The service cannot be stopped: the operator of ClickHouse Inc. has no field that stops pods. Stop its pipes, or delete it.";
+  throw new AppError("CONFLICT", message);
+}
+
+/** True for a service that need not be stopped first, because it cannot be. */
+export function isDeletableRunning({ kubernetes }: KubernetesDeps, service: Service): boolean {
+  return traitsOf(service).isInCluster && kubernetes?.canStop === false;
+}
+
+async function judge({ kubernetes }: KubernetesDeps, service: Judged): Promise<void> {
+  if (kubernetes === undefined) {
+    throw refusal("runtime", "must be embedded or external: this server was started without --kubernetes-namespace");
+  }
+  if (service.numReplicas > 1 && kubernetes.whyOneReplica !== undefined) {
+    throw refusal("numReplicas", `must be 1: ${kubernetes.whyOneReplica}`);
+  }
+  if (service.idleScaling && !kubernetes.canStop) {
+    throw refusal("idleScaling", "must be false: the operator of ClickHouse Inc. cannot stop pods");
+  }
+  const { id, ipAccessList, maxReplicaMemoryGb, numReplicas, diskGb } = service;
+  await kubernetes.check({ id, ipAccessList, maxReplicaMemoryGb, numReplicas, diskGb, users: [] });
+}
+
+function refusal(path: string, message: string): AppError {
+  const issues: Issue[] = [{ path, message }];
+  return new AppError("BAD_REQUEST", `${path} ${message}.`, { issues });
+}

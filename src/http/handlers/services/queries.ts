@@ -1,0 +1,133 @@
+/** Statements that callers run in services. */
+import { randomUUID } from "node:crypto";
+import type { FastifyReply } from "fastify";
+import type { QueryBody } from "../../../api/queries.ts";
+import { codesOf } from "../../../clickhouse/error-codes.ts";
+import { ClickHouseException } from "../../../clickhouse/exception.ts";
+import { parameterText } from "../../../clickhouse/sql.ts";
+import { untilReached } from "../../../endpoint/forward/forward-upstream.ts";
+import type { Upstreams } from "../../../endpoint/forward/upstream.ts";
+import { traceHeadersOf } from "../../../endpoint/handoff/passed-headers.ts";
+import { AppError } from "../../../lib/errors.ts";
+import type { ServiceAccess, ServiceLease } from "../../../services/access.ts";
+import type { AuditEvent } from "../../../store/access/audit-events.ts";
+import type { Service, ServiceStore } from "../../../store/services/services.ts";
+import { engineRefusal } from "../../answer/engine-refusal.ts";
+import { streamQuery } from "../../answer/query-stream.ts";
+import type { Context } from "../../caller/context.ts";
+import { findService } from "./service-users.ts";
+
+export type QueryDeps = {
+  readonly services: ServiceStore;
+  readonly access: Pick<ServiceAccess, "acquire" | "acquireRunning">;
+  readonly upstreams: Upstreams;
+  readonly note: (event: AuditEvent) => void;
+  /** Headers of a streamed response: names and values, alternating. */
+  readonly headers: (reply: FastifyReply) => readonly string[];
+};
+
+type QueryInput = { readonly params: { organizationId: string; serviceId: string }; readonly body: QueryBody };
+
+/** The engine has no user of this name, so that a stand-in with the rights of the role runs the statement. */
+const apiUser = "millrace-api";
+/** Errors that mean the role lacks a right. */
+const refusals = codesOf("ACCESS_DENIED", "READONLY", "SETTING_CONSTRAINT_VIOLATION");
+
+export function queryHandlers(deps: QueryDeps) {
+  return {
+    runQuery: async ({ params, body }: QueryInput, context: Context, reply: FastifyReply): Promise<void> => {
+      const service = await findService(deps.services, params);
+      await runStatement(deps, { service, body, member: "query" }, context, reply);
+    },
+  };
+}
+
+export type StatementToRun = {
+  readonly service: Service;
+  readonly body: QueryBody;
+  /** The member of the request that has the statement, for errors. */
+  readonly member: string;
+};
+
+/** Runs a statement with the rights of the caller's role, and streams its result. Throws before the first byte. */
+export async function runStatement(
+  deps: QueryDeps,
+  { service, body, member }: StatementToRun,
+  context: Context,
+  reply: FastifyReply,
+): Promise<void> {
+  try {
+    await run(deps, service, body, context, reply);
+  } catch (error) {
+    if (!(error instanceof ClickHouseException)) throw error;
+    if (refusals.has(error.code)) deps.note(refusalEvent(service, error, context));
+    throw engineRefusal(error, body.query, member);
+  }
+}
+
+async function run(deps: QueryDeps, { id }: Service, body: QueryBody, context: Context, reply: FastifyReply) {
+  const query = {
+    principal: {
+      user: apiUser,
+      readonly: body.readonly || context.role === "read_only" ? 2 : 0,
+      restricted: false,
+      address: context.address,
+    } as const,
+    requestHeaders: {
+      ...traceHeadersOf(reply.request.headers),
+      "user-agent": `millrace-api/${context.credentialId}`,
+    },
+    statement: Buffer.from(body.query),
+    parameters: parametersOf(body),
+    headers: deps.headers(reply),
+    signal: context.signal,
+  };
+  const attempt = async () => {
+    const lease = await leaseOf(deps, id, body.wake, context.signal);
+    try {
+      const { port, key } = lease.forwardAddress;
+      const onHead = () => void reply.hijack();
+      await streamQuery({ ...query, upstream: deps.upstreams.to(port), key }, reply.raw, onHead);
+    } finally {
+      lease.release();
+    }
+  };
+  const unreachable = () => new AppError("SERVICE_UNAVAILABLE", "The service's engine does not answer.");
+  await untilReached(attempt, context.signal, unreachable);
+}
+
+async function leaseOf(
+  { access }: QueryDeps,
+  serviceId: string,
+  wake: QueryBody["wake"],
+  signal: AbortSignal,
+): Promise<Pick<ServiceLease, "forwardAddress" | "release">> {
+  if (wake === "auto") return await access.acquire(serviceId, signal);
+  const lease = access.acquireRunning(serviceId);
+  if (lease === undefined) throw new AppError("SERVICE_ASLEEP", "The service does not run, and wake is never.");
+  return lease;
+}
+
+/** Formats with a place for it report an exception after the first byte there, and the response ends regularly. */
+const exceptionInFormat = { http_write_exception_in_output_format: "1" };
+
+function parametersOf({ query: _, params = {}, database, settings = {}, format, queryId }: QueryBody): URLSearchParams {
+  const parameters = new URLSearchParams({
+    query_id: queryId ?? randomUUID(),
+    default_format: format,
+    ...exceptionInFormat,
+  });
+  if (database !== undefined) parameters.set("database", database);
+  for (const [name, value] of Object.entries(settings)) {
+    if (value !== undefined) parameters.set(name, typeof value === "boolean" ? String(Number(value)) : String(value));
+  }
+  for (const [name, value] of Object.entries(params)) {
+    parameters.set(`param_${name}`, value === null ? "\\N" : parameterText(String(value)));
+  }
+  return parameters;
+}
+
+function refusalEvent({ id, organizationId }: Service, error: ClickHouseException, context: Context): AuditEvent {
+  const actor = { actorType: "api_key", actor: context.credentialId, address: context.address } as const;
+  return { type: "statement_refused", organizationId, serviceId: id, ...actor, detail: error.message };
+}

@@ -1,0 +1,99 @@
+/** Query endpoints of services, and the statements that chosen keys run there. */
+import type { FastifyReply } from "fastify";
+import type { Input } from "../../../api/operation.ts";
+import type { Handlers } from "../../../api/operations.ts";
+import { originsOf, type queryEndpointOperations } from "../../../api/query-endpoints.ts";
+import { AppError, type Issue } from "../../../lib/errors.ts";
+import type { CredentialStore } from "../../../store/access/credentials.ts";
+import type { QueryEndpoint, QueryEndpointStore } from "../../../store/services/query-endpoints.ts";
+import type { Context } from "../../caller/context.ts";
+import { type QueryDeps, runStatement } from "./queries.ts";
+import { findService } from "./service-users.ts";
+
+type Operations = typeof queryEndpointOperations;
+
+export type QueryEndpointDeps = QueryDeps & {
+  readonly queryEndpoints: QueryEndpointStore;
+  readonly credentials: CredentialStore;
+};
+
+export function queryEndpointHandlers(deps: QueryEndpointDeps) {
+  return { ...configurationHandlers(deps), runAtQueryEndpoint: runHandler(deps) };
+}
+
+function configurationHandlers({
+  services,
+  queryEndpoints,
+  credentials,
+}: QueryEndpointDeps): Omit<Handlers<Operations, Context>, "runAtQueryEndpoint"> {
+  return {
+    getQueryEndpoint: async ({ params }) =>
+      view(await findEndpoint(queryEndpoints, await findService(services, params))),
+    setQueryEndpoint: async ({ params, body }) => {
+      const service = await findService(services, params);
+      const known = new Set((await credentials.listKeys(params.organizationId)).map(({ id }) => id));
+      refuseUnknownKeys(body.openApiKeys, known);
+      await queryEndpoints.set(service.id, body);
+      return view(await findEndpoint(queryEndpoints, service));
+    },
+    deleteQueryEndpoint: async ({ params }) => {
+      const service = await findService(services, params);
+      if (!(await queryEndpoints.remove(service.id))) throw notConfigured(service.id);
+      return undefined;
+    },
+  };
+}
+
+function runHandler(deps: QueryEndpointDeps) {
+  return async (
+    { params, query, body }: Input<Operations["runAtQueryEndpoint"]>,
+    context: Context,
+    reply: FastifyReply,
+  ): Promise<void> => {
+    const service = await findService(deps.services, params);
+    const endpoint = await findEndpoint(deps.queryEndpoints, service);
+    if (!endpoint.openApiKeys.includes(context.credentialId)) {
+      throw new AppError("FORBIDDEN", "The key is not in openApiKeys of the service's query endpoint.");
+    }
+    const crossOrigin = crossOriginHeaders(endpoint, reply.request.headers.origin);
+    const statement = {
+      ...{ query: body.sql, queryId: body.runId, database: body.database, format: query.format },
+      ...({ wake: "auto", readonly: !endpoint.roles.includes("sql_console_admin") } as const),
+    };
+    const headers = (to: FastifyReply) => [...deps.headers(to), ...crossOrigin];
+    await runStatement({ ...deps, headers }, { service, body: statement, member: "sql" }, context, reply);
+  };
+}
+
+/** Throws FORBIDDEN for a page that is not allowed. Programs send no origin. */
+function crossOriginHeaders({ allowedOrigins }: QueryEndpoint, origin: string | undefined): string[] {
+  if (origin === undefined) return [];
+  const allowed = originsOf(allowedOrigins);
+  if (!allowed.includes("*") && !allowed.includes(origin)) {
+    throw new AppError("FORBIDDEN", "The origin of the page is not in allowedOrigins of the service's query endpoint.");
+  }
+  const exposed = ["access-control-expose-headers", "X-ClickHouse-Query-Id, X-ClickHouse-Summary"];
+  return ["access-control-allow-origin", origin, "vary", "Origin", ...exposed];
+}
+
+async function findEndpoint(endpoints: QueryEndpointStore, { id }: { readonly id: string }): Promise<QueryEndpoint> {
+  const endpoint = await endpoints.find(id);
+  if (endpoint === undefined) throw notConfigured(id);
+  return endpoint;
+}
+
+function notConfigured(serviceId: string): AppError {
+  return new AppError("NOT_FOUND", `No query endpoint of service ${serviceId} is configured.`);
+}
+
+function refuseUnknownKeys(keys: readonly string[], known: ReadonlySet<string>): void {
+  const issues = keys.flatMap((id, index): Issue[] =>
+    known.has(id) ? [] : [{ path: `openApiKeys.${index}`, message: "must be the id of a key of the organization" }],
+  );
+  const [first] = issues;
+  if (first !== undefined) throw new AppError("BAD_REQUEST", `${first.path} ${first.message}.`, { issues });
+}
+
+function view({ id, roles, openApiKeys, allowedOrigins }: QueryEndpoint) {
+  return { id, roles: [...roles], openApiKeys: [...openApiKeys], allowedOrigins };
+}
