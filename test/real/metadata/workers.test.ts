@@ -88,9 +88,9 @@ describe.skipIf(missing !== undefined)(`workers apart from the server${missing ?
     await untilAll();
     expect(new Set(await holders())).toEqual(new Set(workers.map(nodeOf)));
     for (const pipeId of pipeIds) {
-      await until("Running", async () => {
+      await untilText("a running pipe that has sent its rows once", "Running 100", async () => {
         const { state, progress } = await details(served, service, pipeId);
-        return state === "Running" && progress.sentRows === 100;
+        return `${state} ${progress.sentRows}`;
       });
     }
   });

@@ -59,18 +59,19 @@ export class Tracker {
     // Only this replica writes the marks of its objects: a listing without a change needs no look at them.
     const digest = digestOf(files);
     if (files.length === 0 || digest === this.#known) return { fresh: [], replaced: [] };
-    const isOpen = files.some((file) => this.#onTheirWay.has(file.key));
+    // Before the marks are read: what becomes durable meanwhile is on its way no more, and its mark is not among them.
+    const open = new Set(files.filter(({ key }) => this.#onTheirWay.has(key)));
     const known = await this.#context.ledger.marks(files.map((file) => fileMark(file.key)));
     const fresh: ObjectFile[] = [];
     const replaced: ObjectFile[] = [];
     for (const file of files) {
-      if (this.#onTheirWay.has(file.key)) continue;
+      if (open.has(file) || this.#onTheirWay.has(file.key)) continue;
       const mark = known.get(fileMark(file.key));
       if (mark === undefined) fresh.push(file);
       else if (mark.result === "again") fresh.push({ ...file, again: mark.again ?? 1 });
       else if (mark.etag !== file.etag) replaced.push(mark.again === undefined ? file : { ...file, again: mark.again });
     }
-    this.#known = isOpen || fresh.length + replaced.length > 0 ? undefined : digest;
+    this.#known = open.size > 0 || fresh.length + replaced.length > 0 ? undefined : digest;
     return { fresh, replaced };
   }
 
