@@ -3,8 +3,8 @@ import { callC } from "../lib/native-library.ts";
 
 /** Numbers of system calls, by architecture: include/uapi/asm-generic/unistd.h and arch/x86/entry/syscalls. */
 const numbers = {
-  x64: { prctl: 157, capset: 126, fcntl: 72, mmap: 9, seccomp: 317 },
-  arm64: { prctl: 167, capset: 91, fcntl: 25, mmap: 222, seccomp: 277 },
+  x64: { prctl: 157, capset: 126, fcntl: 72, ioctl: 16, dup3: 292, mmap: 9, seccomp: 317 },
+  arm64: { prctl: 167, capset: 91, fcntl: 25, ioctl: 29, dup3: 24, mmap: 222, seccomp: 277 },
 } as const;
 
 /** The same on every architecture. */

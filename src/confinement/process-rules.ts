@@ -83,6 +83,7 @@ export const nodeRules: Rules = {
   unixSockets: [],
   datagrams: false,
   modes: false,
+  terminal: false,
   leastLandlock: 1,
 };
 
@@ -114,6 +115,8 @@ export function engineRules(access: EngineAccess): Rules {
     connectPorts,
     bindPorts,
     datagrams: resolves,
+    // See `src/engine/chdb/server.ts`.
+    terminal: true,
     // It moves and links files between its folders, which version 1 always refuses.
     leastLandlock: engineLandlock,
   };

@@ -31,6 +31,10 @@ export type Rules = {
   readonly datagrams: boolean;
   /** Changing modes of files by path, anywhere, if the same user owns them. Owners never change. */
   readonly modes: boolean;
+  /**
+   * Standard input is a terminal at which nobody types, for a program that behaves otherwise on one. It reads an error.
+   */
+  readonly terminal: boolean;
   /** The lowest version of Landlock with which the program works; with a lower one it runs without Landlock. */
   readonly leastLandlock: number;
 };

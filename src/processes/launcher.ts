@@ -7,7 +7,7 @@
  * calling thread: the threads that V8 and Node start before the first line of JavaScript would stay unconfined.
  * Executing a program leaves only the calling thread.
  */
-import { closeSync, existsSync, openSync, readFileSync, writeFileSync, writeSync } from "node:fs";
+import { closeSync, constants, existsSync, openSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 import { architecture, kernelCall } from "../confinement/kernel.ts";
 import { landlockVersion, pathOnly, restrictSelf } from "../confinement/landlock.ts";
@@ -17,6 +17,10 @@ import { filterSelf } from "../confinement/seccomp.ts";
 
 /** include/uapi/linux/fcntl.h */
 const setDescriptorFlags = 2;
+
+/** include/uapi/asm-generic/ioctls.h */
+const unlockTerminal = 0x40045431;
+const openTerminal = 0x5441;
 
 /** Of 1000; the control plane has 0. */
 const outOfMemoryScore = "300";
@@ -53,6 +57,7 @@ function launch({ command, args, environment, rules, parent, inherited, landlock
   dropCapabilities();
   dieWithParent(parent);
   closeOnExecution();
+  if (rules.terminal) inputIsTerminal();
   const own = keepOwn(rules.own);
   const version = Math.min(landlock, landlockVersion());
   if (version >= rules.leastLandlock) {
@@ -81,6 +86,22 @@ function closeOnExecution(): void {
   const last = 0xffffffff;
   const closeOnExec = 4;
   kernelCall("close_range", 3, last, closeOnExec);
+}
+
+/**
+ * The side of a terminal that a terminal window has, after the other side was closed: who reads here gets an error
+ * instead of waiting. It is nobody's controlling terminal. Where the system has no terminals, the input stays empty.
+ */
+function inputIsTerminal(): void {
+  const how = constants.O_RDWR | constants.O_NOCTTY;
+  try {
+    const window = openSync("/dev/ptmx", how);
+    kernelCall("ioctl", window, unlockTerminal, Buffer.alloc(4));
+    closeSync(kernelCall("ioctl", window, openTerminal, how));
+    kernelCall("dup3", window, 0, 0);
+  } catch {
+    // A container may have none.
+  }
 }
 
 /**

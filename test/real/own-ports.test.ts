@@ -1,7 +1,10 @@
 /** The whole program: which of its ports a user can have it connect to, and what a stranger does to an engine. */
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { hello } from "../../harness/native/client.ts";
 import { listenersOf, listeningPortsOf, processTree } from "../../harness/network/process-ports.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../harness/serve.ts";
 
@@ -22,7 +25,7 @@ const listening = () => [...listeningPortsOf(processTree(served.process.pid ?? 0
 
 async function refusalAt(port: number, host = "127.0.0.1"): Promise<string> {
   const url = `https://${host}:${port}/bucket/x.csv`;
-  const read = `SELECT * FROM s3('${url}', NOSIGN, 'CSV', 'x String') SETTINGS s3_retry_attempts = 0`;
+  const read = `SELECT * FROM s3('${url}', NOSIGN, 'CSV', 'x String') SETTINGS s3_retry_attempts = 0, s3_connect_timeout_ms = 60000`;
   return await query(service, read).then(
     () => "it was allowed",
     (error: Error) => error.message,
@@ -33,35 +36,59 @@ test.skipIf(skip !== false)("every port that a process of the server listens on 
   const ports = listening();
   // The API; per service its endpoint, the proxy, the host's port and the engine's.
   expect(ports.length).toBeGreaterThanOrEqual(9);
-  const reached: number[] = [];
-  for (const port of ports) if (!/is this server itself/.test(await refusalAt(port))) reached.push(port);
+  const reached: string[] = [];
+  for (const port of ports) {
+    const refusal = await refusalAt(port);
+    if (!/is this server itself/.test(refusal)) reached.push(`${port}: ${refusal}`);
+  }
   expect(reached).toEqual([]);
 });
 
-test.skipIf(skip !== false)("garbage at every port of 127.0.0.1 ends nothing", async () => {
-  const before = processTree(served.process.pid ?? 0);
-  const hello = Buffer.from([22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3]);
-  for (const port of listening()) {
-    for (const bytes of ["GET / HT", hello, "POST / HTTP/1.1\r\nX-Click", "\r\n\r\n", "x".repeat(70_000)]) {
-      await new Promise<void>((closed) => {
-        // The engine's port is refused: it is open at another address.
-        const socket = connect(port, "127.0.0.1").on("error", () => {});
-        socket.once("connect", () => socket.write(bytes, () => socket.destroy()));
-        socket.once("close", () => closed());
-      });
+test.skipIf(skip !== false)(
+  "garbage at every listener of the server, also those of engines, ends nothing",
+  async () => {
+    const before = processTree(served.process.pid ?? 0);
+    const tls = Buffer.from([22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3]);
+    const native = hello({ database: "nowhere" });
+    const garbage = [
+      ...["GET / HT", "POST / HTTP/1.1\r\nX-Click", "\r\n\r\n", "x".repeat(70_000), "\0".repeat(100)],
+      ...[tls, native, native.subarray(0, 3), Buffer.concat([native, native])],
+    ];
+    const engines = engineListeners();
+    expect(engines).toHaveLength(4);
+    for (const { host, port } of listenersOf(before)) {
+      for (const bytes of garbage) {
+        for (const end of ["destroy", "resetAndDestroy"] as const) await sendAndLeave(host, port, bytes, end);
+      }
     }
-  }
-  // An engine that is going to end does so within milliseconds.
-  expect(await query(service, "SELECT sleep(0.5)")).toBe("0");
-  expect(processTree(served.process.pid ?? 0)).toEqual(expect.arrayContaining(before));
-});
+    // An engine that is going to end does so within milliseconds.
+    expect(await query(service, "SELECT sleep(0.5)")).toBe("0");
+    expect(processTree(served.process.pid ?? 0)).toEqual(before);
+    expect(engineListeners()).toEqual(engines);
+  },
+);
 
-test.skipIf(skip !== false)("an engine's own ports are at an address that nothing tells, and are refused", async () => {
+/** Leaves when there is an answer, or after a moment. */
+async function sendAndLeave(host: string, port: number, bytes: string | Buffer, end: "destroy" | "resetAndDestroy") {
+  const socket = connect(port, host).on("error", () => {});
+  await once(socket, "connect");
+  socket.write(bytes);
+  await Promise.race([once(socket, "data"), once(socket, "close"), delay(20)]);
+  socket[end]();
+  if (!socket.closed) await once(socket, "close");
+}
+
+/** Where engines listen: both interfaces of each, at an address of its own. */
+function engineListeners() {
   const tree = processTree(served.process.pid ?? 0);
   const named = tree.flatMap((pid) => readFileSync(`/proc/${pid}/cmdline`, "latin1").split("\0"));
   const ports = named.flatMap((argument) => /^--(?:native-)?port=(\d+)$/.exec(argument)?.[1] ?? []).map(Number);
-  const engines = listenersOf(tree).filter(({ port, host }) => ports.includes(port) && host !== "127.0.0.1");
-  // Two engines with HTTP and the native protocol each. Garbage there ends the engine library.
+  return listenersOf(tree).filter(({ port, host }) => ports.includes(port) && host !== "127.0.0.1");
+}
+
+test.skipIf(skip !== false)("an engine's own ports are at an address that nothing tells, and are refused", async () => {
+  const engines = engineListeners();
+  // Two engines with HTTP and the native protocol each.
   expect(engines).toHaveLength(4);
   expect(new Set(engines.map(({ host }) => host)).size).toBe(2);
   for (const { host, port } of engines) {

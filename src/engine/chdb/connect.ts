@@ -18,17 +18,18 @@ export type EngineServer = {
  * statement that reads a file must not find the key. Rejects when it ends first, for example because its port is taken.
  */
 export async function connectServer(
-  { ended, files }: ServerThread,
+  { ended, files, leaveTerminal }: ServerThread,
   { host, port, key }: { readonly host: string; readonly port: number; readonly key: string },
 ): Promise<EngineServer> {
   const client = new ClickHouseClient({ host, port, user: internalUser, password: key });
-  const version = await Promise.race([ended, firstAnswer(client)]);
+  const version = await Promise.race([ended, firstAnswer(client, leaveTerminal)]);
   for (const file of Object.values(files)) rmSync(file);
   return { version, client };
 }
 
-async function firstAnswer(client: ClickHouseClient): Promise<string> {
+async function firstAnswer(client: ClickHouseClient, beforeEach: () => void): Promise<string> {
   for (;;) {
+    beforeEach();
     try {
       return (await client.text("SELECT version()")).trim();
     } catch (error) {
