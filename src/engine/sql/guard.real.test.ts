@@ -364,10 +364,10 @@ describe("users who may only read", () => {
 
 describe("tables of the engine's own", () => {
   test.each([
-    "CREATE TABLE o ENGINE = Alias('system', 'processes')",
-    "CREATE TABLE o ENGINE = Alias(system, query_log)",
     "CREATE TABLE o ENGINE = Alias('system.processes')",
     "CREATE TABLE o ENGINE = Alias('processes')",
+    "CREATE TABLE o ENGINE = Alias(system.processes)",
+    "CREATE TABLE o AS t ENGINE = Buffer('', 'processes', 1, 10, 100, 1000, 10000, 1000000, 10000000)",
     "CREATE TABLE o AS system.processes ENGINE = Buffer('system', 'processes', 1, 10, 100, 1000, 10000, 1000000, 10000000)",
     "CREATE TABLE o AS t ENGINE = Buffer(currentDatabase(), 'query_log', 1, 10, 100, 1000, 10000, 1000000, 10000000)",
   ])("are shown by no table of another: %s", async (statement) => {

@@ -110,13 +110,17 @@ const filteredTables = new Set(Object.keys(hiddenRows));
 
 /** The engine checks rights for the table that refers to another, not which rows of the other one a user may see. */
 function refuseOwnTable(tokens: Tokens, ranges: readonly [number, number][], engine: string): void {
-  const names = ranges.slice(0, 2).map(([from, to]) => (to - from === 1 ? (tokens[from] as SqlToken) : undefined));
-  const named = names.map((token) => (token?.kind === "string" || isName(token) ? token?.value : undefined));
-  if (named.some((name) => ownDatabases.has(name?.toLowerCase().split(".")[0] ?? ""))) {
+  const named = ranges.slice(0, 2).map(([from, to]) => {
+    const token = tokens[from];
+    // `system.processes` is a single argument, too.
+    const isWhole = to - from === 1 || isMark(tokens[from + 1], ".");
+    return isWhole && (token?.kind === "string" || isName(token)) ? token.value : "";
+  });
+  if (named.some((name) => ownDatabases.has(name.toLowerCase().split(".")[0] ?? ""))) {
     refuse(`A table of the engine ${engine} cannot show tables of the engine's own databases.`);
   }
   // In a session whose database is `system`.
-  const isImplicit = ranges.length < 2 || named[0] === undefined;
+  const isImplicit = ranges.length < 2 || named[0] === "";
   const table = ranges.length < 2 ? named[0] : named[1];
   if (isImplicit && filteredTables.has(table ?? "")) refuse(`Name the database of ${table} in the engine ${engine}.`);
 }
