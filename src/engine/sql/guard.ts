@@ -94,8 +94,10 @@ export class Guard {
         `Users with grants can use ${facts.readsObject} in queries only: in a definition or a change of rows, the engine does not ask for the grant.`,
       );
     }
-    if (question.restricted === true && facts.showsColumns === true) {
-      refuse("Users with grants can use EXPLAIN AST, PLAN, PIPELINE and ESTIMATE of a query only.");
+    if (question.restricted === true && facts.showsColumns !== undefined) {
+      refuse(
+        `Users with grants cannot use ${facts.showsColumns}: the engine shows columns without asking for the grant.`,
+      );
     }
     if (question.restricted === true) await this.#judgeMemberships([facts, ofSettings], question.params);
     if ((question.readonly || question.get) && !facts.readOnly) {

@@ -23,17 +23,23 @@ export function judgeCalls(tokens: Tokens, pairs: Int32Array, facts: Facts, skip
     judgeName(token.value, facts);
     if (isStructured(tokens, at)) judgeTableFunction(tokens, pairs, at, facts);
     // `SELECT * FROM (EXPLAIN ...)`.
-    if (token.value === "viewExplain") facts.showsColumns = true;
-    // `DESCRIBE TABLE mergeTreeIndex('d', 't')`: the engine asks for no grant.
-    if (tableFunctions.thisService.has(token.value.toLowerCase()) && isKeyword(tokens[0], "DESCRIBE")) {
-      facts.showsColumns = true;
-    }
+    if (token.value === "viewExplain") facts.showsColumns = "EXPLAIN in a query";
+    if (showsColumns(token.value.toLowerCase(), tokens, facts)) facts.showsColumns = `${token.value} here`;
     if (namesTable(token.value)) judgeTableNames(tokens, pairs, at, facts);
     if (takesFunctions(token.value)) judgeFunctionArguments(tokens, pairs, at + 1, facts);
     if (token.value === "hasColumnInTable" && argumentRanges(tokens, pairs, at + 1).length > 3) {
       refuse("Function hasColumnInTable is not available for other servers.");
     }
   }
+}
+
+/**
+ * `DESCRIBE TABLE mergeTreeIndex('d', 't')` and `CREATE TABLE x AS dictionary('d.n')`: the engine asks for no grant to
+ * see the columns. `merge` finds only tables that the user sees, when it is defined.
+ */
+function showsColumns(name: string, tokens: Tokens, { kind }: Facts): boolean {
+  if (!tableFunctions.thisService.has(name)) return false;
+  return isKeyword(tokens[0], "DESCRIBE") || (kind === "define" && name !== "merge");
 }
 
 /** Throws for a refused function; a name on no list is added to `facts.unknown`. */

@@ -38,7 +38,7 @@ export type Facts = {
   /** True when a table function has a bare word among its arguments, which must not be an alias. */
   bareWords?: boolean;
   /** True for an EXPLAIN that shows columns of tables without a grant. */
-  showsColumns?: boolean;
+  showsColumns?: string;
   /** A quoted name that the engine could take for the path of a file. */
   filePath?: string;
   /** A function whose dictionary is named without quotes, as a column would be. */

@@ -61,7 +61,8 @@ export function readKind(tokens: Tokens): Facts {
   if (readers.has(verb)) return emptyFacts("read", true);
   if (verb === "EXPLAIN") {
     const facts = emptyFacts("read", explainsQuery(tokens, from + 1));
-    return { ...facts, showsColumns: !checksGrants(tokens, from + 1) };
+    if (checksGrants(tokens, from + 1)) return facts;
+    return { ...facts, showsColumns: "EXPLAIN of another kind than AST, PLAN, PIPELINE and ESTIMATE of a query" };
   }
   if (verb === "INSERT") return insertFacts(tokens);
   if (verb === "SET") return setFacts(tokens[from + 1]);
