@@ -57,7 +57,8 @@ export function plainFacts(text: string): Facts | undefined {
   if (!tokens.every((_, at) => isPlain(tokens, at))) return undefined;
   const facts = emptyFacts("read", true);
   collectMemberships(tokens, facts);
-  return facts;
+  // The tree tells a table from columns in a list.
+  return facts.memberships.size > 0 ? undefined : facts;
 }
 
 function isPlain(tokens: Tokens, at: number): boolean {

@@ -64,7 +64,19 @@ export function judgeTree(root: TreeNode, tokens: Tokens, facts: Facts): void {
   if (applied !== countOf(tokens, isApply)) differ("APPLY");
   if (hides ? queries > countOf(tokens, isSelect) : queries !== countOf(tokens, isSelect)) differ("its queries");
   if (settings !== countOf(tokens, isSettings)) differ("its settings");
+  if (!hides && (facts.kind === "read" || facts.kind === "insert")) keepMemberships(root, facts);
   judgeOutOfQuery(root, facts);
+}
+
+/** The tree tells a name after IN, which may be a table, from the names of a list, which are columns. */
+function keepMemberships(root: TreeNode, facts: Facts): void {
+  facts.memberships.clear();
+  for (const [node] of walk(root)) {
+    const member = node.children[0]?.children[1];
+    if (node.kind !== "Function" || !isMembership(nameOf(node)) || member?.kind !== "Identifier") continue;
+    const name = nameOf(member);
+    facts.memberships.add(name).add(name.slice(name.lastIndexOf(".") + 1));
+  }
 }
 
 /** The functions of a query's tree (`EXPLAIN QUERY TREE`), which shows those that are applied to columns too. */

@@ -145,6 +145,9 @@ test("users with grants ask no set of others", async () => {
     "SELECT 'x' GLOBAL NOT IN others.s",
     "SELECT nullIn('x', others.s), count() FROM t",
     "SELECT notIn(a, s) FROM t",
+    "SELECT IN(a, s) FROM t",
+    "SELECT 'x' IN (s, 'y') OR 'x' IN (`s`) FROM t",
+    "SELECT * APPLY (x -> x IN (s)) FROM t",
     "WITH 1 AS s SELECT 'x' IN others.s",
     "SELECT * APPLY (x -> x IN s) FROM t",
     "SELECT arrayExists(x -> x IN (others.s), ['x'])",
@@ -167,12 +170,17 @@ test("users with grants ask no set of others", async () => {
   await expect(engine.guard.judge({ ...asked, restricted: true })).rejects.toThrow("of the engine Set");
   for (const sql of [
     "SELECT 1 IN (1, 2)",
+    // Columns that have the name of a table.
+    "SELECT 'x' IN (s, 'y') FROM t",
+    "SELECT a FROM t WHERE a NOT IN (s, a) AND a IN tuple(s)",
+    "SELECT a FROM t WHERE a IN [s]",
     "SELECT a IN t FROM t",
     "SELECT a IN (SELECT s FROM t)",
     "SELECT s FROM t",
   ]) {
     expect((await judged(sql, true)).kind, sql).toBe("read");
   }
+  expect((await judged("INSERT INTO x SELECT a FROM t WHERE a IN (s, a)", true)).kind).toBe("insert");
 });
 
 test("users with grants hide none of it in a function", async () => {
