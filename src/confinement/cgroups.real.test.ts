@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { describe, expect, test } from "vitest";
 import { until } from "../../harness/serve.ts";
-import { availableGroups, type GroupLimits } from "./cgroups.ts";
+import { availableGroups, type GroupLimits, wasOutOfMemory } from "./cgroups.ts";
 import { nodeRules } from "./process-rules.ts";
 import { spawnConfined } from "./spawn.ts";
 import { confinementState } from "./state.ts";
@@ -55,6 +55,12 @@ describe.skipIf(!possible)("a control group", () => {
     const program = "const kept = []; for (;;) kept.push(Buffer.alloc(2 ** 24, 1));";
     const child = start(program, { name: "test-memory", tasks: 64, memoryBytes: 2 ** 28 });
     expect((await once(child, "exit"))[1]).toBe("SIGKILL");
+    expect(wasOutOfMemory(child)).toBe(true);
+    // Under the same name, and killed by somebody else.
+    const other = start("setInterval(() => {}, 1e6)", { name: "test-memory", tasks: 64, memoryBytes: 2 ** 28 });
+    other.kill("SIGKILL");
+    await once(other, "exit");
+    expect(wasOutOfMemory(other)).toBe(false);
   });
 
   test("bounds processor time", async () => {

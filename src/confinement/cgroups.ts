@@ -45,13 +45,35 @@ export function availableGroups(): Groups | undefined {
  */
 export function enterGroup(child: ChildProcess, groups: Groups | undefined, name: string, limits: GroupLimits): void {
   if (groups === undefined || child.pid === undefined) return;
+  const killsBefore = memoryKills(groups, name);
   try {
     // Not awaited: the kernel takes some milliseconds, and so does the child until it begins its work.
     for (const file of makeGroup(groups, name, limits)) writeFile(file, String(child.pid)).catch(() => {});
   } catch {
     removeGroup(groups, name);
   }
-  child.once("exit", () => removeGroup(groups, name));
+  child.once("exit", () => {
+    if (memoryKills(groups, name) > killsBefore) outOfMemory.add(child);
+    removeGroup(groups, name);
+  });
+}
+
+const outOfMemory = new WeakSet<ChildProcess>();
+
+/** True for a child that has ended because it needed more memory than its group may have. */
+export function wasOutOfMemory(child: ChildProcess): boolean {
+  return outOfMemory.has(child);
+}
+
+/** How many processes the kernel has killed at the group's limit of memory; 0 where nobody knows. */
+function memoryKills(groups: Groups, name: string): number {
+  const [folder, file] =
+    groups.version === 2 ? [groups.folder, "memory.events"] : [groups.folders.memory ?? "", "memory.oom_control"];
+  try {
+    return Number(/^oom_kill (\d+)/m.exec(readFileSync(join(folder, name, file), "utf8"))?.[1] ?? 0);
+  } catch {
+    return 0;
+  }
 }
 
 /** Creates the group, or reuses one left by an earlier run, and returns the files that take pids. */

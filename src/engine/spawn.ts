@@ -6,6 +6,7 @@
 import type { ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import type { ClickHouseAddress } from "../clickhouse/client.ts";
+import { wasOutOfMemory } from "../confinement/cgroups.ts";
 import { violationOf } from "../confinement/channel.ts";
 import type { ForwardAddress } from "../endpoint/forward/upstream.ts";
 import type { ToHost } from "../endpoint/handoff/messages.ts";
@@ -106,7 +107,7 @@ async function startOnce(
   });
   const exited = new Promise<Exit>((resolve) => {
     child.once("exit", (code, signal) =>
-      resolve({ code, signal, reason: violationOf(child) ?? reason, statements: handoff.statementsInHand() }),
+      resolve({ code, signal, reason: reasonOf(child) ?? reason, statements: handoff.statementsInHand() }),
     );
     child.once("error", () => resolve({ code: -1, signal: null, reason, statements: [] }));
   });
@@ -148,6 +149,11 @@ function limitTeller(child: ChildProcess, first: number | undefined): EngineHost
     told = limitBytes;
     child.send({ type: "disk", limitBytes: limitBytes ?? null } satisfies ToHost, () => {});
   };
+}
+
+/** Why we or the kernel have ended the host. */
+function reasonOf(child: ChildProcess): string | undefined {
+  return violationOf(child) ?? (wasOutOfMemory(child) ? "it needed more memory than the service may have" : undefined);
 }
 
 /** Throws when a host reports anything but a number of bytes, which kills it: see `guardChannel`. */
