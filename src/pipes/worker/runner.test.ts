@@ -163,7 +163,12 @@ test("the pipe shows a statement that takes longer than it should, until it has 
   const statuses: WorkerStatus[] = [];
   const blocked = Promise.withResolvers<void>();
   const source = new NumbersSource();
-  const inserts = [{ sql: "a", slow: { afterMs: 10, warning: "a is being read" } }, { sql: "b" }];
+  let looks = 0;
+  const look = async () => {
+    looks += 1;
+    throw new Error("the engine has ended");
+  };
+  const inserts = [{ sql: "a", slow: { afterMs: 10, warning: "a is being read", look } }, { sql: "b" }];
   source.read = async function* () {
     yield { lane: "lane", id: "0", replay: {}, checkpoint: 1, inserts };
   };
@@ -183,6 +188,7 @@ test("the pipe shows a statement that takes longer than it should, until it has 
   blocked.resolve();
   await running;
   expect(statuses.at(-1)).toEqual({ phase: "running" });
+  expect(looks).toBe(1);
 });
 
 test("when an insert is broken off, the next batch of its lane does not begin", async () => {

@@ -10,6 +10,7 @@
  */
 import { sleep } from "../../lib/abort.ts";
 import { Backoff, retry } from "../../lib/backoff.ts";
+import type { SlowInsert } from "../../sources/contract/slow-insert.ts";
 import type { Batch, Durable, Insert, InsertFailure, Source } from "../../sources/contract/source.ts";
 import type { FrozenBatch, Intent } from "../durable.ts";
 import { type Failure, failureOf, isFinal, sentenceOf } from "../failures.ts";
@@ -215,7 +216,12 @@ export class Runner<D extends Durable = Durable> {
   /** Damaged data can block a reader of the engine for ever, and nothing else would tell of it. */
   #watched(lane: string, { slow }: Insert): Disposable {
     const warn = (message?: string) => this.#parts.health.warn(`slow:${lane}`, message);
-    const timer = slow && setTimeout(() => warn(slow.warning), slow.afterMs);
+    const act = ({ warning, look }: SlowInsert) => {
+      warn(warning);
+      // The insert itself tells how it ends.
+      look(this.#signal).catch(() => {});
+    };
+    const timer = slow && setTimeout(act, slow.afterMs, slow);
     return {
       [Symbol.dispose]: () => {
         if (timer === undefined) return;

@@ -21,6 +21,7 @@ import type { ListingPage, SourceListing } from "./listing.ts";
 import type { SourceObject, SourceWatch } from "./own-objects.ts";
 import type { ObjectResync, TableResync } from "./partial-resync.ts";
 import type { TableLayout, TableProgress } from "./several-tables.ts";
+import type { SlowInsert } from "./slow-insert.ts";
 
 /**
  * What a kind of source keeps in the ledger of its pipes, which outlives the process. The types follow from the schemas
@@ -54,8 +55,7 @@ export type Insert = {
   readonly table?: string;
   /** For a table with views, whose rows the engine counts too: the number of rows, counted before the insert. */
   readonly count?: (signal: AbortSignal) => Promise<number>;
-  /** Shown while the statement has taken longer than this, which it should not. */
-  readonly slow?: { readonly afterMs: number; readonly warning: string };
+  readonly slow?: SlowInsert;
   /** Engine settings the statement needs. They are saved with the intent, and a replay uses the saved ones. */
   readonly settings?: Readonly<Record<string, string | number>>;
 };

@@ -18,7 +18,7 @@ import type { NotificationQueue, Notified } from "./queue/queue.ts";
 import { CrashProbe } from "./reading/crash-probe.ts";
 import { inferFormat, type ObjectFormat } from "./reading/formats.ts";
 import { ObjectBridge } from "./reading/object-bridge.ts";
-import { changedMarker, ObjectStatements, slowReading } from "./reading/reading.ts";
+import { changedMarker, ObjectStatements } from "./reading/reading.ts";
 import { findBadRows } from "./reading/rejects.ts";
 import { type KeyPattern, keyPattern } from "./selection/glob.ts";
 import { type ListedPage, Packer, type PackLimits, packId } from "./selection/packing.ts";
@@ -293,7 +293,7 @@ export class ObjectSource implements Source<ObjectDurable> {
     const culprit = await this.#probe.culprit(batch.id, pack, signal);
     if (culprit === undefined) return [batch];
     const files = pack.files.filter((file) => file !== culprit);
-    const given = await this.#giveUp(culprit, "Reading this object ends the engine of the service.", signal);
+    const given = await this.#giveUp(culprit, "Reading this object ends or blocks the engine of the service.", signal);
     return files.length === 0 ? [given] : [given, await this.#batch({ ...pack, files }, signal)];
   }
 
@@ -336,7 +336,7 @@ export class ObjectSource implements Source<ObjectDurable> {
       inserts: [
         {
           ...(await this.#reading.insert(pack.files, pack.format, pack, signal)),
-          ...(pack.oneBlock ? { slow: slowReading(pack.files.map(({ key }) => this.#store.pathOf(key))) } : {}),
+          ...(pack.oneBlock ? { slow: this.#probe.slow(id, pack) } : {}),
           count: (counting) => this.#count(pack, counting),
         },
       ],

@@ -112,7 +112,7 @@ describe("a pipe", () => {
     const rows = async () => await query(service, "SELECT count(), uniqExact(a) FROM poison").catch(() => "");
     await until("every other file is loaded", async () => (await rows()) === "400\t100", 120_000);
     expect(await query(service, "SELECT origin, message FROM poison_pipes_error")).toBe(
-      "bucket/poison/3.orc\tReading this object ends the engine of the service.",
+      "bucket/poison/3.orc\tReading this object ends or blocks the engine of the service.",
     );
     // A pipe that has put the file aside does not end the engine again.
     await store.put("poison/6.orc", Buffer.concat(parts));

@@ -74,3 +74,14 @@ test("an engine that is away without having crashed blames nobody", async () => 
   isAway = false;
   expect(await probe.culprit("b", pack, never)).toBeUndefined();
 });
+
+test("each file has a minute, after which the host ends an engine that cannot end the statement", async () => {
+  const limits: unknown[] = [];
+  const reading = { read: async () => ({ sql: "SELECT 1", params: {}, settings: { max_threads: 1 } }) };
+  const query = async (_: string, options?: { settings?: Readonly<Record<string, unknown>> }) => {
+    limits.push(options?.settings);
+    return [];
+  };
+  await new CrashProbe(reading as never, { query: query as never, crashes: async () => 0 }).culprit("b", pack, never);
+  expect(limits).toEqual(files.map(() => ({ max_threads: 1, max_execution_time: 60 })));
+});

@@ -1,25 +1,32 @@
 /**
- * Finds the file whose bytes end the engine: its readers are native code. Each file of a batch is read alone, as the
- * batch reads it, and nothing is inserted.
+ * Finds the file whose bytes end the engine, or keep it busy for ever: its readers are native code. Each file of a
+ * batch is read alone, as the batch reads it, and nothing is inserted.
  */
 import { ClickHouseError } from "../../../clickhouse/client.ts";
+import type { SlowInsert } from "../../contract/slow-insert.ts";
 import type { DestinationAccess } from "../../contract/source.ts";
 import type { Pack } from "../declaration/durable.ts";
 import type { ObjectFile } from "../stores/store.ts";
-import type { ObjectStatements } from "./reading.ts";
+import { type ObjectStatements, slowReading } from "./reading.ts";
 
 /** An engine may also end for another reason while a file is read. */
 const deathsToBlame = 2;
 
+/** What one file of a batch needs is far less. An engine that cannot end the statement by then is ended by its host. */
+const readSeconds = 60;
+
 type Progress = { next: number; deaths: number; crashes: number | undefined };
 
 export class CrashProbe {
-  readonly #reading: Pick<ObjectStatements, "read">;
+  readonly #reading: Pick<ObjectStatements, "read" | "nameOf">;
   readonly #destination: Pick<DestinationAccess, "query" | "crashes">;
   /** By batch: a probe begins where the one before it was ended, together with the engine. */
   readonly #progress = new Map<string, Progress>();
 
-  constructor(reading: Pick<ObjectStatements, "read">, destination: Pick<DestinationAccess, "query" | "crashes">) {
+  constructor(
+    reading: Pick<ObjectStatements, "read" | "nameOf">,
+    destination: Pick<DestinationAccess, "query" | "crashes">,
+  ) {
     this.#reading = reading;
     this.#destination = destination;
   }
@@ -44,11 +51,18 @@ export class CrashProbe {
     return files[at.next];
   }
 
+  /** Looks for a file that keeps the engine busy, when the insert of a batch takes too long. */
+  slow(batch: string, { folder: _, ...pack }: Pack): SlowInsert {
+    const names = pack.files.map((file) => this.#reading.nameOf(file));
+    return { ...slowReading(names), look: async (signal) => void (await this.culprit(batch, pack, signal)) };
+  }
+
   /** An error of the engine is an answer. */
   async #read(file: ObjectFile, pack: Omit<Pack, "folder">, signal: AbortSignal): Promise<void> {
-    const { sql, ...options } = await this.#reading.read([file], pack.format, pack, signal);
+    const { sql, params, settings } = await this.#reading.read([file], pack.format, pack, signal);
     try {
-      await this.#destination.query(`${sql} FORMAT Null`, options);
+      const bounded = { ...settings, max_execution_time: readSeconds };
+      await this.#destination.query(`${sql} FORMAT Null`, { params, settings: bounded });
     } catch (error) {
       if (!(error instanceof ClickHouseError)) throw error;
     }

@@ -1,5 +1,6 @@
 /** The statements by which the engine reads exactly the object versions of a batch. */
 import { identifier, literal, parameterText, tableName } from "../../../clickhouse/sql.ts";
+import type { SlowInsert } from "../../contract/slow-insert.ts";
 import type { Insert, TargetTable } from "../../contract/source.ts";
 import { describeSettings } from "../../messages/found-fields.ts";
 import type { Pack } from "../declaration/durable.ts";
@@ -324,13 +325,11 @@ function escaped(params: Readonly<Record<string, string>>): Record<string, strin
 }
 
 /** What fits into one block is read in seconds. */
-const slowMs = 300_000;
+const slowMs = 120_000;
 
 /** What a pipe shows while objects of one block are read for long; by their names. */
-export function slowReading([first, ...others]: readonly string[]): NonNullable<Insert["slow"]> {
+export function slowReading([first, ...others]: readonly string[]): Pick<SlowInsert, "afterMs" | "warning"> {
   const more = others.length === 0 ? "" : ` (or one of ${others.length} others)`;
-  const warning =
-    `The object ${first}${more} has been read for 5 minutes. A damaged file can block the engine: ` +
-    "remove it and restart the service.";
+  const warning = `The object ${first}${more} has been read for 2 minutes; a damaged file can block the engine.`;
   return { afterMs: slowMs, warning };
 }
