@@ -21,6 +21,7 @@ export function smuggledStatement(table: string): string {
 }
 
 const insert = "INSERT INTO target VALUES";
+const megabyte = "x".repeat(1_048_576);
 const garbage = Buffer.from("0200010002ffffffff0001017f", "hex");
 const begin = (revision: number) => Buffer.concat([queryPacket(insert, revision), emptyData]);
 const compressedGarbage = Buffer.concat([
@@ -51,6 +52,14 @@ export const attacks: readonly Attack[] = [
     packets: (revision, smuggled) => [
       begin(revision),
       Buffer.concat([stringData(revision, ["a"]), emptyData, ...Array.from({ length: 50 }, () => smuggled)]),
+    ],
+    worksAtServer: true,
+  },
+  {
+    name: "after so much data that the kernel moves it",
+    packets: (revision, smuggled) => [
+      begin(revision),
+      Buffer.concat([...Array.from({ length: 12 }, () => stringData(revision, [megabyte])), emptyData, smuggled]),
     ],
     worksAtServer: true,
   },

@@ -6,6 +6,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { Logins } from "../../src/endpoint/auth/logins.ts";
 import { serverPackets } from "../../src/endpoint/native/hello.ts";
+import { Splicer } from "../../src/endpoint/splice/splicer.ts";
 import { DiskQuota } from "../../src/engine/disk-quota.ts";
 import { askerAs } from "../../src/engine/native/ask-as.ts";
 import { SealedPool } from "../../src/engine/native/sealed-pool.ts";
@@ -71,6 +72,7 @@ export class NativeFront implements AsyncDisposable {
         disk: new DiskQuota({ usedBytes: undefined, limitBytes: undefined }),
       },
       facts: { displayName: "front", timezone: "UTC" },
+      splicer: new Splicer(),
       pool: new SealedPool(engine.nativeAddress, (sql) => client.text(sql)),
       changeAccess: async () => {},
       askAs: askerAs({ host, port, key }),

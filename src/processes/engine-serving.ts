@@ -83,9 +83,9 @@ export async function serveClients(thread: ServerThread, options: ServingOptions
     logger.error({ err }, "the log of asynchronous inserts cannot be read: inserts run as they come");
     return undefined;
   });
+  const splicer = new Splicer();
   const queries = new QueryService({
-    ...{ upstream, inserts },
-    splicer: new Splicer(),
+    ...{ upstream, inserts, splicer },
     key,
     users,
     judge: statementJudge(guard),
@@ -94,7 +94,7 @@ export async function serveClients(thread: ServerThread, options: ServingOptions
     kill: (user, queryId) => killQuery(client, user, queryId),
   });
   const native = new NativeService({
-    ...{ client, guard, guardQuery: guardQueryOf(client), users, disk, logger },
+    ...{ client, guard, guardQuery: guardQueryOf(client), users, disk, splicer, logger },
     facts: { displayName: options.displayName, timezone: Intl.DateTimeFormat().resolvedOptions().timeZone },
     pool: new SealedPool({ host, key, ...options.native }, (sql) => client.text(sql)),
     changeAccess: (change) => access.apply(change),

@@ -80,6 +80,8 @@ export class LeasedReads {
     readers += 1;
     socket.once("close", () => {
       readers -= 1;
+      // Nothing is read into it any more, and nobody holds it yet.
+      releaseBuffer(this.#lease.buffer);
     });
   }
 

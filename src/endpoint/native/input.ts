@@ -1,6 +1,6 @@
 /** What a client sends over the native protocol: packets that are read whole, and bytes that are passed on unread. */
 import type { Socket } from "node:net";
-import { holdReading, readAgain } from "../splice/socket-handle.ts";
+import { descriptorOf, holdReading, readAgain, stopReading } from "../splice/socket-handle.ts";
 import { Incomplete, MalformedPacket, Reader } from "./codec.ts";
 
 /** The client has ended the connection. */
@@ -22,6 +22,8 @@ export class PacketInput {
   #gone = false;
   #notify: (() => void) | undefined;
   #sink: ((chunk: Buffer) => void) | undefined;
+  /** Somebody else reads the connection. */
+  #isAway = false;
 
   /** `ahead` are bytes that were read before. */
   constructor(socket: Socket, ahead: Buffer = Buffer.alloc(0)) {
@@ -93,7 +95,27 @@ export class PacketInput {
   /** Reads no more, or goes on. */
   set isHeld(held: boolean) {
     if (held) this.#socket.pause();
-    else this.#socket.resume();
+    else if (!this.#isAway) this.#socket.resume();
+  }
+
+  /** Of the connection, if somebody else can read it. */
+  get descriptor(): number | undefined {
+    return descriptorOf(this.#socket);
+  }
+
+  /** Stops, so that somebody else can read the connection: see `stopReading`. */
+  stopReading(): Promise<(() => boolean) | undefined> {
+    this.#isAway = true;
+    // What was read before goes the usual way.
+    return stopReading(this.#socket, () => {});
+  }
+
+  /** Reads again, after somebody else has read so many bytes. */
+  readAgain(others: number): void {
+    this.#received += others;
+    if (!this.#isAway) return;
+    this.#isAway = false;
+    readAgain(this.#socket);
   }
 
   /** Stops for good, and returns what was not read. The socket is paused. */

@@ -56,14 +56,25 @@ export class KernelPipe {
   }
 }
 
-/** Waits until the socket has bytes or is closed, or until the time is up. */
-export function waitForBytes(socket: number, ms: number): void {
-  poll(socket, pollIn, ms);
+/** Waits until the socket has bytes or is closed, until the bell is rung, or until the time is up. */
+export function waitForBytes(socket: number, bell: number, ms: number): void {
+  poll(socket, pollIn, bell, ms);
 }
 
-/** Waits until the socket takes bytes or is closed, or until the time is up. */
-export function waitForRoom(socket: number, ms: number): void {
-  poll(socket, pollOut, ms);
+/** Waits until the socket takes bytes or is closed, until the bell is rung, or until the time is up. */
+export function waitForRoom(socket: number, bell: number, ms: number): void {
+  poll(socket, pollOut, bell, ms);
+}
+
+/** A descriptor with which a thread that waits is woken. Throws when there is none. */
+export function openBell(): number {
+  const { value, reason } = callC("eventfd", [0, closeOnExec]);
+  if (value < 0) throw new Error(`eventfd: ${reason}`);
+  return value;
+}
+
+export function ringBell(bell: number): void {
+  callC("write", [bell, Buffer.from([1, 0, 0, 0, 0, 0, 0, 0]), 8]);
 }
 
 /** Another descriptor of the same socket, which stays open until it is closed itself. Throws when there is none. */
@@ -73,16 +84,18 @@ export function duplicated(socket: number): number {
   return value;
 }
 
-/** Closes a descriptor that `duplicated` made, or a pipe's: Node does not know of them. */
+/** Closes a descriptor that was made here: Node does not know of it. */
 export function closeDescriptor(descriptor: number): void {
   callC("close", [descriptor]);
 }
 
-function poll(socket: number, event: number, ms: number): void {
-  const entry = Buffer.alloc(8);
-  entry.writeInt32LE(socket, 0);
-  entry.writeInt16LE(event, 4);
-  callC("poll", [entry, 1, ms]);
+function poll(socket: number, event: number, bell: number, ms: number): void {
+  const entries = Buffer.alloc(16);
+  entries.writeInt32LE(socket, 0);
+  entries.writeInt16LE(event, 4);
+  entries.writeInt32LE(bell, 8);
+  entries.writeInt16LE(pollIn, 12);
+  callC("poll", [entries, 2, ms]);
 }
 
 function movedOf({ value, errno }: CAnswer): Moved {

@@ -1,4 +1,4 @@
-/** Moves the rest of a request's body from one socket to another, in a thread that does nothing else meanwhile. */
+/** Moves what a client sends, such as the rest of a body, from one socket to another, in a thread of its own. */
 import { bodyProgress } from "../connections/stalled.ts";
 import { closeDescriptor, KernelPipe, waitForBytes, waitForRoom } from "./kernel-pipe.ts";
 
@@ -9,6 +9,8 @@ export type SpliceTask = {
   readonly bytes: number;
   /** One 32-bit number; the task ends when it is not 0. */
   readonly cancelled: SharedArrayBuffer;
+  /** A descriptor, which is rung then. */
+  readonly bell: number;
 };
 
 export type SpliceOutcome = {
@@ -17,11 +19,11 @@ export type SpliceOutcome = {
   readonly end: "complete" | "cancelled" | "senderGone" | "senderStalled" | "receiverGone";
 };
 
-/** The interval at which a waiting task looks whether it is cancelled. */
-const lookEveryMs = 100;
+/** The interval at which a waiting task looks whether its sender has stalled. */
+const lookEveryMs = 1_000;
 
 /** Blocks the thread until the bytes are moved, either side is gone, the sender has stalled, or it is cancelled. */
-export function moveBody({ from, to, bytes, cancelled }: SpliceTask): SpliceOutcome {
+export function moveBody({ from, to, bytes, cancelled, bell }: SpliceTask): SpliceOutcome {
   const flag = new Int32Array(cancelled);
   const isCancelled = () => Atomics.load(flag, 0) !== 0;
   const progress = new Progress();
@@ -34,12 +36,12 @@ export function moveBody({ from, to, bytes, cancelled }: SpliceTask): SpliceOutc
       const moved = pipe.take(from, bytes - taken);
       if (moved === "failed" || moved === 0) return { taken, end: "senderGone" };
       if (moved === "wait") {
-        waitForBytes(from, lookEveryMs);
+        waitForBytes(from, bell, lookEveryMs);
         if (progress.hasStalled(taken)) return { taken, end: "senderStalled" };
         continue;
       }
       taken += moved;
-      const end = deliver(pipe, to, isCancelled);
+      const end = deliver(pipe, to, bell, isCancelled);
       if (end !== undefined) return { taken, end };
     }
     return { taken, end: "complete" };
@@ -51,11 +53,16 @@ export function moveBody({ from, to, bytes, cancelled }: SpliceTask): SpliceOutc
 }
 
 /** Empties the pipe. Returns why it could not. */
-function deliver(pipe: KernelPipe, to: number, isCancelled: () => boolean): "cancelled" | "receiverGone" | undefined {
+function deliver(
+  pipe: KernelPipe,
+  to: number,
+  bell: number,
+  isCancelled: () => boolean,
+): "cancelled" | "receiverGone" | undefined {
   while (pipe.held > 0) {
     const given = pipe.give(to);
     if (given === "failed") return "receiverGone";
-    if (given === "wait") waitForRoom(to, lookEveryMs);
+    if (given === "wait") waitForRoom(to, bell, lookEveryMs);
     if (isCancelled()) return "cancelled";
   }
   return undefined;

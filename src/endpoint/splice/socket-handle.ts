@@ -16,24 +16,27 @@ export function descriptorOf(socket: Socket): number | undefined {
 }
 
 /**
- * Stops Node from reading a request's connection, and hands what it has read of the body to `onData`. Resolves with a
+ * Stops Node from reading a connection or a request's, and hands what it has read of it to `onData`. Resolves with a
  * function that tells whether nothing was read since. Resolves with undefined when the body has ended or Node does not
- * stop: then the body must be read as usual.
+ * stop: then it must be read as usual.
  */
 export async function stopReading(
-  message: IncomingMessage,
+  message: IncomingMessage | Socket,
   onData: (chunk: Buffer) => void,
 ): Promise<(() => boolean) | undefined> {
-  const { socket } = message;
+  const socket = "complete" in message ? message.socket : message;
   message.pause();
   for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
     for (let chunk = message.read(); chunk !== null; chunk = message.read()) onData(chunk as Buffer);
-    socket.pause();
+    // Node's HTTP parser stops by itself; a stream would read on until its buffer is full.
+    if (socket === message) holdReading(socket);
+    else socket.pause();
     const { bytesRead } = socket;
     const isStopped = () =>
       handleOf(socket).reading === false && message.readableLength === 0 && socket.bytesRead === bytesRead;
     await setImmediate();
-    if (message.complete || message.destroyed || descriptorOf(socket) === undefined) return undefined;
+    const isOver = "complete" in message ? message.complete : message.readableEnded;
+    if (isOver || message.destroyed || descriptorOf(socket) === undefined) return undefined;
     if (isStopped()) return isStopped;
   }
   return undefined;

@@ -5,13 +5,13 @@
  */
 import { Worker } from "node:worker_threads";
 import { processUrl } from "../../lib/program.ts";
-import { duplicated } from "./kernel-pipe.ts";
+import { closeDescriptor, duplicated, openBell, ringBell } from "./kernel-pipe.ts";
 import type { SpliceOutcome, SpliceTask } from "./move-body.ts";
 
 export type SpliceJob = {
   /** Rejects when the thread has ended early. */
   readonly outcome: Promise<SpliceOutcome>;
-  /** Ends the job within a tenth of a second. */
+  /** Ends the job soon. */
   cancel(): void;
 };
 
@@ -96,15 +96,28 @@ export class SpliceThread {
     this.#onIdle();
   }
 
-  /** Moves bytes between two sockets that nobody else reads or writes meanwhile. Gives the thread back afterwards. */
+  /**
+   * Moves bytes between two sockets that nobody else reads or writes meanwhile: so many, or until it is cancelled.
+   * Gives the thread back afterwards.
+   */
   move(from: number, to: number, bytes: number): SpliceJob {
-    const { promise: outcome, ...settle } = Promise.withResolvers<SpliceOutcome>();
+    const { promise, ...settle } = Promise.withResolvers<SpliceOutcome>();
     if (this.#ended) settle.reject(new Error("the thread that moves bodies has ended"));
     else this.#settle = settle;
     const cancelled = new SharedArrayBuffer(4);
+    const bell = openBell();
+    let isOver = false;
+    const outcome = promise.finally(() => {
+      isOver = true;
+      closeDescriptor(bell);
+    });
     // Descriptors of its own: Node may close the others at any time, and the system would use their numbers again.
-    const task: SpliceTask = { from: duplicated(from), to: duplicated(to), bytes, cancelled };
+    const task: SpliceTask = { from: duplicated(from), to: duplicated(to), bytes, cancelled, bell };
     this.#worker.postMessage(task);
-    return { outcome, cancel: () => Atomics.store(new Int32Array(cancelled), 0, 1) };
+    const cancel = () => {
+      Atomics.store(new Int32Array(cancelled), 0, 1);
+      if (!isOver) ringBell(bell);
+    };
+    return { outcome, cancel };
   }
 }

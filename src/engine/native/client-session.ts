@@ -275,7 +275,7 @@ export class ClientSession implements NativeConnection, Unsettled {
     present?.connection.end();
     this.#kept = undefined;
     const connection = await this.#openKept(revision, database, user);
-    const answers = new KeptAnswers(connection.socket, this.#socket, {
+    const answers = new KeptAnswers(connection, this.#socket, {
       onRest: (atRest) => {
         if (this.#kept?.connection !== connection) return;
         this.#setRunning(!atRest);
@@ -337,12 +337,13 @@ export class ClientSession implements NativeConnection, Unsettled {
     query: SealedQuery,
     { isInsert, hasBlocks }: { readonly isInsert: boolean; readonly hasBlocks: boolean },
   ): Promise<void> {
-    const engine = await this.#options.pool.takeForOne(session.revision, session.database);
+    const { pool, splicer } = this.#options;
+    const engine = await pool.takeForOne(session.revision, session.database);
     this.#setRunning(true);
     try {
       if (hasBlocks) engine.queryWithBlocks(query);
       else engine.query(query);
-      const way = { client: this.#socket, input: this.#input, engine, compressed: query.compressed };
+      const way = { client: this.#socket, input: this.#input, engine, splicer, compressed: query.compressed };
       const outcome = await passSingle({ ...way, isInsert, isOld: isOld(session) });
       if (outcome.code !== undefined) this.#hooks.logins.refused(outcome.code, principal);
       if (!outcome.isClean) await this.#closeLate();

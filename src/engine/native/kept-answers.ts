@@ -4,6 +4,7 @@
  */
 import type { Socket } from "node:net";
 import { serverPackets } from "../../endpoint/native/hello.ts";
+import type { SealedConnection } from "./sealed-connection.ts";
 
 export type AnswerEvents = {
   /** Called when the answer seems to have ended, or goes on after all. */
@@ -19,15 +20,12 @@ export class KeptAnswers {
   #isException = false;
   #atRest = true;
 
-  constructor(engine: Socket, client: Socket, events: AnswerEvents) {
+  constructor(engine: SealedConnection, client: Socket, events: AnswerEvents) {
     this.#events = events;
-    const onDrain = () => engine.resume();
-    client.on("drain", onDrain);
-    engine.once("close", () => client.off("drain", onDrain));
-    engine.on("data", (chunk: Buffer) => {
-      if (!client.write(chunk)) engine.pause();
-      this.#look(chunk);
-    });
+    engine.onBytes = (bytes) => {
+      client.write(bytes, engine.hold());
+      this.#look(bytes);
+    };
   }
 
   /** True when bytes of an answer have arrived, and its end has not. */

@@ -1,6 +1,7 @@
 /** What the connections of the native protocol need of their engine host. */
 import type { AccessChange } from "../../clickhouse/access-change.ts";
 import type { ServerFacts } from "../../endpoint/native/hello.ts";
+import type { Splicer } from "../../endpoint/splice/splicer.ts";
 import type { LineLogger } from "../../lib/deferred-logger.ts";
 import type { EngineUser } from "../chdb/users.ts";
 import type { DiskQuota } from "../disk-quota.ts";
@@ -19,6 +20,7 @@ export type Unsettled = {
 export type NativeOptions = {
   readonly facts: ServerFacts;
   readonly pool: SealedPool;
+  readonly splicer: Splicer;
   readonly guard: Pick<Guard, "judge">;
   readonly guardQuery: GuardQuery;
   readonly users: readonly EngineUser[];

@@ -21,6 +21,7 @@ beforeAll(async () => {
   for (const revision of revisions) {
     const at = engineRevision(revision);
     const sealed = await SealedConnection.open(engine.nativeAddress, at, "");
+    sealed.onBytes = (bytes) => sealed.socket.emit("data", Buffer.from(bytes));
     connections.set(revision, { sealed, client: new NativeClient(sealed.socket, at) });
   }
 });

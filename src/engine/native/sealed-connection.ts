@@ -6,6 +6,7 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { LeasedReads } from "../../endpoint/forward/read-buffers.ts";
 import { Incomplete, Reader } from "../../endpoint/native/codec.ts";
 import {
   clientPackets,
@@ -35,11 +36,13 @@ export class SealedConnection {
   readonly socket: Socket;
   readonly revision: number;
   readonly #sealing: Sealing | undefined;
+  readonly #answers: Answers;
   #ended = false;
 
-  private constructor(socket: Socket, revision: number, sealing: Sealing | undefined) {
+  private constructor(socket: Socket, answers: Answers, revision: number, sealing: Sealing | undefined) {
     this.socket = socket;
     this.revision = revision;
+    this.#answers = answers;
     this.#sealing = sealing;
     socket.once("close", () => {
       this.#ended = true;
@@ -56,16 +59,28 @@ export class SealedConnection {
     database: string,
     user?: string,
   ): Promise<SealedConnection> {
-    const socket = connect({ host, port, noDelay: true });
+    const answers = new Answers();
+    const socket = connect({ host, port, noDelay: true, onread: answers.reads.onread });
+    answers.reads.socket = socket;
     socket.on("error", () => {});
     await once(socket, "connect");
     const salt = Buffer.from(randomBytes(16).toString("hex"));
     const login = user === undefined ? { cluster: sealedClusterName, salt } : { user, password: key };
     socket.write(engineHello({ revision, database, login }));
-    const { nonce } = await readHello(socket, revision);
+    const { nonce } = await readHello(socket, answers, revision);
     const addendum = engineAddendum(revision);
     if (addendum.length > 0) socket.write(addendum);
-    return new SealedConnection(socket, revision, user === undefined ? { salt, nonce, secret } : undefined);
+    return new SealedConnection(socket, answers, revision, user === undefined ? { salt, nonce, secret } : undefined);
+  }
+
+  /** `take` gets what the engine sends; its memory is used again when `take` returns, unless it has called `hold`. */
+  set onBytes(take: (bytes: Buffer) => void) {
+    this.#answers.take = take;
+  }
+
+  /** Keeps the memory until the returned function is called. The engine is read no further ahead than that. */
+  hold(): () => void {
+    return this.#answers.reads.hold();
   }
 
   /** False once either side has ended it. */
@@ -90,23 +105,41 @@ export class SealedConnection {
   end(): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.socket.removeAllListeners("data").removeAllListeners("end");
+    this.#answers.take = () => {};
+    this.socket.removeAllListeners("end");
     this.socket.end();
     this.socket.resume();
   }
 }
 
-async function readHello(socket: Socket, revision: number): Promise<{ readonly nonce: bigint | undefined }> {
+class Answers {
+  take: (bytes: Buffer) => void = () => {};
+  readonly reads = new LeasedReads((bytes) => this.take(bytes));
+}
+
+async function readHello(
+  socket: Socket,
+  answers: Answers,
+  revision: number,
+): Promise<{ readonly nonce: bigint | undefined }> {
+  const { promise, resolve, reject } = Promise.withResolvers<{ readonly nonce: bigint | undefined }>();
+  const onClose = () => reject(new Error("the engine has closed the connection"));
   let bytes = Buffer.alloc(0);
-  for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
-    bytes = Buffer.concat([bytes, chunk as Buffer]);
+  answers.take = (chunk) => {
+    bytes = Buffer.concat([bytes, chunk]);
     try {
-      return readServerHello(new Reader(bytes), revision);
+      resolve(readServerHello(new Reader(bytes), revision));
     } catch (error) {
-      if (!(error instanceof Incomplete)) throw error;
+      if (!(error instanceof Incomplete)) reject(error);
     }
+  };
+  socket.once("end", onClose).once("close", onClose);
+  try {
+    return await promise;
+  } finally {
+    socket.off("end", onClose).off("close", onClose);
+    answers.take = () => {};
   }
-  throw new Error("the engine has closed the connection");
 }
 
 /** A block without columns: what a client sends where no data follows. */

@@ -5,7 +5,9 @@
 import type { Socket } from "node:net";
 import { serverPackets } from "../../endpoint/native/hello.ts";
 import type { PacketInput } from "../../endpoint/native/input.ts";
+import type { Splicer } from "../../endpoint/splice/splicer.ts";
 import { InsertAnswer } from "./insert-answer.ts";
+import { MovedData } from "./moved-data.ts";
 import type { SealedConnection } from "./sealed-connection.ts";
 
 export type SingleOutcome = {
@@ -19,6 +21,7 @@ export type SingleOptions = {
   readonly client: Socket;
   readonly input: PacketInput;
   readonly engine: SealedConnection;
+  readonly splicer: Splicer;
   readonly compressed: boolean;
   /** Of an INSERT: its answer has no rows, so that its end is seen at once. */
   readonly isInsert: boolean;
@@ -31,6 +34,7 @@ export async function passSingle({
   client,
   input,
   engine,
+  splicer,
   compressed,
   isInsert,
   isOld,
@@ -38,29 +42,38 @@ export async function passSingle({
   const { socket } = engine;
   const { promise: ended, resolve } = Promise.withResolvers<void>();
   const answer = isInsert ? new InsertAnswer(compressed, engine.revision) : undefined;
+  const moved = isInsert ? new MovedData(splicer, input, engine) : undefined;
   let sent = 0;
   let last = -1;
-  let first: Buffer | undefined;
+  let code: number | undefined;
   const held: Buffer[] = [];
   const send = (chunk: Buffer) => {
     sent += chunk.length;
     if (!socket.write(chunk)) input.isHeld = true;
+    moved?.copied(chunk.length);
   };
   const seemsOver = () => last === serverPackets.endOfStream;
   const onDrain = () => {
     input.isHeld = false;
   };
-  const onClientDrain = () => socket.resume();
   socket.on("drain", onDrain);
-  client.on("drain", onClientDrain).once("close", resolve);
-  socket.on("data", (chunk: Buffer) => {
-    first ??= chunk;
+  client.once("close", resolve);
+  let stopped: Promise<void> | undefined;
+  engine.onBytes = (chunk) => {
+    if (last < 0 && chunk[0] === serverPackets.exception && chunk.length >= 5) code = chunk.readInt32LE(1);
     last = chunk.at(-1) as number;
     const state = answer?.read(chunk);
-    if (!client.write(isOld && answer !== undefined ? Buffer.concat(answer.known) : chunk)) socket.pause();
-    if (state === "ended") resolve();
-    else if (!seemsOver()) for (const kept of held.splice(0)) send(kept);
-  });
+    const shown = isOld && answer !== undefined ? Buffer.concat(answer.known) : chunk;
+    const release = engine.hold();
+    const pass = () => {
+      client.write(shown, release);
+      if (state === "ended") resolve();
+      else if (!seemsOver()) for (const kept of held.splice(0)) send(kept);
+    };
+    if (state !== "reading") stopped ??= moved?.stop();
+    if (stopped === undefined) pass();
+    else stopped = stopped.then(pass);
+  };
   socket.once("end", resolve).once("close", resolve);
   // What comes after an answer that seems to be over belongs to the next query.
   input.passTo((chunk) => {
@@ -68,13 +81,13 @@ export async function passSingle({
     else send(chunk);
   });
   await ended;
+  await moved?.stop();
   input.passTo(undefined);
   input.isHeld = false;
   input.unread(held);
-  client.off("drain", onClientDrain).off("close", resolve);
+  client.off("close", resolve);
   socket.off("drain", onDrain);
   engine.end();
-  const code =
-    answer?.code ?? (first?.[0] === serverPackets.exception && first.length >= 5 ? first.readInt32LE(1) : undefined);
+  code = answer?.code ?? code;
   return { isClean: (seemsOver() && code === undefined) || sent === 0, code };
 }

@@ -1,4 +1,5 @@
 /** What clients of the native protocol may rely on, at every revision that they may have. */
+import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { emptyData, NativeClient, newest, queryPacket, stringData } from "../../../harness/native/client.ts";
 import { until } from "../../../harness/serve.ts";
@@ -242,4 +243,41 @@ test("settings of the connection are left out, unknown ones only if they are uni
   await expect(client.query("SELECT 1", settings("SQL_mine", "'1'", 2))).rejects.toMatchObject({ code: 115 });
   await expect(client.query("SELECT 1", settings("dialect", "prql"))).rejects.toMatchObject({ code: 452 });
   client.close();
+});
+
+test("large data of one INSERT after another arrives whole, and the connection goes on", async () => {
+  const client = await stage.connect();
+  await client.query("CREATE TABLE large (s String) ENGINE = MergeTree ORDER BY tuple()");
+  const block = stringData(
+    client.revision,
+    Array.from({ length: 10_000 }, (_, i) => `${i} ${"x".repeat(i % 200)}`),
+  );
+  const blocks = 32;
+  const send = async () => {
+    for (let i = 0; i < blocks; i += 1) if (!client.socket.write(block)) await once(client.socket, "drain");
+  };
+  for (let round = 1; round <= 3; round += 1) {
+    const answer = await client.insert("INSERT INTO large VALUES", ["last"], { before: send });
+    expect(answer).toEqual({ rows: [], exception: undefined });
+    const rows = await client.query("SELECT toString(count()), toString(sum(length(s))) FROM large");
+    expect(rows).toEqual([[String(round * (blocks * 10_000 + 1)), String(round * (blocks * 1_043_890 + 4))]]);
+  }
+  client.close();
+});
+
+test("an error amid large data is told, and the engine gets no more of it", async () => {
+  const client = await stage.connect();
+  await client.query(
+    "CREATE TABLE picky (s String, CONSTRAINT c CHECK s != 'bad') ENGINE = MergeTree ORDER BY tuple()",
+  );
+  const block = stringData(client.revision, ["x".repeat(1_048_576)]);
+  const send = async () => {
+    for (let i = 0; i < 40; i += 1) client.socket.write(i === 20 ? stringData(client.revision, ["bad"]) : block);
+  };
+  const answer = await client.insert("INSERT INTO picky VALUES", ["last"], {
+    before: send,
+    settings: [["min_insert_block_size_rows", "1"]],
+  });
+  expect(answer.exception).toMatchObject({ code: 469 });
+  await client.ended();
 });
