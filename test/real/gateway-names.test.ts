@@ -4,6 +4,7 @@ import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { serverUser, TestServer } from "../../harness/clickhouse/server.ts";
+import { NativeClient } from "../../harness/native/client.ts";
 import { freePorts } from "../../harness/network/free-port.ts";
 import {
   type CertificateFiles,
@@ -121,6 +122,24 @@ describe.skipIf(missing !== undefined)(`services by host name${missing ? `: ${mi
       expect(await ask(gateway, external, "SELECT 1 + 1")).toEqual({ status: 200, body: "2" });
       expect(await ask(gateway, embedded, "SELECT 1 + 1")).toEqual({ status: 200, body: "2" });
     }
+  });
+
+  test("over the native protocol, an engine of another server is reached, keeps the session and is woken", async () => {
+    const { port } = gateways[1] as Gateway;
+    const options = { port, tls: true, ca: certificate.ca, servername: nameOf(embedded) };
+    await expect(NativeClient.connect({ ...options, password: "no" })).rejects.toMatchObject({ code: 516 });
+    const client = await NativeClient.connect({ ...options, password: embedded.password });
+    await client.query("CREATE TABLE far (s String) ORDER BY s");
+    await client.query("SET max_threads = 3");
+    for (let round = 1; round <= 2; round += 1) {
+      expect(await client.insert("INSERT INTO far VALUES", ["a"])).toEqual({ rows: [], exception: undefined });
+      await until("idle", async () => (await one.api.getService({ params: embedded.params })).state === "idle");
+      const sql = "SELECT toString(count()), getSetting('max_threads') FROM far";
+      expect(await client.query(sql)).toEqual([[String(round), "3"]]);
+    }
+    const large = await client.query("SELECT toString(number) FROM numbers(300000)");
+    expect([large.length, large.at(-1)]).toEqual([300_000, ["299999"]]);
+    client.close();
   });
 
   test("an engine of another server takes rows, refuses a wrong password, and is woken, through this one", async () => {

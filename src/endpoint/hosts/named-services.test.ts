@@ -32,7 +32,7 @@ const namedServices = () =>
     handlerOf: (first, current) => async (_message, response, _url, principal) => {
       response.end(`${first.id} for ${principal.user} of ${principal.address}, ${current().elsewhere ?? "here"}`);
     },
-    nativeOf: ({ id }, logins, admission) => {
+    nativeOf: ({ id }, _current, logins, admission) => {
       const backend = { acquire: async () => Promise.reject(new Error("no engine runs")), handoff: () => undefined };
       return new RestingClients({ serviceId: id, backend, logins, logger, admission, handsOver: false });
     },

@@ -12,8 +12,10 @@ import { answerFailure } from "../answer.ts";
 import type { AccessEvent } from "../auth/events.ts";
 import { type AuthenticatedHandler, Gatekeeper } from "../auth/gatekeeper.ts";
 import type { EndpointAccess, Logins } from "../auth/logins.ts";
+import { setClient } from "../connections/client-address.ts";
 import { Admission } from "../handoff/admission.ts";
 import { exceptionPacket, shownException } from "../native/exception-packet.ts";
+import type { PipedClient } from "../native/pipe.ts";
 import type { RestingClients } from "../native/resting-clients.ts";
 import { namedHostOf, nameWithoutPort } from "./host-name.ts";
 
@@ -30,7 +32,12 @@ export type NamedServicesOptions = {
   /** Handles authenticated requests for the service, which may change. */
   readonly handlerOf: (first: NamedService, current: () => NamedService) => AuthenticatedHandler;
   /** Serves connections of the native protocol. */
-  readonly nativeOf: (first: NamedService, logins: Logins, admission: Admission) => RestingClients;
+  readonly nativeOf: (
+    first: NamedService,
+    current: () => NamedService,
+    logins: Logins,
+    admission: Admission,
+  ) => RestingClients;
   /** Reads the services again: one may have been created by another server a moment ago. */
   readonly refresh: () => Promise<void>;
   readonly onEvent: (serviceId: string, event: AccessEvent) => void;
@@ -108,9 +115,21 @@ export class NamedServices {
           : "This service is on a server of its own: connect to the native port of that server.";
       throw clickHouseException("BAD_ARGUMENTS", text);
     } catch (error) {
-      const unknown = clickHouseException("NETWORK_ERROR", "The service cannot be looked up now: connect again.");
-      socket.end(exceptionPacket(shownException(error) ?? unknown));
-      socket.resume();
+      refuseNative(socket, error);
+    }
+  }
+
+  /** Serves a client of the native protocol that has logged in at another server. Never rejects. */
+  async serveRelayed(id: string, socket: Socket, { address, session }: PipedClient, ahead: Buffer): Promise<void> {
+    try {
+      const entry = await this.#service(id);
+      if (entry === undefined || entry.service.elsewhere !== undefined) {
+        throw clickHouseException("NETWORK_ERROR", "The engine of this service has moved: connect again.");
+      }
+      setClient(socket, { address, ahead });
+      entry.native.resume(socket, session);
+    } catch (error) {
+      refuseNative(socket, error);
     }
   }
 
@@ -126,7 +145,7 @@ export class NamedServices {
       onEvent: (event) => onEvent(first.id, event),
     });
     const admission = new Admission(current);
-    const native = nativeOf(first, gatekeeper.logins, admission);
+    const native = nativeOf(first, current, gatekeeper.logins, admission);
     const entry: Entry = { service: first, gatekeeper, admission, native };
     return entry;
   }
@@ -175,6 +194,12 @@ export class NamedServices {
     }
     await this.#refreshing;
   }
+}
+
+function refuseNative(socket: Socket, error: unknown): void {
+  const unknown = clickHouseException("NETWORK_ERROR", "The service cannot be looked up now: connect again.");
+  socket.end(exceptionPacket(shownException(error) ?? unknown));
+  socket.resume();
 }
 
 function isForAnotherName({ socket }: IncomingMessage, host: string): boolean {

@@ -7,8 +7,8 @@ import { UpstreamPool, Upstreams } from "../forward/upstream.ts";
 import type { GatewayBackend } from "../gateway/backend.ts";
 import { RestingClients } from "../native/resting-clients.ts";
 import { relayConnector } from "../peers/channel.ts";
-import { forwardToServer } from "../peers/forward-to-server.ts";
-import { RelayListener } from "../peers/listener.ts";
+import { forwardToServer, requireRelay } from "../peers/forward-to-server.ts";
+import { RelayListener, serviceHeader } from "../peers/listener.ts";
 import type { TrustedProxies } from "../proxy-protocol/trusted-proxies.ts";
 import { NameGateway } from "./name-gateway.ts";
 import { type NamedService, NamedServices, type RequestTaker } from "./named-services.ts";
@@ -77,8 +77,15 @@ export function openHostNames({ port, domain, tls, relay }: HostNamesOptions, co
       // The engine refuses by itself what belongs to a server that cannot be asked.
       return (...request) => (service().elsewhere === undefined ? here : (there ?? here))(...request);
     },
-    nativeOf: ({ id }, logins, admission) =>
-      new RestingClients({ serviceId: id, backend, logins, logger, admission, handsOver: false }),
+    nativeOf: ({ id }, service, logins, admission) => {
+      const elsewhere = () => {
+        const { elsewhere: node } = service();
+        if (relay === undefined || node === undefined) return undefined;
+        const connector = relayConnector(requireRelay(relay.addressOf(node)), relay.key);
+        return { connector, header: `${serviceHeader}: ${id}` };
+      };
+      return new RestingClients({ serviceId: id, backend, logins, logger, admission, handsOver: false, elsewhere });
+    },
   });
   const gateway = new NameGateway({
     onNative: (socket) => void services.serveNative(socket),
@@ -87,7 +94,12 @@ export function openHostNames({ port, domain, tls, relay }: HostNamesOptions, co
     logger,
     onRequest: (message, response) => void services.serve(message, response),
   });
-  const listener = relay && new RelayListener({ key: relay.key, logger, handlerOf: toHost });
+  const listener =
+    relay &&
+    new RelayListener({
+      ...{ key: relay.key, logger, handlerOf: toHost },
+      onNative: (...client) => void services.serveRelayed(...client),
+    });
   return {
     listen: async (toPipes) => {
       taker = toPipes;

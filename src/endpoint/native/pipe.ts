@@ -1,12 +1,15 @@
 /**
  * Native connections that cannot be handed over, because TLS ends in the control plane. Their clients have logged in
- * there; a pipe to the engine host carries the packets, on the port of requests that the gateway forwards.
+ * there; a pipe carries the packets to the engine host, on the port of requests that the gateway forwards, or to the
+ * relay of the server that has the engine.
  */
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import type { IncomingHttpHeaders } from "node:http";
-import { connect, type Socket } from "node:net";
-import type { ForwardAddress } from "../forward/upstream.ts";
+import type { Socket } from "node:net";
+import { clickHouseException } from "../../clickhouse/exception.ts";
+import { LeasedReads } from "../forward/read-buffers.ts";
+import type { UpstreamConnector } from "../forward/upstream-connection.ts";
 import type { HandoffSender } from "../handoff/sender.ts";
 import type { PacketInput } from "./input.ts";
 import type { NativeSession } from "./session.ts";
@@ -26,45 +29,53 @@ export function readPiped(headers: IncomingHttpHeaders): PipedClient | undefined
   return typeof value === "string" ? (JSON.parse(Buffer.from(value, "base64").toString()) as PipedClient) : undefined;
 }
 
+/** Where the packets go. */
+export type PipeTarget = {
+  readonly connector: UpstreamConnector;
+  /** The header that lets them in. */
+  readonly header: string;
+  /** Of an engine host, which may let the connection rest. */
+  readonly sender?: HandoffSender;
+};
+
 export type PipeOptions = {
   readonly client: Socket;
   readonly input: PacketInput;
   readonly address: string;
   readonly session: NativeSession;
-  readonly host: ForwardAddress;
-  readonly sender: HandoffSender;
+  readonly to: PipeTarget;
 };
 
 /**
  * Passes packets until either side ends. Resolves with the session when the host lets the connection rest; with
- * undefined when it is over. Rejects when the host cannot be reached.
+ * undefined when it is over. Rejects when the other side cannot be reached.
  */
-export async function pipeToHost(options: PipeOptions): Promise<NativeSession | undefined> {
-  const { client, input, address, session, host, sender } = options;
-  const { port, key } = host;
-  const socket = connect({ port, host: "127.0.0.1", noDelay: true });
+export async function passPackets({ client, input, address, session, to }: PipeOptions) {
+  const { connector, sender } = to;
+  const reads = new LeasedReads((bytes) => void client.write(bytes, reads.hold()));
+  const socket = connector.open(reads.onread);
+  reads.socket = socket;
   const pipe = randomUUID();
   const shown: PipedClient = { pipe, address, session };
   const value = Buffer.from(JSON.stringify(shown)).toString("base64");
-  await once(socket, "connect");
+  await once(socket, connector.readyEvent).catch((cause) => {
+    const text = "The engine of this service does not answer now: connect again.";
+    throw clickHouseException("NETWORK_ERROR", text, { cause });
+  });
   socket.write(
-    `GET / HTTP/1.1\r\nHost: host\r\nX-Millrace-Key: ${key}\r\n${header}: ${value}\r\nConnection: Upgrade\r\nUpgrade: native\r\n\r\n`,
+    `GET / HTTP/1.1\r\nHost: host\r\n${to.header}\r\n${header}: ${value}\r\nConnection: Upgrade\r\nUpgrade: native\r\n\r\n`,
   );
   let sent = 0;
   let rests: NativeSession | undefined;
-  sender.pipes.set(pipe, (received, resting) => {
+  sender?.pipes.set(pipe, (received, resting) => {
     if (received !== sent) return;
     rests = resting;
     input.passTo(undefined);
     socket.end();
   });
   const onClose = () => socket.destroy();
-  const onDrain = () => socket.resume();
-  client.on("drain", onDrain).once("close", onClose);
+  client.once("close", onClose);
   socket.on("error", () => {});
-  socket.on("data", (chunk: Buffer) => {
-    if (!client.write(chunk)) socket.pause();
-  });
   socket.on("drain", () => {
     input.isHeld = false;
   });
@@ -73,9 +84,9 @@ export async function pipeToHost(options: PipeOptions): Promise<NativeSession | 
     if (!socket.write(chunk)) input.isHeld = true;
   });
   await once(socket, "close");
-  sender.pipes.delete(pipe);
+  sender?.pipes.delete(pipe);
   input.passTo(undefined);
   input.isHeld = false;
-  client.off("drain", onDrain).off("close", onClose);
+  client.off("close", onClose);
   return rests;
 }

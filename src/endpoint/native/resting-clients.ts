@@ -12,14 +12,15 @@ import { makeRoom, markLoggedIn } from "../auth/logged-in.ts";
 import type { Logins } from "../auth/logins.ts";
 import { aheadOf, clientAddressOf, namedClientOf, setClient } from "../connections/client-address.ts";
 import type { ForwardAddress } from "../forward/upstream.ts";
+import { loopbackConnector } from "../forward/upstream-connection.ts";
 import type { GatewayBackend } from "../gateway/backend.ts";
 import type { Admission } from "../handoff/admission.ts";
 import type { HandoffSender } from "../handoff/sender.ts";
-import { exceptionPacket } from "./exception-packet.ts";
+import { exceptionPacket, shownException } from "./exception-packet.ts";
 import type { ServerFacts } from "./hello.ts";
 import { ClientGone, PacketInput } from "./input.ts";
 import { logIn } from "./login.ts";
-import { pipeToHost } from "./pipe.ts";
+import { type PipeTarget, passPackets } from "./pipe.ts";
 import type { NativeSession } from "./session.ts";
 
 /** Connections of one service. */
@@ -33,6 +34,8 @@ export type RestingOptions = {
   readonly admission: Pick<Admission, "admit">;
   /** False: TLS ends here, so that another process cannot continue with a connection. */
   readonly handsOver: boolean;
+  /** The server that has the engine, if that is another one. Throws the exception for the client. */
+  readonly elsewhere?: () => PipeTarget | undefined;
   readonly logger: LineLogger;
 };
 
@@ -60,6 +63,13 @@ export class RestingClients {
     else socket.destroy();
   }
 
+  /** Serves the connection of a client that has logged in. */
+  resume(socket: Socket, session: NativeSession): void {
+    if (this.#isClosed) return void socket.destroy();
+    markLoggedIn(socket);
+    void this.#wait(socket, this.#open(socket), session);
+  }
+
   #greet(socket: Socket): void {
     const input = this.#open(socket);
     makeRoom(socket, this.#here);
@@ -82,10 +92,8 @@ export class RestingClients {
   #handOver(socket: Socket, to: HandoffSender, native: NativeSession | "new"): void {
     this.#options.admission.admit(to).catch(() => {});
     const takeBack = (returned: Socket, session: NativeSession | undefined) => {
-      if (this.#isClosed) return void returned.destroy();
-      if (session === undefined) return this.adopt(returned);
-      markLoggedIn(returned);
-      void this.#wait(returned, this.#open(returned), session);
+      if (session === undefined) this.adopt(returned);
+      else this.resume(returned, session);
     };
     to.send(socket, takeBack, native);
   }
@@ -118,10 +126,14 @@ export class RestingClients {
   }
 
   async #pipe(client: Socket, input: PacketInput, session: NativeSession): Promise<NativeSession | undefined> {
+    const to = this.#options.elsewhere?.() ?? (await this.#host(client));
+    return await passPackets({ client, input, address: plainAddress(clientAddressOf(client)), session, to });
+  }
+
+  async #host(client: Socket): Promise<PipeTarget> {
     const { to: sender, host } = await this.#wake(client);
     await this.#options.admission.admit(sender);
-    const address = plainAddress(clientAddressOf(client));
-    return await pipeToHost({ client, input, address, session, host, sender });
+    return { connector: loopbackConnector(host.port), header: `X-Millrace-Key: ${host.key}`, sender };
   }
 
   async #wake(socket: Socket): Promise<{ readonly to: HandoffSender; readonly host: ForwardAddress }> {
@@ -142,7 +154,10 @@ export class RestingClients {
   }
 
   #fail(socket: Socket, error: unknown): void {
-    if (error instanceof AppError) socket.write(exceptionPacket(clickHouseException("NETWORK_ERROR", error.message)));
+    const shown = shownException(error);
+    if (shown !== undefined) socket.write(exceptionPacket(shown));
+    else if (error instanceof AppError)
+      socket.write(exceptionPacket(clickHouseException("NETWORK_ERROR", error.message)));
     else if (!(error instanceof ClientGone)) this.#options.logger.error({ err: error }, "native connection failed");
     // What the client has sent is read, so that it gets to read the exception.
     socket.end();

@@ -13,14 +13,17 @@ export type ServerForwardOptions = {
   readonly upstreams: Pick<UpstreamPool<string>, "to">;
 };
 
+/** Throws the exception for a client whose engine belongs to a server that is not known. */
+export function requireRelay(address: string | undefined): string {
+  if (address !== undefined) return address;
+  const text = "The engine of this service belongs to a server that does not run, or has no gateway.";
+  throw clickHouseException("NETWORK_ERROR", text);
+}
+
 /** A server that is being started again has another address: clients repeat what was refused. */
 export function forwardToServer({ serviceId, address, upstreams }: ServerForwardOptions): AuthenticatedHandler {
   return async (message, response, url, principal) => {
-    const to = address();
-    if (to === undefined) {
-      const text = "The engine of this service belongs to a server that does not run, or has no gateway.";
-      throw clickHouseException("NETWORK_ERROR", text);
-    }
+    const to = requireRelay(address());
     const ownHeaders = { [serviceHeader]: serviceId };
     try {
       await forwardClientRequest(message, response, url, { upstream: upstreams.to(to), principal, ownHeaders });

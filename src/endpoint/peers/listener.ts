@@ -3,6 +3,7 @@
  * client and name it; the connections belong to holders of the installation's key.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { LineLogger } from "../../lib/deferred-logger.ts";
 import { listenOn } from "../../lib/listen.ts";
@@ -10,6 +11,7 @@ import { createServer } from "../../lib/node-http.ts";
 import { answerFailure } from "../answer.ts";
 import type { AuthenticatedHandler } from "../auth/gatekeeper.ts";
 import { principalOf } from "../forward/principal-headers.ts";
+import { type PipedClient, readPiped } from "../native/pipe.ts";
 import { requestUrl } from "../request-url.ts";
 import { relayServer } from "./channel.ts";
 
@@ -23,6 +25,8 @@ export type RelayListenerOptions = {
   readonly logger: LineLogger;
   /** Handles requests for a service, or refuses them if its engine is not here. */
   readonly handlerOf: (serviceId: string) => AuthenticatedHandler;
+  /** Serves a connection of the native protocol, of which `ahead` was read. */
+  readonly onNative: (serviceId: string, socket: Socket, client: PipedClient, ahead: Buffer) => void;
 };
 
 export class RelayListener {
@@ -36,6 +40,11 @@ export class RelayListener {
     this.#server = relayServer(options.key);
     this.#http.headersTimeout = 0;
     this.#http.on("request", (message, response) => void this.#serve(message, response));
+    this.#http.on("upgrade", (message: IncomingMessage, socket: Socket, ahead: Buffer) => {
+      const client = readPiped(message.headers);
+      if (client === undefined) socket.destroy();
+      else options.onNative(String(message.headers[serviceHeader]), socket, client, ahead);
+    });
     this.#server.on("secureConnection", (socket) => {
       this.#open.add(socket);
       socket.on("error", () => {});

@@ -36,7 +36,7 @@ beforeEach(async () => {
       if (body === "cut") response.write("half", () => message.socket.destroy());
       else response.writeHead(200, { "X-ClickHouse-Summary": "{}" }).end(`got ${body.length}`);
     };
-  const listener = new RelayListener({ key, logger, handlerOf });
+  const listener = new RelayListener({ key, logger, handlerOf, onNative: (_, socket) => socket.destroy() });
   port = await listener.listen("127.0.0.1", 0);
   closing.push(() => listener.close());
 });
