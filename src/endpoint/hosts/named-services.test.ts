@@ -159,6 +159,18 @@ test("the addresses of push pipes are those of the domain and of every service, 
   expect(await asked("33333333-3333-4333-8333-333333333333.db.example", "/v1/push/a")).toContain("No service has");
 });
 
+// Half a second; without that, such a connection is kept for half a minute.
+const keptMs = 25_000;
+
+test("a sender of a push pipe that is answered before the end of its body loses the connection", {
+  timeout: keptMs,
+}, async () => {
+  const socket = connect({ host: "127.0.0.1", port });
+  const answer = text(socket);
+  socket.write(`POST /v1/push/a-pipe HTTP/1.1\r\nHost: ${one}.db.example\r\nContent-Length: 1000000\r\n\r\nsome`);
+  expect(await answer).toContain("pushed to /v1/push/a-pipe");
+});
+
 describe("host names that lead to no service", () => {
   test.each([
     ["127.0.0.1:8123", 400, "is an address"],

@@ -17,6 +17,7 @@ import { Admission } from "../handoff/admission.ts";
 import { exceptionPacket, shownException } from "../native/exception-packet.ts";
 import type { PipedClient } from "../native/pipe.ts";
 import type { RestingClients } from "../native/resting-clients.ts";
+import { discardBody } from "../splice/discard-body.ts";
 import { namedHostOf, nameWithoutPort } from "./host-name.ts";
 
 export type NamedService = EndpointAccess & {
@@ -173,6 +174,7 @@ export class NamedServices {
     const entry = named.kind === "service" ? await this.#service(named.id) : undefined;
     if ((entry !== undefined || named.kind === "gateway") && pushPath.test(message.url ?? "")) {
       toPipes(message, response);
+      response.once("finish", () => void endLate(message));
       return undefined;
     }
     return entry ?? refuse(404, "No service has the host name of this request.");
@@ -200,6 +202,13 @@ function refuseNative(socket: Socket, error: unknown): void {
   const unknown = clickHouseException("NETWORK_ERROR", "The service cannot be looked up now: connect again.");
   socket.end(exceptionPacket(shownException(error) ?? unknown));
   socket.resume();
+}
+
+/** A sender that was refused and does not end its body is read for a moment, and then loses its connection. */
+async function endLate(message: IncomingMessage): Promise<void> {
+  if (message.complete) return;
+  await discardBody(message, Number.POSITIVE_INFINITY);
+  if (!message.complete) message.socket.destroy();
 }
 
 function isForAnotherName({ socket }: IncomingMessage, host: string): boolean {
