@@ -84,7 +84,11 @@ export const benchGoals: Readonly<Record<string, readonly Goal[]>> = {
     least("selectRatio", 0.75, "results pass through one hop"),
     least("insertRatio", 0.9, "so do inserts"),
     most("idleMb", 40, "1,000 connections that rest are data of the front"),
-    most("idleThreads", 0, "and none of them holds a thread of the engine"),
+    most(
+      "idleThreads",
+      0,
+      "and none of them holds a thread of the engine, beyond the few that it keeps for later connections",
+    ),
   ],
   "kafka-1600": [
     least("ofLower", 0.95, "the slower of Kafka's own consumer and the engine's parser alone is unavoidable"),

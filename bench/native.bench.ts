@@ -20,6 +20,8 @@ const bulkRounds = 5;
 const rows = 2_000_000;
 const blocks = 20;
 const idleConnections = 1_000;
+/** More than may rest with a connection to the engine, which keeps the threads of those for later ones. */
+const fewConnections = 64;
 /** Longer than a connection to the engine is kept, and than its thread waits for another one. */
 const restMs = 20_000;
 const bulkQuery = `SELECT number AS id, toString(number) AS name, number * 1.5 AS value FROM numbers(${rows})`;
@@ -99,19 +101,25 @@ async function pour(client: NativeClient, block: Buffer): Promise<void> {
   if (exception !== undefined) throw new Error(exception.message);
 }
 
-/** What connections that have run a query and rest take of the engine's process. */
+/** What connections that have run a query and rest take of the engine's process, beyond what a few of them take. */
 async function idle(port: number, pid: number): Promise<{ readonly mb: number; readonly threads: number }> {
+  const few = await rested(port, fewConnections);
   const before = takenBy(pid);
+  const many = await rested(port, idleConnections);
+  const after = takenBy(pid);
+  for (const client of [...few, ...many]) client.close();
+  return { mb: after.mb - before.mb, threads: after.threads - before.threads };
+}
+
+async function rested(port: number, count: number): Promise<NativeClient[]> {
   const clients: NativeClient[] = [];
-  for (let i = 0; i < idleConnections; i += 1) {
+  for (let i = 0; i < count; i += 1) {
     const client = await NativeClient.connect({ port, password: "bench" });
     await client.query("SELECT 1");
     clients.push(client);
   }
   await delay(restMs);
-  const after = takenBy(pid);
-  for (const client of clients) client.close();
-  return { mb: after.mb - before.mb, threads: after.threads - before.threads };
+  return clients;
 }
 
 function engineOf(parent: number): number {
