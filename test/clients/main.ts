@@ -10,11 +10,13 @@ import { dbt } from "./dbt.ts";
 import { go } from "./go.ts";
 import { knownFailure } from "./known-failures.ts";
 import { migrate } from "./migrate.ts";
-import { rust } from "./rust.ts";
+import { klickhouse, rust } from "./rust.ts";
 import { asynch, connect, driver, java, node } from "./smoke.ts";
 import type { Suite, Target } from "./suite.ts";
 
-const suites: Readonly<Record<string, Suite>> = { go, python: connect, driver, asynch, migrate, node, rust, java, dbt };
+const suites: Readonly<Record<string, Suite>> = {
+  ...{ go, python: connect, driver, asynch, migrate, node, rust, klickhouse, java, dbt },
+};
 
 const names = process.argv.slice(2);
 const unknown = names.filter((name) => suites[name] === undefined);

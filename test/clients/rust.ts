@@ -1,8 +1,12 @@
-/** The crate clickhouse: it holds its integration tests, which ask http://localhost:8123 without a password. */
+/**
+ * The crate clickhouse, which holds its integration tests: they ask http://localhost:8123 without a password. The crate
+ * klickhouse, by a program of ours.
+ */
 import { appendFileSync, cpSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { MissingTool } from "../../harness/missing.ts";
 import { startLoginRelay } from "./login-relay.ts";
+import { addressOf, scriptOutcome, scripts } from "./smoke.ts";
 import { cacheFolder, type Outcome, prepareWith, runTool, type Suite } from "./suite.ts";
 import { versions } from "./versions.ts";
 
@@ -27,6 +31,25 @@ export const rust: Suite = {
     });
     const run = { install, cwd: folder, env, timeoutMs: 5 * 60_000 };
     return outcomeOf((await runTool("cargo", [...build, "--", "--test-threads=4"], run)).output);
+  },
+};
+
+export const klickhouse: Suite = {
+  client: "klickhouse (Rust, native)",
+  version: versions.klickhouse,
+  kind: "smoke",
+  note: "its own tests were not tried",
+  run: async (target) => {
+    const folder = cacheFolder(`klickhouse-${versions.klickhouse}`);
+    const env = { ...(await toolchain()), CARGO_TARGET_DIR: join(folder, "target") };
+    mkdirSync(join(folder, "src"), { recursive: true });
+    cpSync(join(scripts, "klickhouse.rs"), join(folder, "src", "main.rs"));
+    const others = 'tokio = { version = "1", features = ["full"] }\nfutures-util = "0.3"\n';
+    const head = '[package]\nname = "smoke"\nversion = "0.1.0"\nedition = "2021"\n[dependencies]\n';
+    writeFileSync(join(folder, "Cargo.toml"), `${head}klickhouse = "=${versions.klickhouse}"\n${others}`);
+    await prepareWith("the crate klickhouse", "cargo", ["build", "-q"], { install, cwd: folder, env });
+    const given = { install, env: addressOf(target), timeoutMs: 3 * 60_000 };
+    return scriptOutcome((await runTool(join(folder, "target", "debug", "smoke"), [], given)).output);
   },
 };
 

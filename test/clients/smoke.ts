@@ -6,7 +6,7 @@ import { MissingTool } from "../../harness/missing.ts";
 import { cacheFolder, type Outcome, prepareWith, runTool, type Suite, type Target } from "./suite.ts";
 import { versions } from "./versions.ts";
 
-const scripts = fileURLToPath(new URL("smoke/", import.meta.url));
+export const scripts = fileURLToPath(new URL("smoke/", import.meta.url));
 const python = "install Python 3 with venv (https://python.org or `apt install python3-venv`)";
 const maven = "install a JDK of 17 or newer and Maven (`apt install openjdk-17-jdk maven`)";
 const timeoutMs = 3 * 60_000;
@@ -18,7 +18,7 @@ export const node: Suite = {
   note: "the package on npm holds no tests",
   run: async (target) => {
     const given = { install: "install Node.js", env: addressOf(target), timeoutMs };
-    return outcomeOf((await runTool(process.execPath, [join(scripts, "node-client.ts")], given)).output);
+    return scriptOutcome((await runTool(process.execPath, [join(scripts, "node-client.ts")], given)).output);
   },
 };
 
@@ -30,7 +30,7 @@ export const connect: Suite = {
   run: async (target) => {
     const binary = await venv("clickhouse-connect", [`clickhouse-connect==${versions.python}`]);
     const given = { install: python, env: addressOf(target), timeoutMs };
-    return outcomeOf((await runTool(binary, [join(scripts, "connect.py")], given)).output);
+    return scriptOutcome((await runTool(binary, [join(scripts, "connect.py")], given)).output);
   },
 };
 
@@ -53,7 +53,7 @@ export const asynch: Suite = {
 async function nativeScript(target: Target, script: string, packages: readonly string[]): Promise<Outcome> {
   const binary = await venv(script.replace(/\..*/, ""), packages);
   const given = { install: python, env: addressOf(target), timeoutMs };
-  return outcomeOf((await runTool(binary, [join(scripts, script)], given)).output);
+  return scriptOutcome((await runTool(binary, [join(scripts, script)], given)).output);
 }
 
 export const java: Suite = {
@@ -72,7 +72,9 @@ export const java: Suite = {
       mkdirSync(join(folder, "done"));
     }
     const given = { install: maven, env: addressOf(target), timeoutMs };
-    return outcomeOf((await runTool("java", ["-cp", join(folder, "*"), join(scripts, "Smoke.java")], given)).output);
+    return scriptOutcome(
+      (await runTool("java", ["-cp", join(folder, "*"), join(scripts, "Smoke.java")], given)).output,
+    );
   },
 };
 
@@ -96,7 +98,8 @@ export function addressOf({ host, port, nativePort, password }: Target): Record<
   };
 }
 
-function outcomeOf(output: string): Outcome {
+/** What the lines of a script say. */
+export function scriptOutcome(output: string): Outcome {
   const lines = output.split("\n");
   const passed = lines.filter((line) => line.startsWith("ok ")).length;
   const failed = lines.filter((line) => line.startsWith("not ok ")).map((line) => line.slice("not ok ".length));

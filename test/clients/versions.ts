@@ -8,6 +8,7 @@ export const versions = {
   node: "1.23.1",
   rust: "0.15.3",
   rustArrow: "0.1.0",
+  klickhouse: "0.15.3",
   java: "0.9.8",
   dbt: "1.10.3",
   dbtCore: "1.10.23",
