@@ -112,6 +112,31 @@ describe.skipIf(chromiumMissing !== undefined)("pipes in the console", () => {
     await page.getByLabel("Column of id").or(page.getByLabel("Field of id")).first().waitFor();
   });
 
+  test("a file of the own computer is shown with its types, and the table begins with its columns", async () => {
+    await store.put("wizard/trips/a.csv", "id,city\n1,Rom\n");
+    const { page } = await console_.open("/new-pipe");
+    const buffer = Buffer.from("at,shop,paid\n2026-01-01 10:00:00,Bern,true\n");
+    const file = page.getByRole("region", { name: "Try a file" });
+    await file.getByRole("button", { name: "Choose a file" }).waitFor();
+    await page.getByLabel("File to try").setInputFiles({ name: "picture.png", mimeType: "image/png", buffer });
+    await file.getByText("The name picture.png does not tell a format.").waitFor();
+    await page.getByLabel("File to try").setInputFiles({ name: "shop sales.csv", mimeType: "text/csv", buffer });
+    await file.getByRole("cell", { name: "Bern" }).waitFor();
+    await file.getByRole("columnheader", { name: "at · DateTime" }).waitFor();
+    expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
+    await page.getByRole("button", { name: "Amazon S3, MinIO" }).click();
+    await page.getByLabel("URL").fill(`${store.endpoint}/${store.bucket}/wizard/trips/*.csv`);
+    await page.getByLabel("Authentication").selectOption({ label: "Access key" });
+    await page.getByLabel("Access key id").fill(store.accessKey.accessKeyId);
+    await page.getByLabel("Secret key").fill(store.accessKey.secretKey);
+    await page.getByRole("button", { name: "Next" }).click();
+    await page.getByRole("button", { name: "List again" }).waitFor();
+    await page.getByRole("button", { name: "Next" }).click();
+    await expect.poll(() => page.getByLabel("Table", { exact: true }).inputValue()).toBe("shop_sales");
+    expect(await page.getByLabel("Type of paid").inputValue()).toBe("Bool");
+    expect(await page.getByLabel("Sorting key").inputValue()).toBe("at");
+  });
+
   test("refused rows are grouped, stay text, and are counted once after a replay", async () => {
     await store.put("in/2.json", `{"id":"${hostile.replaceAll('"', '\\"')}","city":"Bern"}\n`);
     // A pipe that has begun lists its bucket again at once.

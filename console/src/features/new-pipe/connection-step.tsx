@@ -1,16 +1,12 @@
-import { Link } from "@tanstack/react-router";
-import { type FormEvent, useEffect } from "react";
-import { useOperation } from "../../api/queries.ts";
+import type { FormEvent } from "react";
 import { durationText } from "../../lib/format.ts";
 import { Button } from "../../parts/button.tsx";
-import { fieldsOf } from "../../parts/field.tsx";
 import { Note } from "../../parts/note.tsx";
-import { named, Select } from "../../parts/select.tsx";
-import { Answer } from "../../parts/states.tsx";
 import { connectionFields } from "./fields.ts";
 import { foundIn } from "./found.ts";
 import css from "./new-pipe.module.css";
 import { Refusal } from "./refusal.tsx";
+import { ServiceChoice } from "./service-choice.tsx";
 import { SourceInputs } from "./source-inputs.tsx";
 import type { StepProps } from "./step-props.ts";
 import { useListing } from "./use-listing.ts";
@@ -53,35 +49,4 @@ export function ConnectionStep({ form, change, onNext }: StepProps) {
 
 function noService(serviceId: string): string | undefined {
   return serviceId === "" ? "Choose a service." : undefined;
-}
-
-/** The service that gets the rows; chosen already if there is only one. */
-function ServiceChoice({ form, change }: Pick<StepProps, "form" | "change">) {
-  const services = useOperation("listServices", {}, { pace: "slow" });
-  const field = fieldsOf({ form, onChange: change });
-  const only = services.data?.length === 1 ? services.data[0]?.id : undefined;
-  useEffect(() => {
-    if (only !== undefined && form.serviceId === "") change({ serviceId: only });
-  }, [only, form.serviceId, change]);
-  return (
-    <Answer query={services}>
-      {(list) =>
-        list.length === 0 ? (
-          <Note>
-            There is no service yet, whose tables could get the rows. <Link to="/services/new">Create a service</Link>,
-            then come back: what is typed here is kept.
-          </Note>
-        ) : (
-          <div className="cells pair">
-            <Select
-              label="Service"
-              hint="Its tables get the rows"
-              {...field("serviceId")}
-              options={[{ value: "", label: "Choose a service" }, ...named(list)]}
-            />
-          </div>
-        )
-      }
-    </Answer>
-  );
 }

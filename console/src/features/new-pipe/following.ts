@@ -50,7 +50,7 @@ export function followed(before: Form, change: Partial<Form>): Form {
   const place = ({ values }: Form) => values.url ?? values.path ?? "";
   const format = after.kind === "objectStorage" && place(after) !== place(before) ? formatOf(place(after)) : undefined;
   if (format !== undefined) after = { ...after, values: { ...after.values, format } };
-  if (change.columns === undefined && dataOf(after) !== dataOf(before)) {
+  if (change.columns === undefined && after.tried === "" && dataOf(after) !== dataOf(before)) {
     after = { ...after, columns: [], sortingKey: [] };
   }
   return after;

@@ -28,6 +28,8 @@ export type Form = {
   readonly isNewTable: boolean;
   readonly columns: readonly Column[];
   readonly sortingKey: readonly string[];
+  /** The file whose columns these are, whatever the source. */
+  readonly tried: string;
 };
 
 export const emptyForm: Form = {
@@ -43,6 +45,7 @@ export const emptyForm: Form = {
   isNewTable: true,
   columns: [],
   sortingKey: [],
+  tried: "",
 };
 
 /** Values with which a source of the kind begins. */

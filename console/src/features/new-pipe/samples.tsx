@@ -21,7 +21,7 @@ export function Samples({ samples }: { readonly samples: readonly Sample[] }) {
       value={tab}
       onChange={setTab}
       tabs={[
-        { value: "rows", label: "Rows", content: <Rows samples={shown} /> },
+        { value: "rows", label: "Rows", content: <SampleRows samples={shown} /> },
         { value: "raw", label: "As they arrive", content: <Raw samples={shown} /> },
       ]}
     />
@@ -30,11 +30,17 @@ export function Samples({ samples }: { readonly samples: readonly Sample[] }) {
 
 type Numbered = Sample & { readonly index: number };
 
-function Rows({ samples }: { readonly samples: readonly Numbered[] }) {
+type SampleRowsProps = {
+  readonly samples: readonly Numbered[];
+  /** Types of columns, where nothing beside it has them. */
+  readonly types?: readonly { readonly name: string; readonly type: string }[];
+};
+
+export function SampleRows({ samples, types = [] }: SampleRowsProps) {
   const names = [...new Set(samples.flatMap(({ parsed }) => Object.keys(parsed ?? {})))];
   const columns: readonly Column<Numbered>[] = names.map((name) => ({
     key: name,
-    header: name,
+    header: [name, types.find((one) => one.name === name)?.type].filter(Boolean).join(" · "),
     nowrap: true,
     cell: ({ parsed }) => cellText(parsed?.[name]),
   }));

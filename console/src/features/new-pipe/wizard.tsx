@@ -6,6 +6,7 @@ import { Note } from "../../parts/note.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { ConnectionStep } from "./connection-step.tsx";
 import { DataStep } from "./data-step.tsx";
+import { FileTry } from "./file-try.tsx";
 import { followed } from "./following.ts";
 import { type Form, firstValues } from "./form.ts";
 import css from "./new-pipe.module.css";
@@ -81,12 +82,13 @@ function Steps({ step, onStep }: { readonly step: number; readonly onStep: (step
 function SourceStep({ form, change, onNext }: StepProps) {
   const choose = ({ kind, type, label, values: own }: Preset) => {
     const values = { ...(form.kind === kind ? form.values : firstValues[kind]), ...own };
-    const fresh = form.kind === kind ? {} : { topics: [], tables: [], columns: [], sortingKey: [] };
+    const columns = form.tried === "" ? { columns: [], sortingKey: [] } : {};
+    const fresh = form.kind === kind ? {} : { topics: [], tables: [], ...columns };
     const { type: _, ...rest } = values;
     change({ kind, label, values: type === undefined ? rest : { ...rest, type }, ...fresh });
     onNext();
   };
-  return presetGroups.map(({ title, text, presets }) => (
+  const groups = presetGroups.map(({ title, text, presets }) => (
     <section key={title} className="group" aria-label={title}>
       <div>
         <h3>{title}</h3>
@@ -107,4 +109,10 @@ function SourceStep({ form, change, onNext }: StepProps) {
       </div>
     </section>
   ));
+  return (
+    <>
+      {groups}
+      <FileTry form={form} change={change} />
+    </>
+  );
 }
