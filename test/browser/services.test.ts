@@ -33,7 +33,7 @@ describe.skipIf(chromiumMissing !== undefined)("services in the console", () => 
   test("the keyboard alone creates a service, and its password is shown once", async () => {
     await page.keyboard.press("g");
     await page.keyboard.press("s");
-    await page.getByRole("heading", { name: "No services yet" }).waitFor();
+    await page.getByRole("heading", { name: "No service yet" }).waitFor();
     await page.getByRole("link", { name: "Create service" }).first().focus();
     await page.keyboard.press("Enter");
     await page.getByLabel("Name", { exact: true }).waitFor();

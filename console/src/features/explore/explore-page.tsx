@@ -1,10 +1,9 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { ChartLine } from "lucide-react";
 import { useEffect } from "react";
 import { useOperation } from "../../api/queries.ts";
 import { type ChartDefinition, newChart } from "../../charts/definition.ts";
 import { Page } from "../../parts/page.tsx";
-import { Answer, EmptyState } from "../../parts/states.tsx";
+import { Answer } from "../../parts/states.tsx";
 import { Explorer } from "./explorer.tsx";
 import type { ExploreSearch } from "./search.ts";
 import type { Source } from "./source.ts";
@@ -21,9 +20,6 @@ export function ExplorePage() {
 function NoSource() {
   return (
     <Page title="Explore">
-      <EmptyState icon={ChartLine} title="No source yet">
-        A source says which table a chart reads, and which column is the time. Choose one of the tables that were found.
-      </EmptyState>
       <SourceSuggestions />
     </Page>
   );

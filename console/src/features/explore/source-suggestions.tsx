@@ -1,7 +1,8 @@
-import { Plus } from "lucide-react";
+import { ChartLine, Plus } from "lucide-react";
 import { call, type OperationResult } from "../../api/client.ts";
 import { refetch, useOperation } from "../../api/queries.ts";
 import { Button } from "../../parts/button.tsx";
+import { NoServiceState } from "../../parts/no-service.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { Answer, EmptyState } from "../../parts/states.tsx";
 import { toast, toastError } from "../../parts/toast.tsx";
@@ -16,13 +17,17 @@ export function SourceSuggestions() {
     <Answer query={services}>
       {(list) =>
         list.length === 0 ? (
-          <EmptyState title="No service yet">
-            A service is a database. Create one, and load a table with times.
-          </EmptyState>
+          <NoServiceState>and load a table with times.</NoServiceState>
         ) : (
-          list.map(({ id, name, state }) => (
-            <OfService key={id} serviceId={id} name={name} isRunning={state === "running"} />
-          ))
+          <>
+            <EmptyState icon={ChartLine} title="No source yet">
+              A source says which table a chart reads, and which column is the time. Choose one of the tables that were
+              found.
+            </EmptyState>
+            {list.map(({ id, name, state }) => (
+              <OfService key={id} serviceId={id} name={name} isRunning={state === "running"} />
+            ))}
+          </>
         )
       }
     </Answer>

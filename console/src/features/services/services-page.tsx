@@ -1,9 +1,10 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { Database, Plus } from "lucide-react";
+import { Plus } from "lucide-react";
 import { useOperation } from "../../api/queries.ts";
 import { withoutEmpty } from "../../lib/search.ts";
 import { Button, ButtonLink } from "../../parts/button.tsx";
 import { fieldsOf } from "../../parts/field.tsx";
+import { NoServiceState } from "../../parts/no-service.tsx";
 import { Filters, Page, Panel } from "../../parts/page.tsx";
 import { SearchInput } from "../../parts/search-input.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
@@ -83,17 +84,12 @@ function Count({ shown, all }: { readonly shown: number; readonly all: number })
 }
 
 function NoServices() {
-  const actions = (
-    <ButtonLink to="/services/new" look="primary" needs="admin">
-      Create service
-    </ButtonLink>
-  );
   return (
     <Panel>
-      <EmptyState icon={Database} title="No services yet" actions={actions}>
-        A service is a ClickHouse database of its own, with an address, users and backups. It sleeps while nobody asks
-        it, and wakes in a fraction of a second. The <Link to="/">overview</Link> shows the first steps.
-      </EmptyState>
+      <NoServiceState>
+        and it sleeps while nobody asks it, and wakes in a fraction of a second. The <Link to="/">overview</Link> shows
+        the first steps.
+      </NoServiceState>
     </Panel>
   );
 }

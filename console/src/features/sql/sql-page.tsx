@@ -1,13 +1,13 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { Database } from "lucide-react";
 import { useEffect, useState } from "react";
 import type { OperationResult } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
-import { ButtonLink } from "../../parts/button.tsx";
+import { NoServiceState } from "../../parts/no-service.tsx";
+import { Page } from "../../parts/page.tsx";
 import { InlineSelect, named } from "../../parts/select.tsx";
 import { ServiceAway } from "../../parts/service-away.tsx";
 import { StateBadge } from "../../parts/state-badge.tsx";
-import { Answer, EmptyState } from "../../parts/states.tsx";
+import { Answer } from "../../parts/states.tsx";
 import { toastError } from "../../parts/toast.tsx";
 import { openSaved } from "./open-saved.ts";
 import { openTab } from "./query-tabs.ts";
@@ -36,9 +36,9 @@ export function SqlPage() {
 
 function NoService() {
   return (
-    <EmptyState icon={Database} title="No service yet" actions={<ButtonLink to="/services">Services</ButtonLink>}>
-      A service is a database. Create one, then ask it anything here.
-    </EmptyState>
+    <Page title="SQL">
+      <NoServiceState>then ask it anything here.</NoServiceState>
+    </Page>
   );
 }
 
