@@ -1,4 +1,6 @@
 import { type FormEvent, useState } from "react";
+import { sourceDescriptions } from "../../../../src/sources/contract/descriptions.ts";
+import { holds, memberAt, type SourceField } from "../../../../src/sources/contract/fields.ts";
 import { call } from "../../api/client.ts";
 import { type ApiError, asApiError } from "../../api/error.ts";
 import { refetch } from "../../api/queries.ts";
@@ -18,6 +20,7 @@ import {
   scalingFields,
 } from "./draft.ts";
 import { pipeReads } from "./pipe-commands.ts";
+import { wordsOf } from "./pipe-progress.tsx";
 import css from "./pipes.module.css";
 import { settingFields, settingsOf } from "./setting-fields.ts";
 import { kindOf, type PipeDetails } from "./use-pipe.ts";
@@ -112,14 +115,10 @@ function Inputs({ pipe, draft, error, onChange }: InputsProps) {
       <Panel title="Name and source">
         <TextField label="Name" {...at("name")} />
         <div className="cells pair">
-          {mutableMembers(pipe).map((member) => {
+          {sourceInputsOf(pipe).map(({ member, label, hint }) => {
             const input = at(`source.${member}`);
-            const isLong = input.value.includes("\n");
-            return isLong ? (
-              <TextArea key={member} label={member} mono {...input} />
-            ) : (
-              <TextField key={member} label={member} mono {...input} />
-            );
+            const rows = input.value.includes("\n") ? { rows: 4 } : {};
+            return <TextField key={member} mono {...{ label, hint }} {...rows} {...input} />;
           })}
         </div>
       </Panel>
@@ -144,6 +143,19 @@ function Inputs({ pipe, draft, error, onChange }: InputsProps) {
       </Panel>
     </>
   );
+}
+
+/** What can change of the source, in the words of the wizard; not what other choices of the source make pointless. */
+function sourceInputsOf(pipe: PipeDetails) {
+  const kind = kindOf(pipe);
+  const source: Readonly<Record<string, unknown>> = pipe.source[kind] ?? {};
+  const fields: readonly SourceField[] = sourceDescriptions[kind].fields;
+  return mutableMembers(pipe).flatMap((member) => {
+    const field = fields.find(({ path }) => path === member);
+    const isSet = memberAt(source, member) != null;
+    if (field !== undefined && !isSet && !holds(field.when, (path) => memberAt(source, path))) return [];
+    return [{ member, label: field?.label ?? wordsOf(member), hint: field?.hint }];
+  });
 }
 
 type SettingInputProps = {

@@ -1,4 +1,4 @@
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { describeCall } from "../../api/client.ts";
 import { Button } from "../../parts/button.tsx";
 import { CodeBlock } from "../../parts/code-block.tsx";
@@ -91,15 +91,16 @@ function mappingColumns(columns: PipeDetails["destination"]["columns"]): readonl
   ];
 }
 
-function factsOf(members: object): (readonly [string, React.ReactNode])[] {
-  return Object.entries(members).map(([name, value]) => [
-    wordsOf(name),
-    typeof value === "object" ? (
-      <pre key={name}>{JSON.stringify(value, null, 2)}</pre>
-    ) : (
-      <code key={name}>{String(value)}</code>
-    ),
-  ]);
+/** Members in words; those of an object stand below each other, behind its name. */
+function factsOf(members: object, before = ""): (readonly [string, ReactNode])[] {
+  return Object.entries(members).flatMap(([name, value]): (readonly [string, ReactNode])[] => {
+    const words = before === "" ? wordsOf(name) : `${before}: ${wordsOf(name).toLowerCase()}`;
+    const isList = Array.isArray(value) && value.every((one) => typeof one !== "object");
+    if (isList) return [[words, <code key={name}>{value.join(", ") || "none"}</code>]];
+    if (Array.isArray(value)) return [[words, <pre key={name}>{JSON.stringify(value, null, 2)}</pre>]];
+    if (typeof value === "object" && value !== null) return factsOf(value, words);
+    return [[words, <code key={name}>{typeof value === "boolean" ? (value ? "yes" : "no") : String(value)}</code>]];
+  });
 }
 
 /** Reads the definition with a key from the environment. */

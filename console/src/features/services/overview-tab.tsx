@@ -131,7 +131,7 @@ const charts: readonly { readonly name: string; readonly unit: Unit; readonly li
     ],
   },
   { name: "Mean duration of queries", unit: "seconds", lines: [{ name: "duration", member: "querySeconds" }] },
-  { name: "Memory of the engine", unit: "bytes", lines: [{ name: "memory", member: "memoryBytes" }] },
+  { name: "Memory of queries and caches", unit: "bytes", lines: [{ name: "memory", member: "memoryBytes" }] },
   { name: "Disk", unit: "bytes", lines: [{ name: "disk", member: "diskBytes" }] },
 ];
 

@@ -28,7 +28,7 @@ export function EnginesPanel({ engines }: { readonly engines: readonly Engine[] 
 
 const columns: readonly Column<Engine>[] = [
   { key: "service", header: "Service", cell: ({ serviceId }) => <ServiceLink serviceId={serviceId} /> },
-  { key: "memory", header: "Memory", cell: (engine) => <MemoryCell engine={engine} /> },
+  { key: "memory", header: "Memory of the process", cell: (engine) => <MemoryCell engine={engine} /> },
   { key: "pid", header: "Process", align: "end", cell: ({ pid }) => pid },
   { key: "version", header: "ClickHouse", nowrap: true, cell: ({ version }) => version },
 ];
