@@ -1,5 +1,6 @@
 import { useState } from "react";
 import { bytesText } from "../lib/format.ts";
+import { cellText, type GridColumn, type GridRow } from "../lib/values.ts";
 import { Button } from "../parts/button.tsx";
 import { CodeBlock } from "../parts/code-block.tsx";
 import { CopyButton } from "../parts/copy-button.tsx";
@@ -7,7 +8,6 @@ import { Dialog } from "../parts/dialog.tsx";
 import { Note } from "../parts/note.tsx";
 import { type Column, Table } from "../parts/table.tsx";
 import { Tabs } from "../parts/tabs.tsx";
-import { cellText, type GridColumn, type GridRow } from "./values.ts";
 
 type CellInspectorProps = {
   readonly columns: readonly GridColumn[];

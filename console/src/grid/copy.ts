@@ -1,5 +1,5 @@
 /** Rows of a result as text for the clipboard. */
-import { cellText, type GridColumn, type GridRow, isNumeric, kindOf } from "./values.ts";
+import { cellText, type GridColumn, type GridRow, isNumeric, kindOf } from "../lib/values.ts";
 
 export const copyFormats = ["TSV", "CSV", "JSON", "SQL"] as const;
 export type CopyFormat = (typeof copyFormats)[number];

@@ -1,8 +1,8 @@
 import { ArrowDown, ArrowUp } from "lucide-react";
 import { memo } from "react";
+import { type GridColumn, isNumeric, type ValueKind } from "../lib/values.ts";
 import css from "./grid.module.css";
 import type { GridSort } from "./rows.ts";
-import { type GridColumn, isNumeric, type ValueKind } from "./values.ts";
 
 type GridHeaderProps = {
   readonly columns: readonly GridColumn[];

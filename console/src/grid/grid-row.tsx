@@ -1,7 +1,7 @@
 import { memo } from "react";
+import { cellText, type GridRow, isNumeric, type ValueKind } from "../lib/values.ts";
 import css from "./grid.module.css";
 import type { Place } from "./movement.ts";
-import { cellText, type GridRow, isNumeric, type ValueKind } from "./values.ts";
 
 /** Longer values are cut off in a cell; the inspector shows all. */
 const cellCharacters = 300;

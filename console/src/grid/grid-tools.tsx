@@ -1,5 +1,6 @@
 import { Copy } from "lucide-react";
 import { countText } from "../lib/format.ts";
+import type { GridColumn, GridRow } from "../lib/values.ts";
 import { Button } from "../parts/button.tsx";
 import { copyText as copyToClipboard } from "../parts/copy-button.tsx";
 import { Menu, MenuItem } from "../parts/menu.tsx";
@@ -7,7 +8,6 @@ import { SearchInput } from "../parts/search-input.tsx";
 import { toast } from "../parts/toast.tsx";
 import { type CopyFormat, copyFormats, copyText } from "./copy.ts";
 import css from "./grid.module.css";
-import type { GridColumn, GridRow } from "./values.ts";
 
 type GridToolsProps = {
   readonly text: string;

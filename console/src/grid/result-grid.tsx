@@ -10,6 +10,7 @@ import {
   useRef,
   useState,
 } from "react";
+import { cellText, type GridColumn, type GridRow, kindOf } from "../lib/values.ts";
 import { copyText as copyToClipboard } from "../parts/copy-button.tsx";
 import css from "./grid.module.css";
 import { GridHeader } from "./grid-header.tsx";
@@ -17,7 +18,6 @@ import { cellId, Row } from "./grid-row.tsx";
 import { GridTools } from "./grid-tools.tsx";
 import { moved, type Place } from "./movement.ts";
 import { columnWidths, type GridSort, shownRows } from "./rows.ts";
-import { cellText, type GridColumn, type GridRow, kindOf } from "./values.ts";
 
 const CellInspector = lazy(async () => ({ default: (await import("./cell-inspector.tsx")).CellInspector }));
 

@@ -1,5 +1,5 @@
 /** Which rows of a result are shown, and in which order. */
-import { cellText, compareValues, type GridColumn, type GridRow, kindOf } from "./values.ts";
+import { cellText, compareValues, type GridColumn, type GridRow, kindOf } from "../lib/values.ts";
 
 export type GridSort = { readonly column: number; readonly descending: boolean };
 

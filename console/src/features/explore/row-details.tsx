@@ -1,5 +1,5 @@
 import { Minus, Plus } from "lucide-react";
-import { cellText } from "../../grid/values.ts";
+import { cellText } from "../../lib/values.ts";
 import { IconButton } from "../../parts/button.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import css from "./explore.module.css";

@@ -1,8 +1,8 @@
 /** One statement that runs, from Run to its last row. */
 import { open } from "../../api/client.ts";
 import { asApiError } from "../../api/error.ts";
-import type { GridColumn, GridRow } from "../../grid/values.ts";
 import { Store } from "../../lib/store.ts";
+import type { GridColumn, GridRow } from "../../lib/values.ts";
 import { brokenQuery, type QueryError, refusedQuery } from "./query-error.ts";
 import { type Progress, readResult } from "./result-stream.ts";
 

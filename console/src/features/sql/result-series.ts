@@ -1,7 +1,7 @@
 /** From rows of a result to series of a chart. */
 import { numberOf } from "../../charts/answer.ts";
 import type { ChartData } from "../../charts/types.ts";
-import { cellText, type GridColumn, type GridRow, isNumeric, kindOf, timeOf } from "../../grid/values.ts";
+import { cellText, type GridColumn, type GridRow, isNumeric, kindOf, timeOf } from "../../lib/values.ts";
 
 /** Which columns can be an axis, a value or a group. */
 export function chartColumns(columns: readonly GridColumn[]) {

@@ -1,6 +1,6 @@
 /** Cells of a result: how a value of a ClickHouse type is shown, aligned and compared. No digit is lost on the way. */
 
-import { parseLocal } from "../lib/zone.ts";
+import { parseLocal } from "./zone.ts";
 
 export type GridColumn = { readonly name: string; readonly type: string };
 
