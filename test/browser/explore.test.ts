@@ -120,6 +120,40 @@ describe.skipIf(chromiumMissing !== undefined)("Explore", () => {
     await page.getByRole("figure", { name: "Levels" }).waitFor();
   });
 
+  test("a row opens beside the list, its fields become columns, and the arrow keys go from row to row", async () => {
+    const { page } = await console_.open("/explore");
+    const rows = page.getByRole("region", { name: "Rows" });
+    const row = rows.getByRole("button", { name: /request 1$/ });
+    await row.press("Enter");
+    const side = rows.getByRole("complementary", { name: "Row" });
+    await side.getByText("request 1", { exact: true }).waitFor();
+    await page.keyboard.press("ArrowDown");
+    await side.getByText("request 2", { exact: true }).waitFor();
+    await side.getByRole("button", { name: "Newer row" }).press("Enter");
+    await side.getByText("request 1", { exact: true }).waitFor();
+    await side.getByRole("button", { name: "Column Service" }).press("Enter");
+    await rows
+      .getByRole("button", { name: /\d api$/ })
+      .first()
+      .waitFor();
+    await eventually(() => decodeURIComponent(page.url())).toContain('columns=["Service"]');
+    expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
+    await side.getByRole("button", { name: "Close the row" }).press("Enter");
+    await rows.getByRole("button", { name: "Without the column Service" }).press("Enter");
+    await row.waitFor();
+  });
+
+  test("Live shows rows as they come, and keeps the one that is read", async () => {
+    const { page } = await console_.open("/explore");
+    const rows = page.getByRole("region", { name: "Rows" });
+    await rows.getByRole("button", { name: /request 3$/ }).press("Enter");
+    await page.getByRole("button", { name: "Live" }).press("Enter");
+    await query(service, "INSERT INTO logs SELECT now64(3), 'web', 'info', 'just now'");
+    await rows.getByRole("button", { name: /just now$/ }).waitFor();
+    await rows.getByRole("complementary", { name: "Row" }).getByText("request 3", { exact: true }).waitFor();
+    expect(await rows.getByRole("button", { name: /request 3$/ }).getAttribute("aria-expanded")).toBe("true");
+  });
+
   test("a narrow screen scrolls in one direction only", async () => {
     const { page } = await console_.open("/explore");
     await page.setViewportSize({ width: 360, height: 800 });

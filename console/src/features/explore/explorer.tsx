@@ -60,7 +60,7 @@ export function Explorer({ sources, source, search, onChange }: ExplorerProps) {
       <Head
         {...{ sources, source, search, bounds }}
         isLive={isLive}
-        onSource={(id) => onChange({ chart: { ...draft, sourceId: id } })}
+        onSource={(id) => onChange({ chart: { ...draft, sourceId: id }, columns: [] })}
         onRange={setRange}
         onLive={setLive}
         onAgain={() => setNow(serverNow())}
@@ -97,6 +97,8 @@ export function Explorer({ sources, source, search, onChange }: ExplorerProps) {
           filter={search.chart.series[0]}
           onWhole={() => onChange({ rowsFrom: undefined as never, rowsTo: undefined as never })}
           onFilter={addFilter}
+          columns={search.columns ?? []}
+          onColumns={(columns) => onChange({ columns }, true)}
         />
       </div>
     </div>

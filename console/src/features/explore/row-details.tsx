@@ -1,27 +1,52 @@
-import { Minus, Plus } from "lucide-react";
-import { cellText } from "../../lib/values.ts";
+import { ChevronDown, ChevronUp, Columns3, Minus, Plus, X } from "lucide-react";
 import { IconButton } from "../../parts/button.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import css from "./explore.module.css";
 import type { AddFilter } from "./field-sidebar.tsx";
+import { type Column, fieldsOfRow, type Row } from "./row.ts";
 
 type RowDetailsProps = {
-  readonly columns: readonly { readonly name: string; readonly type: string }[];
-  readonly row: Readonly<Record<string, unknown>>;
+  readonly types: readonly Column[];
+  readonly all: readonly Row[];
+  /** The place of the row among all; -1 when it is gone. */
+  readonly at: number;
+  readonly row: Row;
+  readonly onRow: (row: Row | undefined) => void;
   readonly onFilter: AddFilter;
+  /** Fields that the list shows. */
+  readonly columns: readonly string[];
+  readonly onColumns: (columns: readonly string[]) => void;
 };
 
 const shownCharacters = 20_000;
 
-/** All values of a row, with members of maps and objects on lines of their own. */
-export function RowDetails({ columns, row, onFilter }: RowDetailsProps) {
-  const lines = columns.flatMap(({ name }) => linesOf(name, row[name]));
+/** All values of a row beside the list, which filters and columns can be made of. */
+export function RowDetails({ types, all, at, row, onRow, onFilter, columns, onColumns }: RowDetailsProps) {
   const isUtc = (field: string) =>
-    columns.some(({ name, type }) => name === field && /DateTime/.test(type) && !type.includes("'"));
+    types.some(({ name, type }) => name === field && /DateTime/.test(type) && !type.includes("'"));
+  const toggle = (field: string) =>
+    onColumns(columns.includes(field) ? columns.filter((one) => one !== field) : [...columns, field]);
+  const step = (label: string, icon: typeof X, to: number) => (
+    <IconButton
+      small
+      label={label}
+      icon={icon}
+      refusal={at === -1 || all[to] === undefined ? "There is none." : undefined}
+      onClick={() => onRow(all[to])}
+    />
+  );
   return (
-    <div className={css.details}>
+    <aside className={css.details} aria-label="Row">
+      <div className={`row ${css.detailsHead}`}>
+        <h3>Row</h3>
+        <CopyButton labelled text={JSON.stringify(row, undefined, 2)} label="Copy row as JSON" />
+        <span className="grow" />
+        {step("Newer row", ChevronUp, at - 1)}
+        {step("Older row", ChevronDown, at + 1)}
+        <IconButton small label="Close the row" icon={X} onClick={() => onRow(undefined)} />
+      </div>
       <dl>
-        {lines.map(({ field, text }) => (
+        {fieldsOfRow(types, row).map(({ field, text }) => (
           <div key={field} className={css.detail}>
             <dt title={field}>{field}</dt>
             <dd>
@@ -30,6 +55,13 @@ export function RowDetails({ columns, row, onFilter }: RowDetailsProps) {
                 {isUtc(field) && <span className="muted"> UTC</span>}
               </span>
               <span className={css.detailActions}>
+                <IconButton
+                  small
+                  label={`Column ${field}`}
+                  icon={Columns3}
+                  aria-pressed={columns.includes(field)}
+                  onClick={() => toggle(field)}
+                />
                 <IconButton
                   small
                   label={`Only this ${field}`}
@@ -47,18 +79,6 @@ export function RowDetails({ columns, row, onFilter }: RowDetailsProps) {
           </div>
         ))}
       </dl>
-      <CopyButton labelled text={JSON.stringify(row, undefined, 2)} label="Copy row as JSON" />
-    </div>
+    </aside>
   );
-}
-
-function linesOf(name: string, value: unknown): { field: string; text: string }[] {
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    return [{ field: name, text: cellText(value) }];
-  const members = Object.entries(value);
-  if (members.length === 0) return [];
-  return members.map(([key, member]) => ({
-    field: /^[\w.]+$/.test(key) ? `${name}.${key}` : `${name}['${key}']`,
-    text: cellText(member),
-  }));
 }

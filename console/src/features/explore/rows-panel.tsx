@@ -1,18 +1,18 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
-import { ChevronRight } from "lucide-react";
+import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
+import { X } from "lucide-react";
 import { useState } from "react";
 import { call, type OperationResult } from "../../api/client.ts";
 import type { ApiError } from "../../api/error.ts";
 import type { SeriesDefinition } from "../../charts/definition.ts";
 import type { Bounds } from "../../charts/time-range.ts";
 import { countText, durationText } from "../../lib/format.ts";
-import { cellText, kindOf, timeOf } from "../../lib/values.ts";
 import { timeText, zoneStore, zoneText } from "../../lib/zone.ts";
-import { Button } from "../../parts/button.tsx";
-import { EmptyState, ErrorState, Skeleton } from "../../parts/states.tsx";
+import { Button, IconButton } from "../../parts/button.tsx";
 import css from "./explore.module.css";
 import type { AddFilter } from "./field-sidebar.tsx";
+import { placeOf, type Row } from "./row.ts";
 import { RowDetails } from "./row-details.tsx";
+import { RowList } from "./row-list.tsx";
 import type { Source } from "./source.ts";
 
 type Page = OperationResult<"searchRows">;
@@ -25,13 +25,18 @@ type RowsPanelProps = {
   readonly filter: SeriesDefinition | undefined;
   readonly onWhole: () => void;
   readonly onFilter: AddFilter;
+  readonly columns: readonly string[];
+  readonly onColumns: (columns: readonly string[]) => void;
 };
 
 /** Rows that match the filter of the first series, newest first. */
-export function RowsPanel({ source, bounds, isPart, filter, onWhole, onFilter }: RowsPanelProps) {
+export function RowsPanel(props: RowsPanelProps) {
+  const { source, bounds, isPart, filter, onWhole, onFilter, columns, onColumns } = props;
   const rows = useRows(source, bounds, filter);
   const pages = rows.data?.pages ?? [];
   const all = pages.flatMap(({ data }) => data);
+  const [open, setOpen] = useState<Row>();
+  const at = open === undefined ? -1 : placeOf(all, open);
   const elapsed = pages.reduce((sum, { meta }) => sum + meta.elapsedMs, 0);
   return (
     <section className={`surface ${css.rows}`} aria-label="Rows">
@@ -54,7 +59,38 @@ export function RowsPanel({ source, bounds, isPart, filter, onWhole, onFilter }:
           </>
         )}
       </div>
-      <RowList error={rows.error as ApiError | null} isLoading={rows.isPending} {...{ source, pages, all, onFilter }} />
+      {columns.length > 0 && (
+        <ul className={`row ${css.columns}`} aria-label="Columns">
+          {columns.map((name) => (
+            <li key={name}>
+              <code>{name}</code>
+              <IconButton
+                small
+                label={`Without the column ${name}`}
+                icon={X}
+                onClick={() => onColumns(columns.filter((one) => one !== name))}
+              />
+            </li>
+          ))}
+        </ul>
+      )}
+      <div className={css.rowsBody} data-open={open !== undefined || undefined}>
+        <RowList
+          error={rows.error as ApiError | null}
+          isLoading={rows.isPending}
+          {...{ source, all, columns, at }}
+          types={pages[0]?.meta.columns ?? []}
+          onOpen={setOpen}
+        />
+        {open !== undefined && (
+          <RowDetails
+            {...{ all, at, columns, onFilter, onColumns }}
+            types={pages[0]?.meta.columns ?? []}
+            row={open}
+            onRow={setOpen}
+          />
+        )}
+      </div>
       {rows.hasNextPage && (
         <div className="more">
           <Button busy={rows.isFetchingNextPage} onClick={() => void rows.fetchNextPage()}>
@@ -87,124 +123,11 @@ function useRows(source: Source, bounds: Bounds | undefined, filter: SeriesDefin
       ),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }: Page) => nextCursor,
+    // The rows before stay until those of a range that goes on are there.
+    placeholderData: keepPreviousData,
     enabled: bounds !== undefined && source.kind !== "metric",
     staleTime: Number.POSITIVE_INFINITY,
     refetchOnWindowFocus: false,
     retry: false,
   });
-}
-
-type RowListProps = {
-  readonly source: Source;
-  readonly pages: readonly Page[];
-  readonly all: Page["data"];
-  readonly error: ApiError | null;
-  readonly isLoading: boolean;
-  readonly onFilter: AddFilter;
-};
-
-function RowList({ source, pages, all, error, isLoading, onFilter }: RowListProps) {
-  if (source.kind === "metric")
-    return <EmptyState title="Metrics have no rows">Points of metrics are numbers: the chart shows them.</EmptyState>;
-  if (error?.code === "SERVICE_ASLEEP") return <p className="muted">Rows appear when the service runs.</p>;
-  if (error !== null && error.status !== 400) return <ErrorState error={error} />;
-  if (error !== null) return <p className="muted">The filter has a mistake.</p>;
-  if (isLoading) return <Skeleton lines={8} />;
-  if (all.length === 0)
-    return (
-      <EmptyState title="No rows">
-        No row of this time range matches. Choose a longer range or fewer conditions.
-      </EmptyState>
-    );
-  const columns = pages[0]?.meta.columns ?? [];
-  return (
-    <ul>
-      {all.map((row, at) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: rows have no id, and are only added at the end.
-        <RowItem key={at} {...{ source, columns, row, onFilter }} />
-      ))}
-    </ul>
-  );
-}
-
-type RowItemProps = {
-  readonly source: Source;
-  readonly columns: Page["meta"]["columns"];
-  readonly row: Page["data"][number];
-  readonly onFilter: AddFilter;
-};
-
-function RowItem({ source, columns, row, onFilter }: RowItemProps) {
-  const [isOpen, setOpen] = useState(false);
-  const { time, severity, service, text } = rowSummary(source, columns, row);
-  return (
-    <li className={css.rowItem} data-open={isOpen || undefined}>
-      <button
-        type="button"
-        className={`plain ${css.rowButton}`}
-        aria-expanded={isOpen}
-        onClick={() => setOpen(!isOpen)}
-      >
-        <ChevronRight size={14} aria-hidden className={css.chevron} />
-        <span className={css.rowTime}>{time}</span>
-        {severity !== undefined && (
-          <span className={css.severity} data-level={severity.toLowerCase().slice(0, 3)}>
-            {severity}
-          </span>
-        )}
-        {service !== undefined && <span className={`cut ${css.rowService}`}>{service}</span>}
-        <span className={`cut ${css.rowText}`}>{text}</span>
-      </button>
-      {isOpen && <RowDetails columns={columns} row={row} onFilter={onFilter} />}
-    </li>
-  );
-}
-
-type RowSummary = {
-  readonly time: string;
-  readonly severity: string | undefined;
-  readonly service: string | undefined;
-  readonly text: string;
-};
-
-type Column = { readonly name: string; readonly type: string };
-type Named = Pick<
-  Source,
-  | "timestampValueExpression"
-  | "severityTextExpression"
-  | "serviceNameExpression"
-  | "bodyExpression"
-  | "implicitColumnExpression"
->;
-
-const longest = 400;
-
-function rowSummary(source: Named, columns: readonly Column[], row: Readonly<Record<string, unknown>>): RowSummary {
-  const named = (name: string | undefined) =>
-    name !== undefined && columns.some((one) => one.name === name) ? name : undefined;
-  const time =
-    named(source.timestampValueExpression?.split(",")[0]?.trim()) ??
-    columns.find(({ type }) => kindOf(type) === "time")?.name;
-  const timeType = columns.find(({ name }) => name === time)?.type;
-  const severity = named(source.severityTextExpression);
-  const service = named(source.serviceNameExpression);
-  const body = named(source.bodyExpression) ?? named(source.implicitColumnExpression);
-  const used = new Set([time, severity, service]);
-  const others = columns.filter(({ name }) => !used.has(name));
-  const text =
-    body === undefined ? others.map(({ name }) => `${name}=${cellText(row[name])}`).join("  ") : cellText(row[body]);
-  return {
-    time: time === undefined ? "" : timeCell(row[time], timeType ?? ""),
-    severity: severity === undefined ? undefined : cellText(row[severity]),
-    service: service === undefined ? undefined : cellText(row[service]),
-    text: text.slice(0, longest),
-  };
-}
-
-/** A time in the zone of the console, to the millisecond where the row has them. */
-function timeCell(value: unknown, type: string): string {
-  const text = cellText(value);
-  const time = timeOf(value, type);
-  if (Number.isNaN(time) || !text.includes(":")) return text;
-  return `${timeText(time)}${/\.\d{1,3}/.exec(text)?.[0] ?? ""}`;
 }

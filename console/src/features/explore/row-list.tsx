@@ -1,0 +1,148 @@
+import type { KeyboardEvent } from "react";
+import type { ApiError } from "../../api/error.ts";
+import { cellText, kindOf, timeOf } from "../../lib/values.ts";
+import { timeText } from "../../lib/zone.ts";
+import { EmptyState, ErrorState, Skeleton } from "../../parts/states.tsx";
+import css from "./explore.module.css";
+import { type Column, fieldsOfRow, type Row } from "./row.ts";
+import type { Source } from "./source.ts";
+
+type RowListProps = {
+  readonly source: Source;
+  readonly types: readonly Column[];
+  readonly all: readonly Row[];
+  /** Fields that are shown instead of the summary. */
+  readonly columns: readonly string[];
+  /** The place of the row in the side panel; -1 without one. */
+  readonly at: number;
+  readonly onOpen: (row: Row | undefined) => void;
+  readonly error: ApiError | null;
+  readonly isLoading: boolean;
+};
+
+/** A line for each row, or why there is none. The arrow keys go from line to line. */
+export function RowList({ source, types, all, columns, at, onOpen, error, isLoading }: RowListProps) {
+  if (source.kind === "metric")
+    return <EmptyState title="Metrics have no rows">Points of metrics are numbers: the chart shows them.</EmptyState>;
+  if (error?.code === "SERVICE_ASLEEP") return <p className="muted">Rows appear when the service runs.</p>;
+  if (error !== null && error.status !== 400) return <ErrorState error={error} />;
+  if (error !== null) return <p className="muted">The filter has a mistake.</p>;
+  if (isLoading) return <Skeleton lines={8} />;
+  if (all.length === 0)
+    return (
+      <EmptyState title="No rows">
+        No row of this time range matches. Choose a longer range or fewer conditions.
+      </EmptyState>
+    );
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === "Escape") return onOpen(undefined);
+    const item = (event.target as HTMLElement).closest("li");
+    const next =
+      event.key === "ArrowDown"
+        ? item?.nextElementSibling
+        : event.key === "ArrowUp"
+          ? item?.previousElementSibling
+          : undefined;
+    const button = next?.querySelector("button");
+    if (button == null) return;
+    event.preventDefault();
+    button.focus();
+    if (at !== -1) button.click();
+  };
+  return (
+    <ul onKeyDown={onKeyDown}>
+      {all.map((row, place) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: rows have no id.
+        <li key={place} className={css.rowItem}>
+          <button
+            type="button"
+            className={`plain ${css.rowButton}`}
+            aria-expanded={place === at}
+            onClick={() => onOpen(place === at ? undefined : row)}
+          >
+            <RowLine {...{ source, types, columns, row }} />
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+type RowLineProps = Pick<RowListProps, "source" | "types" | "columns"> & { readonly row: Row };
+
+function RowLine({ source, types, columns, row }: RowLineProps) {
+  const { time, severity, service, text } = rowSummary(source, types, row);
+  if (columns.length > 0) {
+    const fields = fieldsOfRow(types, row);
+    return (
+      <>
+        <span className={css.rowTime}>{time}</span>
+        {columns.map((name) => (
+          <span key={name} className={`cut ${css.rowColumn}`}>
+            {fields.find(({ field }) => field === name)?.text.slice(0, longest)}
+          </span>
+        ))}
+      </>
+    );
+  }
+  return (
+    <>
+      <span className={css.rowTime}>{time}</span>
+      {severity !== undefined && (
+        <span className={css.severity} data-level={severity.toLowerCase().slice(0, 3)}>
+          {severity}
+        </span>
+      )}
+      {service !== undefined && <span className={`cut ${css.rowService}`}>{service}</span>}
+      <span className={`cut ${css.rowText}`}>{text}</span>
+    </>
+  );
+}
+
+type RowSummary = {
+  readonly time: string;
+  readonly severity: string | undefined;
+  readonly service: string | undefined;
+  readonly text: string;
+};
+
+type Named = Pick<
+  Source,
+  | "timestampValueExpression"
+  | "severityTextExpression"
+  | "serviceNameExpression"
+  | "bodyExpression"
+  | "implicitColumnExpression"
+>;
+
+const longest = 400;
+
+function rowSummary(source: Named, columns: readonly Column[], row: Readonly<Record<string, unknown>>): RowSummary {
+  const named = (name: string | undefined) =>
+    name !== undefined && columns.some((one) => one.name === name) ? name : undefined;
+  const time =
+    named(source.timestampValueExpression?.split(",")[0]?.trim()) ??
+    columns.find(({ type }) => kindOf(type) === "time")?.name;
+  const timeType = columns.find(({ name }) => name === time)?.type;
+  const severity = named(source.severityTextExpression);
+  const service = named(source.serviceNameExpression);
+  const body = named(source.bodyExpression) ?? named(source.implicitColumnExpression);
+  const used = new Set([time, severity, service]);
+  const others = columns.filter(({ name }) => !used.has(name));
+  const text =
+    body === undefined ? others.map(({ name }) => `${name}=${cellText(row[name])}`).join("  ") : cellText(row[body]);
+  return {
+    time: time === undefined ? "" : timeCell(row[time], timeType ?? ""),
+    severity: severity === undefined ? undefined : cellText(row[severity]),
+    service: service === undefined ? undefined : cellText(row[service]),
+    text: text.slice(0, longest),
+  };
+}
+
+/** A time in the zone of the console, to the millisecond where the row has them. */
+function timeCell(value: unknown, type: string): string {
+  const text = cellText(value);
+  const time = timeOf(value, type);
+  if (Number.isNaN(time) || !text.includes(":")) return text;
+  return `${timeText(time)}${/\.\d{1,3}/.exec(text)?.[0] ?? ""}`;
+}
