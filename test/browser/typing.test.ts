@@ -1,4 +1,7 @@
-/** What somebody types into the SQL editor is what it holds, whatever it suggests meanwhile. */
+/**
+ * What somebody types into the SQL editor is what it holds, whatever it suggests meanwhile. `COUNT=200` types as many
+ * statements, in some minutes.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { numberOf, seedOf } from "../../harness/bounds.ts";
 import { type ConsoleBrowser, chromiumMissing, openConsole } from "../../harness/browser.ts";
@@ -9,6 +12,13 @@ if (chromiumMissing !== undefined) console.log(`skipped: ${chromiumMissing}`);
 
 const seed = seedOf();
 const count = numberOf("COUNT", 16);
+/** Keyboards at once: each waits most of the time. */
+const hands = Math.min(8, Math.ceil(count / 4));
+
+/** Milliseconds to the next key: fast, and now and then so slow that every suggestion has come. */
+function pauseOf(dice: Dice): number {
+  return dice.chance(0.92) ? 30 : 100 + dice.below(301);
+}
 
 /** A statement over several lines, with new names, quotes, brackets and indentation. */
 function statement(dice: Dice): string {
@@ -38,11 +48,10 @@ describe.skipIf(chromiumMissing !== undefined)("typing at 30 to 400 ms a key", (
     const service = await runningService(opened.served, { name: "typed", idleScaling: false });
     await query(service, "CREATE TABLE flights (at DateTime, origin String, dest String, delay Int32) ORDER BY at");
     const dice = new Dice(seed);
-    // Hands on several keyboards: each waits most of the time.
-    const hands = Array.from({ length: 4 }, (_, hand) => new Dice(dice.below(2 ** 31) + hand));
+    const each = Array.from({ length: hands }, (_, hand) => new Dice(dice.below(2 ** 31) + hand));
     let left = count;
     await Promise.all(
-      hands.map(async (own) => {
+      each.map(async (own) => {
         const { page } = await opened.open(`/sql?service=${service.id}`);
         const editor = page.getByRole("textbox", { name: "Statement" });
         await editor.waitFor();
@@ -54,7 +63,7 @@ describe.skipIf(chromiumMissing !== undefined)("typing at 30 to 400 ms a key", (
           await page.keyboard.press("Delete");
           for (const key of text) {
             await page.keyboard.press(key === "\n" ? "Enter" : key, { delay: 0 });
-            await page.waitForTimeout(own.chance(0.8) ? 30 + own.below(60) : 90 + own.below(310));
+            await page.waitForTimeout(pauseOf(own));
           }
           const typed = await editor.evaluate((element) =>
             [...element.querySelectorAll(".cm-line")].map((line) => line.textContent).join("\n"),
@@ -65,5 +74,5 @@ describe.skipIf(chromiumMissing !== undefined)("typing at 30 to 400 ms a key", (
         }
       }),
     );
-  }, 900_000);
+  }, 1_800_000);
 });
