@@ -1,6 +1,7 @@
 /** Dashboards by keyboard: templates, places of charts, ranges, files, and services that sleep. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Locator } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import {
   accessibilityProblemsInBothThemes,
@@ -45,7 +46,7 @@ describe.skipIf(chromiumMissing !== undefined)("dashboards", () => {
   const asleep = "409: POST /api/v2/charts/query";
   // So are fields, their values and rows.
   const isExpected = (problem: string) =>
-    problem === asleep || /^409: (GET .*\/field(s|Values)|POST \/api\/v2\/search)$/.test(problem);
+    problem === asleep || /^409: (GET .*\/field(s|Values)|POST \/api\/v2\/search|POST \/v1\/.*\/query)$/.test(problem);
   afterEach(async () => {
     await console_.closePages();
     expect(console_.problems().filter((problem) => !isExpected(problem))).toEqual([]);
@@ -106,11 +107,13 @@ describe.skipIf(chromiumMissing !== undefined)("dashboards", () => {
     const places = () =>
       page.getByRole("toolbar").evaluateAll((all) => all.map((one) => one.getAttribute("aria-label")));
     expect((await places()).slice(0, 2)).toEqual(["Tools of Rows", "Tools of Rows over time"]);
-    await page.getByRole("button", { name: "Make Rows wider" }).focus();
+    await page.getByRole("button", { name: "Drag Rows", exact: true }).focus();
     await page.keyboard.press("ArrowRight");
     await page.getByText("Rows is at place 2 of 3.").waitFor();
-    await page.keyboard.press("+");
-    await page.getByText("Rows is 4 of 12 columns wide.").waitFor();
+    await page.getByRole("button", { name: "Size of Rows", exact: true }).focus();
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("ArrowDown");
+    await page.getByText("Rows is 4 of 12 columns wide and 280 pixels high.").waitFor();
     await page.getByRole("button", { name: "Save" }).press("Enter");
     await page.getByRole("heading", { level: 1, name: "Health of logs", exact: true }).waitFor();
     await page.getByRole("button", { name: "Time range: Last hour" }).press("Enter");
@@ -134,6 +137,90 @@ describe.skipIf(chromiumMissing !== undefined)("dashboards", () => {
     await page.goto(`${console_.served.credentials.baseUrl}/console/dashboards`);
     await page.getByLabel("File of a dashboard").setInputFiles(file);
     await page.getByRole("heading", { level: 1, name: "Brought back" }).waitFor();
+  });
+
+  test("the mouse drags a chart to the place of another one, and its corner to another size", async () => {
+    const { page } = await console_.open("/dashboards");
+    await page.getByRole("link", { name: "Brought back" }).press("Enter");
+    await page.getByRole("button", { name: "Edit" }).press("Enter");
+    const middleOf = async (what: Locator) => {
+      await what.scrollIntoViewIfNeeded();
+      const { x, y, width, height } = (await what.boundingBox()) as {
+        x: number;
+        y: number;
+        width: number;
+        height: number;
+      };
+      return [x + width / 2, y + height / 2] as const;
+    };
+    const places = () =>
+      page
+        .getByRole("textbox", { name: /^Title of/ })
+        .evaluateAll((all) => all.map((one) => (one as HTMLInputElement).value));
+    expect(await places()).toEqual(["Rows over time", "Rows", "Rows by severity"]);
+    await page.mouse.move(...(await middleOf(page.getByRole("button", { name: "Drag Rows", exact: true }))));
+    await page.mouse.down();
+    await page.mouse.move(...(await middleOf(page.getByLabel("Title of Rows over time"))), { steps: 4 });
+    await page.mouse.up();
+    expect(await places()).toEqual(["Rows", "Rows over time", "Rows by severity"]);
+    const panel = page.getByRole("list", { name: "Charts" }).getByRole("listitem").first();
+    const before = await panel.boundingBox();
+    const [x, y] = await middleOf(page.getByRole("button", { name: "Size of Rows", exact: true }));
+    await page.mouse.move(x, y);
+    await page.mouse.down();
+    await page.mouse.move(x + (before?.width ?? 0), y, { steps: 4 });
+    await page.mouse.up();
+    await page.getByText("Rows is 8 of 12 columns wide and 280 pixels high.").waitFor();
+    expect((await panel.boundingBox())?.width).toBeGreaterThan((before?.width ?? 0) * 1.5);
+  });
+
+  test("a statement of SQL is a chart that is shown, edited and exported, and lets the service sleep", async () => {
+    const { page } = await console_.open(`/sql?service=${service.id}`);
+    const editor = page.getByRole("textbox", { name: "Statement" });
+    await editor.focus();
+    await page.keyboard.insertText(
+      "SELECT toStartOfMinute(at) AS t, count() AS n, 7 AS seven FROM logs WHERE at >= {from:DateTime} GROUP BY t ORDER BY t",
+    );
+    await page.getByRole("group", { name: "Parameters" }).getByLabel("from").fill("1000000000");
+    await editor.focus();
+    await page.keyboard.press("Control+Enter");
+    await page.getByRole("tab", { name: "Chart" }).click();
+    await page.getByRole("checkbox", { name: "seven" }).uncheck();
+    await page.getByRole("button", { name: "Add to dashboard" }).press("Enter");
+    await page.getByLabel("Title").fill("Per minute");
+    await page.keyboard.press("Enter");
+    await page.getByText("Per minute is on the dashboard.").waitFor();
+    await until("the service sleeps", async () => (await state()) === "idle");
+
+    await page.goto(`${console_.served.credentials.baseUrl}/console/dashboards`);
+    await page.getByRole("link", { name: "Per minute" }).press("Enter");
+    await page.getByText("logs sleeps.").waitFor();
+    await page.getByRole("button", { name: "Wake and ask" }).press("Enter");
+    const figure = page.getByRole("figure", { name: "Per minute" });
+    const legend = figure.getByRole("list", { name: "Series" });
+    await legend.getByRole("button", { name: /^n / }).waitFor();
+    expect(await legend.getByRole("button").count()).toBe(1);
+    expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
+    // It runs once more for another range, and keeps nothing awake.
+    await page.getByRole("button", { name: "Ask again" }).press("Enter");
+    await until("the service sleeps again", async () => (await state()) === "idle");
+
+    await page.getByRole("button", { name: "Edit" }).press("Enter");
+    const statement = page.getByLabel("Statement of Per minute");
+    await statement.fill("SELECT toStartOfHour(at) AS t, max(at) AS newest, count() AS rows FROM logs GROUP BY t");
+    await page.getByRole("button", { name: "Save" }).press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Per minute", exact: true }).waitFor();
+    await page.getByRole("button", { name: "Wake and ask" }).press("Enter");
+    await legend.getByRole("button", { name: /^rows / }).waitFor();
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Export as JSON" }).press("Enter"),
+    ]);
+    const { panels } = JSON.parse(readFileSync(await download.path(), "utf8"));
+    expect(panels).toMatchObject([
+      { kind: "statement", serviceId: service.id, look: { display: "line", values: ["n"] } },
+    ]);
+    expect(panels[0].query).toContain("toStartOfHour");
   });
 
   test("a value of a variable filters every chart of its source, and stays in the address", async () => {

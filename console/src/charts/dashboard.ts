@@ -1,5 +1,6 @@
 /** A dashboard as it is kept and exported: panels in reading order on a grid of twelve columns. */
 import { type ChartDefinition, chartDefinition } from "./definition.ts";
+import { type ResultLook, resultLook } from "./result-series.ts";
 import { defaultRange, type TimeRange } from "./time-range.ts";
 import type { Unit } from "./types.ts";
 import { type DashboardVariable, variablesOf } from "./variables.ts";
@@ -7,20 +8,37 @@ import { type DashboardVariable, variablesOf } from "./variables.ts";
 export const panelWidths = [3, 4, 6, 8, 9, 12] as const;
 export type PanelWidth = (typeof panelWidths)[number];
 
-type Shared = { readonly id: string; readonly title: string; readonly width: PanelWidth };
+/** Heights of the plot in pixels. */
+export const panelHeights = [180, 280, 420] as const;
+export type PanelHeight = (typeof panelHeights)[number];
 
-/** A chart over a source. */
-export type ChartPanel = Shared & { readonly kind: "chart"; readonly chart: ChartDefinition };
-
-/** A number of a pipe over time, from the history that the server keeps. */
-export type PipePanel = Shared & {
-  readonly kind: "pipe";
-  readonly serviceId: string;
-  readonly pipeId: string;
-  readonly metric: PipeMetric;
+type Place = {
+  readonly id: string;
+  readonly title: string;
+  readonly width: PanelWidth;
+  readonly height: PanelHeight;
 };
 
-export type DashboardPanel = ChartPanel | PipePanel;
+/** A chart over a source. */
+type Chart = { readonly kind: "chart"; readonly chart: ChartDefinition };
+
+/** A number of a pipe over time, from the history that the server keeps. */
+type Pipe = { readonly kind: "pipe"; readonly serviceId: string; readonly pipeId: string; readonly metric: PipeMetric };
+
+/** A chart of the rows of a statement. The parameters `from` and `to` are the ends of the range. */
+type Statement = {
+  readonly kind: "statement";
+  readonly serviceId: string;
+  readonly query: string;
+  readonly params: Readonly<Record<string, string>>;
+  readonly look: ResultLook;
+};
+
+export type PanelContent = Chart | Pipe | Statement;
+export type ChartPanel = Place & Chart;
+export type PipePanel = Place & Pipe;
+export type StatementPanel = Place & Statement;
+export type DashboardPanel = ChartPanel | PipePanel | StatementPanel;
 
 export type Dashboard = TimeRange & {
   readonly panels: readonly DashboardPanel[];
@@ -58,13 +76,20 @@ function panelOf(kept: unknown): DashboardPanel | undefined {
   if (typeof kept !== "object" || kept === null) return undefined;
   const raw = kept as Record<string, unknown>;
   const width = panelWidths.find((one) => one === raw.width) ?? 6;
-  const shared = { id: String(raw.id ?? ""), title: typeof raw.title === "string" ? raw.title : "Panel", width };
-  if (raw.kind === "pipe") {
-    if (typeof raw.serviceId !== "string" || typeof raw.pipeId !== "string" || !isPipeMetric(raw.metric))
-      return undefined;
-    return { ...shared, kind: "pipe", serviceId: raw.serviceId, pipeId: raw.pipeId, metric: raw.metric };
-  }
-  return raw.kind === "chart" ? { ...shared, kind: "chart", chart: chartDefinition(raw.chart) } : undefined;
+  const height = panelHeights.find((one) => one === raw.height) ?? 180;
+  const content = contentOf(raw);
+  const title = typeof raw.title === "string" ? raw.title : "Panel";
+  return content && { id: String(raw.id ?? ""), title, width, height, ...content };
+}
+
+function contentOf(raw: Readonly<Record<string, unknown>>): PanelContent | undefined {
+  const { kind, serviceId, pipeId, metric, query } = raw;
+  if (kind === "chart") return { kind, chart: chartDefinition(raw.chart) };
+  if (typeof serviceId !== "string") return undefined;
+  if (kind === "pipe" && typeof pipeId === "string" && isPipeMetric(metric)) return { kind, serviceId, pipeId, metric };
+  if (kind !== "statement" || typeof query !== "string") return undefined;
+  const params = Object.entries(raw.params ?? {}).map(([name, value]) => [name, String(value)]);
+  return { kind, serviceId, query, params: Object.fromEntries(params), look: resultLook(raw.look) };
 }
 
 function isPipeMetric(value: unknown): value is PipeMetric {
@@ -80,38 +105,34 @@ function withDifferentIds(panels: readonly DashboardPanel[]): DashboardPanel[] {
   });
 }
 
-/** The panels with one moved by `steps` places; at the ends it stays. */
-export function moved(panels: readonly DashboardPanel[], id: string, steps: number): readonly DashboardPanel[] {
-  const at = panels.findIndex((panel) => panel.id === id);
-  const to = Math.max(0, Math.min(panels.length - 1, at + steps));
-  if (at === -1 || to === at) return panels;
-  const rest = panels.filter((panel) => panel.id !== id);
-  return rest.toSpliced(to, 0, panels[at] as DashboardPanel);
+/** The panels with one moved to a place, the last one at most. */
+export function placed(panels: readonly DashboardPanel[], id: string, to: number): readonly DashboardPanel[] {
+  const panel = panels.find((one) => one.id === id);
+  if (panel === undefined) return panels;
+  const rest = panels.filter((one) => one !== panel);
+  return rest.toSpliced(Math.max(0, Math.min(rest.length, to)), 0, panel);
 }
 
-/** The next width in this direction. */
-export function resized(width: PanelWidth, steps: number): PanelWidth {
-  const at = panelWidths.indexOf(width) + steps;
-  return panelWidths[Math.max(0, Math.min(panelWidths.length - 1, at))] as PanelWidth;
+/** The next of these sizes in this direction. */
+export function nextSize<T extends number>(sizes: readonly T[], size: T, steps: number): T {
+  const at = sizes.indexOf(size) + steps;
+  return sizes[Math.max(0, Math.min(sizes.length - 1, at))] as T;
 }
 
-export function newChartPanel(title: string, chart: ChartDefinition): ChartPanel {
-  return { id: crypto.randomUUID(), kind: "chart", title, width: 6, chart };
+/** The size that is nearest to what was dragged. */
+export function nearestSize<T extends number>(sizes: readonly T[], dragged: number): T {
+  return sizes.toSorted((a, b) => Math.abs(a - dragged) - Math.abs(b - dragged))[0] as T;
+}
+
+export function newPanel(title: string, content: PanelContent, width: PanelWidth = 6): DashboardPanel {
+  return { id: crypto.randomUUID(), title, width, height: 180, ...content };
 }
 
 /** Health of a pipe: what it loads, how far it is behind, what it refuses. */
 export function pipeTemplate(serviceId: string, pipeId: string): Dashboard {
   const metrics: readonly PipeMetric[] = ["rowsPerSecond", "lagSeconds", "bytesPerSecond", "errorsPerSecond"];
-  const panels = metrics.map(
-    (metric): PipePanel => ({
-      id: crypto.randomUUID(),
-      kind: "pipe",
-      title: pipeMetrics[metric].title,
-      width: 6,
-      serviceId,
-      pipeId,
-      metric,
-    }),
+  const panels = metrics.map((metric) =>
+    newPanel(pipeMetrics[metric].title, { kind: "pipe", serviceId, pipeId, metric }),
   );
   return { ...emptyDashboard, panels };
 }
@@ -125,10 +146,11 @@ export type TemplateSource = {
 
 /** Rows of a source over time, and what its columns allow: by severity, by service, durations, variables. */
 export function sourceTemplate(source: TemplateSource): Dashboard {
-  const chart = (more: Record<string, unknown>) => chartDefinition({ sourceId: source.id, ...more });
-  const panels: DashboardPanel[] = [{ ...newChartPanel("Rows", chart({ display: "number" })), width: 3 }];
-  const add = (title: string, more: Record<string, unknown>) => panels.push(newChartPanel(title, chart(more)));
-  panels.push({ ...newChartPanel("Rows over time", chart({ display: "bar" })), width: 9 });
+  const panels: DashboardPanel[] = [];
+  const add = (title: string, more: Record<string, unknown>, width?: PanelWidth) =>
+    panels.push(newPanel(title, { kind: "chart", chart: chartDefinition({ sourceId: source.id, ...more }) }, width));
+  add("Rows", { display: "number" }, 3);
+  add("Rows over time", { display: "bar" }, 9);
   if (source.severityTextExpression)
     add("Rows by severity", { groupBy: source.severityTextExpression, display: "bar" });
   if (source.serviceNameExpression) {

@@ -2,6 +2,7 @@
 import { keepPreviousData, type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { call, type OperationResult } from "../api/client.ts";
 import type { ApiError } from "../api/error.ts";
+import { LastValues } from "../lib/last-values.ts";
 import { zoneStore } from "../lib/zone.ts";
 import { type ChartDefinition, missingIn, requestOf } from "./definition.ts";
 import type { Bounds } from "./time-range.ts";
@@ -47,8 +48,7 @@ async function answerOf(body: ReturnType<typeof requestOf>, signal: AbortSignal)
 type Kept = { readonly answer: ChartAnswer; readonly bounds: Bounds };
 
 /** By definition: the last answer of each chart since the page was opened. */
-const lastAnswers = new Map<string, Kept>();
-const mostKept = 200;
+const lastAnswers = new LastValues<Kept>(200);
 
 /**
  * The newest answer with its range, also while the service does not run: then it is that of an earlier range, and
@@ -62,11 +62,7 @@ export function useKeptAnswer(
   const key = JSON.stringify(definition);
   const { data, error, isPlaceholderData } = query;
   if (data !== undefined && bounds !== undefined) {
-    if (!isPlaceholderData) {
-      lastAnswers.delete(key);
-      lastAnswers.set(key, { answer: data, bounds });
-      if (lastAnswers.size > mostKept) lastAnswers.delete(lastAnswers.keys().next().value as string);
-    }
+    if (!isPlaceholderData) lastAnswers.set(key, { answer: data, bounds });
     return { answer: data, bounds, isKept: false };
   }
   const kept = error?.code === "SERVICE_ASLEEP" ? lastAnswers.get(key) : undefined;

@@ -69,7 +69,7 @@ type ShownProps = {
   readonly onRange: (fromMs: number, toMs: number) => void;
 };
 
-function Shown({ panel: { title, chart }, filtered, answer, bounds, isKept, onRange }: ShownProps) {
+function Shown({ panel: { title, chart, height }, filtered, answer, bounds, isKept, onRange }: ShownProps) {
   return (
     <>
       <ChartView
@@ -77,7 +77,7 @@ function Shown({ panel: { title, chart }, filtered, answer, bounds, isKept, onRa
         definition={chart}
         answer={answer}
         bounds={bounds}
-        height={180}
+        height={height}
         hideHeader
         onRange={onRange}
         {...(isOverTime(chart) ? { syncKey: cursorKey } : {})}

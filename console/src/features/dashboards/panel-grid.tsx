@@ -9,6 +9,7 @@ import { ErrorState, Skeleton } from "../../parts/states.tsx";
 import { ChartPanelContent } from "./chart-panel-content.tsx";
 import { cursorKey } from "./cursor-key.ts";
 import css from "./dashboards.module.css";
+import { StatementPanelContent } from "./statement-panel-content.tsx";
 
 export type PanelGridProps = {
   readonly panels: readonly DashboardPanel[];
@@ -18,24 +19,32 @@ export type PanelGridProps = {
   readonly variables: readonly DashboardVariable[];
   readonly values: VariableValues;
   /** Controls of a panel while the dashboard is edited. */
-  readonly tools?: (panel: DashboardPanel, place: number) => ReactNode;
+  readonly tools?: (panel: DashboardPanel) => ReactNode;
+  readonly onPanel?: (panel: DashboardPanel) => void;
 };
 
 /** The panels on twelve columns, below each other on narrow screens. All charts over time share one cursor. */
-export function PanelGrid({ panels, range, bounds, onRange, variables, values, tools }: PanelGridProps) {
+export function PanelGrid({ panels, range, bounds, onRange, variables, values, tools, onPanel }: PanelGridProps) {
   return (
     <ul className={css.grid} aria-label="Charts">
-      {panels.map((panel, place) => (
-        <li key={panel.id} className={`surface ${css.panel}`} style={{ "--columns": panel.width } as CSSProperties}>
-          {tools?.(panel, place)}
-          {panel.kind === "chart" ? (
+      {panels.map((panel) => (
+        <li
+          key={panel.id}
+          data-panel={panel.id}
+          className={`surface ${css.panel}`}
+          style={{ "--columns": panel.width } as CSSProperties}
+        >
+          {tools?.(panel)}
+          {panel.kind === "chart" && (
             <ChartPanelContent
               panel={panel}
               filtered={withVariables(panel.chart, variables, values)}
               {...{ range, bounds, onRange }}
             />
-          ) : (
-            <PipePanelContent panel={panel} {...{ bounds, onRange }} />
+          )}
+          {panel.kind === "pipe" && <PipePanelContent panel={panel} {...{ bounds, onRange }} />}
+          {panel.kind === "statement" && (
+            <StatementPanelContent panel={panel} {...{ bounds, onRange }} onChange={onPanel} />
           )}
         </li>
       ))}
@@ -51,7 +60,7 @@ type PipePanelContentProps = {
 
 /** A number of a pipe over time, from the history that the server keeps: no service is asked. */
 function PipePanelContent({ panel, bounds, onRange }: PipePanelContentProps) {
-  const { title, serviceId, pipeId, metric } = panel;
+  const { title, serviceId, pipeId, metric, height } = panel;
   const query = { from: new Date(bounds.from).toISOString(), to: new Date(bounds.to).toISOString() };
   const { data, error, refetch } = useQuery({
     queryKey: ["getPipeMetrics", serviceId, pipeId, query],
@@ -79,7 +88,7 @@ function PipePanelContent({ panel, bounds, onRange }: PipePanelContentProps) {
           {...chart}
           {...bounds}
           unit={pipeMetrics[metric].unit}
-          height={180}
+          height={height}
           hideHeader
           hideLegend
           syncKey={cursorKey}

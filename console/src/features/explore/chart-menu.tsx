@@ -2,7 +2,8 @@ import { useNavigate } from "@tanstack/react-router";
 import { Bell, Ellipsis, Save } from "lucide-react";
 import { useState } from "react";
 import { describeCall } from "../../api/client.ts";
-import { type ChartDefinition, missingIn, requestOf } from "../../charts/definition.ts";
+import { type ChartDefinition, missingIn, requestOf, seriesNames } from "../../charts/definition.ts";
+import { SaveChartDialog } from "../../charts/save-chart-dialog.tsx";
 import type { Bounds, TimeRange } from "../../charts/time-range.ts";
 import { chartRefusal } from "../../charts/watchable.ts";
 import { newAlertAddress } from "../../lib/addresses.ts";
@@ -11,7 +12,6 @@ import { Button, IconButton } from "../../parts/button.tsx";
 import { copyText } from "../../parts/copy-button.tsx";
 import { Menu, MenuItem, MenuSeparator } from "../../parts/menu.tsx";
 import { toast } from "../../parts/toast.tsx";
-import { SaveChartDialog } from "./save-chart-dialog.tsx";
 
 type ChartMenuProps = {
   readonly chart: ChartDefinition;
@@ -49,7 +49,14 @@ export function ChartMenu({ chart, bounds, range }: ChartMenuProps) {
         </MenuItem>
         <MenuItem onSelect={() => void copy(curlOf(request), "The command")}>Copy as curl</MenuItem>
       </Menu>
-      {isSaving && <SaveChartDialog chart={chart} range={range} onClose={() => setSaving(false)} />}
+      {isSaving && (
+        <SaveChartDialog
+          content={{ kind: "chart", chart }}
+          title={seriesNames(chart.series).join(", ")}
+          range={range}
+          onClose={() => setSaving(false)}
+        />
+      )}
     </>
   );
 }

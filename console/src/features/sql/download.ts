@@ -1,6 +1,6 @@
 /** A result as a file, as it comes: no part of it is kept in memory where the browser can write files. */
 import { open } from "../../api/client.ts";
-import { queryBody, type Statement } from "./query-run.ts";
+import { queryBody, type Statement } from "../../grid/query-run.ts";
 
 type FileWriter = { write(part: Uint8Array): Promise<void>; close(): Promise<void>; abort(): Promise<void> };
 type Picker = (options: { suggestedName: string }) => Promise<{ createWritable(): Promise<FileWriter> }>;

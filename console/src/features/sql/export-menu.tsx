@@ -1,12 +1,12 @@
 import { Download } from "lucide-react";
 import { useState } from "react";
 import type { EngineWords } from "../../editor/words.ts";
+import type { Statement } from "../../grid/query-run.ts";
 import { bytesText } from "../../lib/format.ts";
 import { Button } from "../../parts/button.tsx";
 import { Menu, MenuItem, MenuNote } from "../../parts/menu.tsx";
 import { toast, toastError } from "../../parts/toast.tsx";
 import { download } from "./download.ts";
-import type { Statement } from "./query-run.ts";
 
 type ExportMenuProps = {
   /** The statement whose result is exported; undefined before one has run. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import type { RunState } from "../../grid/query-run.ts";
 import { outcomeOf, withStatement } from "./history.ts";
-import type { RunState } from "./query-run.ts";
 
 const ended = (more: Partial<RunState>): RunState => ({
   ...{ status: "done", statement: "SELECT 1", columns: [], rows: [], rowCount: 1, progress: undefined },

@@ -3,7 +3,7 @@ import { call } from "../../api/client.ts";
 import { asApiError } from "../../api/error.ts";
 import { refetch, useOperation } from "../../api/queries.ts";
 import { serverNow } from "../../api/server-time.ts";
-import type { RunState } from "./query-run.ts";
+import type { RunState } from "../../grid/query-run.ts";
 
 export type Outcome = "done" | "limited" | "cancelled" | "failed";
 

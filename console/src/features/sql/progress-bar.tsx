@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
+import type { RunState } from "../../grid/query-run.ts";
 import { bytesText, durationText, shortCountText } from "../../lib/format.ts";
-import type { RunState } from "./query-run.ts";
 import css from "./result.module.css";
 
 /** What the engine has read so far. Shown after 200 ms, so that fast statements do not flicker. */

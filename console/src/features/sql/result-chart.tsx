@@ -1,76 +1,33 @@
-import { useMemo, useState } from "react";
-import { TimeChart } from "../../charts/time-chart.tsx";
-import type { ChartDisplay } from "../../charts/types.ts";
-import { InlineSelect } from "../../parts/select.tsx";
-import { EmptyState } from "../../parts/states.tsx";
-import type { RunState } from "./query-run.ts";
+import { LayoutDashboard } from "lucide-react";
+import { useState } from "react";
+import { resultLook } from "../../charts/result-series.ts";
+import { SaveChartDialog } from "../../charts/save-chart-dialog.tsx";
+import { StatementChart } from "../../charts/statement-chart.tsx";
+import type { RunState, Statement } from "../../grid/query-run.ts";
+import { Button } from "../../parts/button.tsx";
 import css from "./result.module.css";
-import { chartColumns, resultSeries } from "./result-series.ts";
 
-const displays = [
-  { value: "line", label: "Line" },
-  { value: "bar", label: "Bars" },
-  { value: "stacked", label: "Stacked" },
-] as const satisfies readonly { value: ChartDisplay; label: string }[];
+type ResultChartProps = { readonly statement: Statement; readonly state: RunState };
 
-/** A chart of the rows that are there: a column of times, and numbers over it. */
-export function ResultChart({ state }: { readonly state: RunState }) {
-  const { columns, rows, rowCount } = state;
-  const found = useMemo(() => chartColumns(columns), [columns]);
-  const [display, setDisplay] = useState<ChartDisplay>("line");
-  const [time, setTime] = useState<string>();
-  const [group, setGroup] = useState("");
-  const [value, setValue] = useState("");
-  const timeAt = found.times.find((at) => columns[at]?.name === time) ?? found.times[0];
-  const chosen = found.numbers.filter((at) => columns[at]?.name === value);
-  const numbers = chosen.length > 0 ? chosen : found.numbers;
-  const groupAt = found.groups.find((at) => columns[at]?.name === group);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the rows grow in place.
-  const data = useMemo(
-    () => (timeAt === undefined ? undefined : resultSeries(columns, rows, timeAt, numbers, groupAt)),
-    [columns, rows, rowCount, timeAt, groupAt, found, value],
+/** A chart of chosen columns, which a dashboard can keep with its statement. */
+export function ResultChart({ statement, state }: ResultChartProps) {
+  const [look, setLook] = useState(() => resultLook({}));
+  const [isSaving, setSaving] = useState(false);
+  const add = (
+    <Button small needs="developer" icon={LayoutDashboard} onClick={() => setSaving(true)}>
+      Add to dashboard
+    </Button>
   );
-  if (data === undefined || found.numbers.length === 0) {
-    return (
-      <EmptyState title="No chart of this result">
-        A chart needs a column of times and a column of numbers, as in{" "}
-        <code>SELECT toStartOfMinute(time) AS t, count() ... GROUP BY t</code>
-      </EmptyState>
-    );
-  }
-  const nameAt = (at: number) => columns[at]?.name as string;
   return (
     <div className={css.chart}>
-      <div className={css.chartTools}>
-        <InlineSelect label="Display" value={display} options={displays} onChange={setDisplay} />
-        {found.times.length > 1 && (
-          <InlineSelect
-            label="Time"
-            value={nameAt(timeAt as number)}
-            options={found.times.map(nameAt)}
-            onChange={setTime}
-          />
-        )}
-        {found.numbers.length > 1 && (
-          <InlineSelect
-            label="Values"
-            value={chosen.length > 0 ? value : ""}
-            all="All numbers"
-            options={found.numbers.map(nameAt)}
-            onChange={setValue}
-          />
-        )}
-        {found.groups.length > 0 && (
-          <InlineSelect
-            label="Group by"
-            value={group}
-            all="No groups"
-            options={found.groups.map(nameAt)}
-            onChange={setGroup}
-          />
-        )}
-      </div>
-      <TimeChart name="Result" {...data} display={display} height={260} hideHeader={false} />
+      <StatementChart name="Result" result={state} look={look} onLook={setLook} height={260} actions={add} />
+      {isSaving && (
+        <SaveChartDialog
+          content={{ kind: "statement", ...statement, look }}
+          title=""
+          onClose={() => setSaving(false)}
+        />
+      )}
     </div>
   );
 }

@@ -1,4 +1,6 @@
 import { lazy, Suspense, useState } from "react";
+import type { QueryError } from "../../grid/query-error.ts";
+import type { RunState } from "../../grid/query-run.ts";
 import { countText, durationText } from "../../lib/format.ts";
 import { Store, useStore } from "../../lib/store.ts";
 import { Badge, type Tone } from "../../parts/badge.tsx";
@@ -8,8 +10,6 @@ import { EmptyState } from "../../parts/states.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { type Outcome, outcomeOf } from "./history.ts";
 import { ProgressBar } from "./progress-bar.tsx";
-import type { QueryError } from "./query-error.ts";
-import type { RunState } from "./query-run.ts";
 import result from "./result.module.css";
 import css from "./sql.module.css";
 import type { RunMessage, Runs } from "./use-runs.ts";
@@ -38,7 +38,12 @@ export function ResultPanel({ runs }: { readonly runs: Runs }) {
   const messages = `Messages${runs.messages.length > 0 ? ` ${runs.messages.length}` : ""}`;
   // What failed without a row has nothing to draw: its error is what there is to see.
   const isFailed = state?.error !== undefined && state.rowCount === 0;
-  const chart = state === undefined || isFailed ? <Rows state={state} /> : <ResultChart state={state} />;
+  const chart =
+    state === undefined || runs.run === undefined || isFailed ? (
+      <Rows state={state} />
+    ) : (
+      <ResultChart statement={runs.run.statement} state={state} />
+    );
   return (
     <section className={result.result} aria-label="Result">
       <Suspense>

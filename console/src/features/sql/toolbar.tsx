@@ -1,9 +1,9 @@
 import { Link2, ListTree, Play, Save, Square, WandSparkles } from "lucide-react";
 import type { EngineWords } from "../../editor/words.ts";
+import type { RunState, Statement } from "../../grid/query-run.ts";
 import { Store, useStore } from "../../lib/store.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
 import { ExportMenu } from "./export-menu.tsx";
-import type { RunState, Statement } from "./query-run.ts";
 import css from "./sql.module.css";
 import type { Runs } from "./use-runs.ts";
 

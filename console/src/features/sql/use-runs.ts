@@ -1,8 +1,8 @@
 /** Running the statements of the page: one at a time. */
 import { useRef, useState } from "react";
 import { refetch } from "../../api/queries.ts";
+import { QueryRun, type RunState } from "../../grid/query-run.ts";
 import { keepPast } from "./history.ts";
-import { QueryRun, type RunState } from "./query-run.ts";
 
 export type RunMessage = { readonly id: number; readonly state: RunState };
 

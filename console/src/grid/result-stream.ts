@@ -1,5 +1,5 @@
 /** Reads the format JSONCompactEachRowWithProgress as it comes. */
-import type { GridColumn, GridRow } from "../../lib/values.ts";
+import type { GridColumn, GridRow } from "../lib/values.ts";
 
 export type Progress = {
   readonly readRows: number;

@@ -1,8 +1,8 @@
 /** One statement that runs, from Run to its last row. */
-import { open } from "../../api/client.ts";
-import { asApiError } from "../../api/error.ts";
-import { Store } from "../../lib/store.ts";
-import type { GridColumn, GridRow } from "../../lib/values.ts";
+import { open } from "../api/client.ts";
+import { asApiError } from "../api/error.ts";
+import { Store } from "../lib/store.ts";
+import type { GridColumn, GridRow } from "../lib/values.ts";
 import { brokenQuery, type QueryError, refusedQuery } from "./query-error.ts";
 import { type Progress, readResult } from "./result-stream.ts";
 
@@ -32,6 +32,10 @@ export type Statement = {
   readonly serviceId: string;
   readonly query: string;
   readonly params: Readonly<Record<string, string>>;
+  /** It changes nothing, as if a reader had sent it. */
+  readonly readonly?: boolean;
+  /** `never`: it neither wakes the service nor keeps it awake. */
+  readonly wake?: "never";
 };
 
 const settings = {
@@ -42,20 +46,20 @@ const settings = {
 };
 
 /** The body of a request for this statement. */
-export function queryBody({ query, params }: Pick<Statement, "query" | "params">, format: string) {
-  return { query, params: { ...params }, format, settings };
+export function queryBody({ serviceId: _, params, ...rest }: Statement, format: string) {
+  return { ...rest, params: { ...params }, format, settings };
 }
 
 export class QueryRun {
   readonly state: Store<RunState>;
-  readonly #statement: Statement;
+  readonly statement: Statement;
   readonly #ending = new AbortController();
   readonly #rows: GridRow[] = [];
   #next: RunState;
   #drawnAt = 0;
 
   constructor(statement: Statement) {
-    this.#statement = statement;
+    this.statement = statement;
     this.#next = {
       status: "running",
       statement: statement.query,
@@ -79,9 +83,9 @@ export class QueryRun {
 
   /** Resolves when the statement has ended in any way; the state says how. */
   async run(): Promise<RunState> {
-    const { serviceId } = this.#statement;
+    const { serviceId } = this.statement;
     try {
-      const body = queryBody(this.#statement, "JSONCompactEachRowWithProgress");
+      const body = queryBody(this.statement, "JSONCompactEachRowWithProgress");
       const response = await open("runQuery", { params: { serviceId }, body }, this.#ending.signal);
       this.#change({ writtenRows: writtenRows(response) });
       await this.#read(response);
@@ -89,7 +93,7 @@ export class QueryRun {
     } catch (error) {
       if (this.#ending.signal.aborted) this.#end("cancelled");
       else {
-        this.#change({ error: refusedQuery(asApiError(error), this.#statement.query) });
+        this.#change({ error: refusedQuery(asApiError(error), this.statement.query) });
         this.#end("failed");
       }
     }
@@ -107,7 +111,7 @@ export class QueryRun {
         else this.#change({ cutAt: "rows" });
       },
       onProgress: (progress) => this.#change({ progress }),
-      onException: (text) => this.#change({ error: brokenQuery(text, this.#statement.query) }),
+      onException: (text) => this.#change({ error: brokenQuery(text, this.statement.query) }),
       onBytes: (bytes) => {
         if (bytes > maxBytes) this.#change({ cutAt: "bytes" });
         this.#draw();

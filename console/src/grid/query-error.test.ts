@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ApiError } from "../../api/error.ts";
+import { ApiError } from "../api/error.ts";
 import { brokenQuery, refusedQuery } from "./query-error.ts";
 
 test("the place of a syntax error is the server's", () => {

@@ -1,5 +1,5 @@
 /** What went wrong with a statement, and where in its text. */
-import type { ApiError } from "../../api/error.ts";
+import type { ApiError } from "../api/error.ts";
 
 export type QueryError = {
   /** The first sentence. */

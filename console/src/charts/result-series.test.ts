@@ -1,0 +1,37 @@
+import { expect, test } from "vitest";
+import { chartColumns, type Result, resultLook, resultSeries } from "./result-series.ts";
+
+const columns = [
+  { name: "t", type: "DateTime64(9)" },
+  { name: "service", type: "LowCardinality(String)" },
+  { name: "n", type: "UInt64" },
+];
+const rows = [
+  ["2024-05-01 10:01:00.000000001", "web", "18446744073709551615"],
+  ["2024-05-01 10:00:00", "api", "2"],
+];
+
+const result: Result = { columns, rows, rowCount: rows.length };
+const series = (look: object) => resultSeries(result, chartColumns(columns, resultLook(look)));
+
+test("times, numbers and groups are found by type", () => {
+  const found = { times: [0], allNumbers: [2], groups: [1], time: 0, numbers: [2], group: undefined };
+  expect(chartColumns(columns, resultLook({ time: "gone", values: ["gone"], group: "gone" }))).toEqual(found);
+});
+
+test("rows in any order become series in order of time", () => {
+  const times = [Date.UTC(2024, 4, 1, 10), Date.UTC(2024, 4, 1, 10, 1)];
+  expect(series({})).toEqual({ times, series: [{ name: "n", measure: 2, values: [2, 18446744073709552000] }] });
+  expect(series({ group: "service" })?.series).toEqual([
+    { name: "web", measure: 2, values: [null, 18446744073709552000] },
+    { name: "api", measure: 2, values: [2, null] },
+  ]);
+});
+
+test("a look of anything is one that can be drawn", () => {
+  const plain = { display: "line", time: "", values: [], group: "" };
+  for (const kept of [undefined, null, "x", { display: "pie", values: "n", time: 3, group: [] }])
+    expect(resultLook(kept)).toEqual(plain);
+  const look = { display: "stacked", time: "t", values: ["n"], group: "service" };
+  expect(resultLook(look)).toEqual(look);
+});
