@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
-import { type CSSProperties, type ReactNode, useMemo } from "react";
+import type { CSSProperties, ReactNode } from "react";
 import { call } from "../../api/client.ts";
 import { type DashboardPanel, type PipePanel, pipeMetrics } from "../../charts/dashboard.ts";
-import { TimeChart } from "../../charts/time-chart.tsx";
+import { HistoryChart } from "../../charts/history-chart.tsx";
 import type { Bounds, TimeRange } from "../../charts/time-range.ts";
 import { type DashboardVariable, type VariableValues, withVariables } from "../../charts/variables.ts";
 import { ErrorState, Skeleton } from "../../parts/states.tsx";
@@ -68,24 +68,16 @@ function PipePanelContent({ panel, bounds, onRange }: PipePanelContentProps) {
     placeholderData: (before) => before,
     staleTime: Number.POSITIVE_INFINITY,
   });
-  const chart = useMemo(() => {
-    if (data === undefined) return undefined;
-    const values = data.series[metric] ?? [];
-    const first = Date.parse(data.from);
-    return {
-      times: values.map((_, at) => first + at * data.stepSeconds * 1000),
-      series: [{ name: pipeMetrics[metric].title, values }],
-    };
-  }, [data, metric]);
   return (
     <>
       <h2 className={`cut ${css.title}`}>{title}</h2>
       {error !== null && <ErrorState error={error} onRetry={() => void refetch()} />}
-      {chart === undefined && error === null && <Skeleton lines={6} />}
-      {chart !== undefined && (
-        <TimeChart
+      {data === undefined && error === null && <Skeleton lines={6} />}
+      {data !== undefined && (
+        <HistoryChart
           name={title}
-          {...chart}
+          history={data}
+          lines={[{ name: pipeMetrics[metric].title, values: data.series[metric] ?? [] }]}
           {...bounds}
           unit={pipeMetrics[metric].unit}
           height={height}

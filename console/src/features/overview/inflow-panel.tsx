@@ -7,7 +7,7 @@ import css from "./overview.module.css";
 
 type Pipe = OperationResult<"listAllPipes">["pipes"][number];
 
-const TimeChart = lazy(async () => ({ default: (await import("../../charts/time-chart.tsx")).TimeChart }));
+const HistoryChart = lazy(async () => ({ default: (await import("../../charts/history-chart.tsx")).HistoryChart }));
 
 /** More lines cannot be told apart. */
 const shownPipes = 6;
@@ -27,28 +27,26 @@ export function InflowPanel({ pipes }: { readonly pipes: readonly Pipe[] }) {
         <div className={css.chart} />
       </Panel>
     );
-  const from = Date.parse(first.from);
-  const times = first.series.rowsPerSecond.map((_, index) => from + index * first.stepSeconds * 1000);
-  const series = shown.flatMap(({ name }, index) => {
+  const lines = shown.flatMap(({ name }, index) => {
     const values = answers[index]?.series.rowsPerSecond;
-    return values === undefined ? [] : [{ name, values: times.map((_, at) => values[at] ?? null) }];
+    return values === undefined
+      ? []
+      : [{ name, values: first.series.rowsPerSecond.map((_, at) => values[at] ?? null) }];
   });
   return (
     <Panel title="Rows in, last hour">
       <div className={css.chart}>
         <Suspense>
-          {series.length === 0 ? (
+          {lines.length === 0 ? (
             <EmptyState title="Nothing flowed in" />
           ) : (
-            <TimeChart
+            <HistoryChart
               hideHeader
               name="Rows in per second, by pipe"
               unit="perSecond"
               height={height}
-              times={times}
-              series={series}
-              from={from}
-              to={Date.parse(first.to)}
+              history={first}
+              lines={lines}
             />
           )}
         </Suspense>

@@ -1,7 +1,6 @@
-import { useMemo } from "react";
 import { useOperation } from "../../api/queries.ts";
 import { serverNow } from "../../api/server-time.ts";
-import { TimeChart } from "../../charts/time-chart.tsx";
+import { HistoryChart } from "../../charts/history-chart.tsx";
 import type { Unit } from "../../charts/types.ts";
 import { Answer, EmptyState, Skeleton } from "../../parts/states.tsx";
 import { usePipeParams } from "./use-pipe.ts";
@@ -34,8 +33,16 @@ export function PipeCharts({ hours, isEnded }: { readonly hours: number; readonl
           <div className="cells">
             {charts
               .filter(({ metric }) => isKnown(answer, metric, isEnded))
-              .map((chart) => (
-                <MetricChart key={chart.metric} metrics={answer} chart={chart} />
+              .map(({ metric, ...chart }) => (
+                <HistoryChart
+                  key={metric}
+                  history={answer}
+                  lines={[{ name: chart.name, values: answer.series[metric] }]}
+                  {...chart}
+                  height={160}
+                  syncKey="pipe"
+                  hideLegend
+                />
               ))}
           </div>
         )
@@ -55,28 +62,4 @@ function rangeOf(hours: number, step: number): { from?: string; step: number } {
 /** The zeros of a pipe that has ended tell nothing. */
 function isKnown({ series }: Metrics, metric: MetricName, isEnded: boolean): boolean {
   return series[metric].some((value) => value !== null && !(isEnded && value === 0));
-}
-
-function MetricChart({ metrics, chart }: { readonly metrics: Metrics; readonly chart: ChartOfPipe }) {
-  const { name, metric, unit } = chart;
-  const from = Date.parse(metrics.from);
-  const values = metrics.series[metric];
-  const times = useMemo(
-    () => values.map((_, index) => from + index * metrics.stepSeconds * 1000),
-    [values, from, metrics.stepSeconds],
-  );
-  const series = useMemo(() => [{ name, values }], [name, values]);
-  return (
-    <TimeChart
-      name={name}
-      times={times}
-      series={series}
-      unit={unit}
-      from={from}
-      to={Date.parse(metrics.to)}
-      height={160}
-      syncKey="pipe"
-      hideLegend
-    />
-  );
 }

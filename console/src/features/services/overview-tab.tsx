@@ -1,7 +1,7 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import { useOperation } from "../../api/queries.ts";
-import { TimeChart } from "../../charts/time-chart.tsx";
+import { HistoryChart } from "../../charts/history-chart.tsx";
 import type { Unit } from "../../charts/types.ts";
 import { ButtonLink } from "../../parts/button.tsx";
 import { Note } from "../../parts/note.tsx";
@@ -141,28 +141,20 @@ function HistoryPanel({ serviceId }: { readonly serviceId: string }) {
   return (
     <Panel title="Last hour" actions={<span className="muted">includes the queries of pipes and charts</span>}>
       <Answer query={query}>
-        {({ from, to, stepSeconds, series }) => {
-          const first = Date.parse(from);
-          const times = series.running.map((_, index) => first + index * stepSeconds * 1000);
-          return (
-            <div className="cells">
-              {charts.map(({ name, unit, lines }) => (
-                <TimeChart
-                  key={name}
-                  name={name}
-                  unit={unit}
-                  height={150}
-                  times={times}
-                  from={first}
-                  to={Date.parse(to)}
-                  syncKey={`service-${serviceId}`}
-                  hideLegend={lines.length === 1}
-                  series={lines.map((line) => ({ name: line.name, values: series[line.member] }))}
-                />
-              ))}
-            </div>
-          );
-        }}
+        {(history) => (
+          <div className="cells">
+            {charts.map(({ name, unit, lines }) => (
+              <HistoryChart
+                key={name}
+                {...{ name, unit, history }}
+                height={150}
+                syncKey={`service-${serviceId}`}
+                hideLegend={lines.length === 1}
+                lines={lines.map((line) => ({ name: line.name, values: history.series[line.member] }))}
+              />
+            ))}
+          </div>
+        )}
       </Answer>
     </Panel>
   );
