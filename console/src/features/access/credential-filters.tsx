@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { fieldsOf } from "../../parts/field.tsx";
+import type { fieldsOf } from "../../parts/field.tsx";
 import { Filters } from "../../parts/page.tsx";
 import { SearchInput } from "../../parts/search-input.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
@@ -7,8 +7,7 @@ import type { AccessSearch } from "./access-search.ts";
 
 type CredentialFiltersProps = {
   readonly label: string;
-  readonly search: AccessSearch;
-  readonly onChange: (next: AccessSearch) => void;
+  readonly field: ReturnType<typeof fieldsOf<AccessSearch>>;
   readonly children: ReactNode;
 };
 
@@ -19,8 +18,7 @@ const states = [
 ];
 
 /** The filters above keys and tokens, with the button that makes one. */
-export function CredentialFilters({ label, search, onChange, children }: CredentialFiltersProps) {
-  const field = fieldsOf({ form: search, onChange });
+export function CredentialFilters({ label, field, children }: CredentialFiltersProps) {
   return (
     <Filters>
       <SearchInput label={label} placeholder="Name or id" {...field("q")} />

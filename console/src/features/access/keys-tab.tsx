@@ -7,12 +7,12 @@ import { useChange, useOperation } from "../../api/queries.ts";
 import type { Role } from "../../api/role.ts";
 import { serverNow } from "../../api/server-time.ts";
 import { sessionStore } from "../../api/session-state.ts";
-import { withoutEmpty } from "../../lib/search.ts";
 import { useStore } from "../../lib/store.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Button } from "../../parts/button.tsx";
 import { FormDialog } from "../../parts/dialog.tsx";
 import { TextField } from "../../parts/field.tsx";
+import { useFilters } from "../../parts/filters.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { Secret, SecretDialog } from "../../parts/secret.tsx";
 import { Select } from "../../parts/select.tsx";
@@ -33,15 +33,10 @@ export function KeysTab() {
   const query = useOperation("listKeys", {});
   const own = useStore(sessionStore).identity?.key.id;
   const [creates, setCreates] = useState(false);
-  const search = route.useSearch();
-  const navigate = route.useNavigate();
+  const { search, field } = useFilters(route);
   return (
     <>
-      <CredentialFilters
-        label="Filter keys"
-        search={search}
-        onChange={(next) => void navigate({ search: (before) => withoutEmpty({ ...before, ...next }), replace: true })}
-      >
+      <CredentialFilters label="Filter keys" field={field}>
         <Button look="primary" needs="admin" icon={Plus} onClick={() => setCreates(true)}>
           Create key
         </Button>

@@ -4,10 +4,10 @@ import { useState } from "react";
 import { placeless } from "../../api/error.ts";
 import { useChange, useOperation } from "../../api/queries.ts";
 import { serverNow } from "../../api/server-time.ts";
-import { withoutEmpty } from "../../lib/search.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
 import { ConfirmDialog, FormDialog } from "../../parts/dialog.tsx";
 import { TextField } from "../../parts/field.tsx";
+import { useFilters } from "../../parts/filters.tsx";
 import { Menu, MenuItem, MenuSeparator } from "../../parts/menu.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { Secret, SecretDialog } from "../../parts/secret.tsx";
@@ -27,18 +27,13 @@ const route = getRouteApi("/access/tokens");
 export function TokensTab() {
   const query = useOperation("listAccessTokens", {});
   const [creates, setCreates] = useState(false);
-  const search = route.useSearch();
-  const navigate = route.useNavigate();
+  const { search, field } = useFilters(route);
   return (
     <>
       <p className={css.intro}>
         Programs that ask for charts and rows of the observability API send one of these as bearer token.
       </p>
-      <CredentialFilters
-        label="Filter tokens"
-        search={search}
-        onChange={(next) => void navigate({ search: (before) => withoutEmpty({ ...before, ...next }), replace: true })}
-      >
+      <CredentialFilters label="Filter tokens" field={field}>
         <Button look="primary" needs="admin" icon={Plus} onClick={() => setCreates(true)}>
           Create token
         </Button>

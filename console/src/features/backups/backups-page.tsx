@@ -4,10 +4,9 @@ import { useState } from "react";
 import { useChange, useOperation } from "../../api/queries.ts";
 import { newStateAlertAddress } from "../../lib/addresses.ts";
 import { bytesText } from "../../lib/format.ts";
-import { withoutEmpty } from "../../lib/search.ts";
 import { Button, ButtonLink } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
-import { fieldsOf } from "../../parts/field.tsx";
+import { NoMatch, useFilters } from "../../parts/filters.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Filters, Page, Panel, Tile, Tiles } from "../../parts/page.tsx";
 import { SearchInput } from "../../parts/search-input.tsx";
@@ -16,7 +15,7 @@ import { Answer, EmptyState, Skeleton } from "../../parts/states.tsx";
 import { Table } from "../../parts/table.tsx";
 import { toastError } from "../../parts/toast.tsx";
 import { paceOf } from "./backup.ts";
-import { newestProof, type OverviewSearch, type Protected, protectedServices, shownProtected } from "./list-search.ts";
+import { newestProof, type Protected, protectedServices, shownProtected } from "./list-search.ts";
 import { protectedColumns } from "./protected-columns.tsx";
 
 const route = getRouteApi("/backups");
@@ -56,12 +55,8 @@ function Actions() {
 }
 
 function Overview({ all }: { readonly all: readonly Protected[] }) {
-  const search = route.useSearch();
-  const navigate = route.useNavigate();
-  const change = (next: OverviewSearch) =>
-    void navigate({ search: (before) => withoutEmpty({ ...before, ...next }), replace: true });
+  const { search, change, field } = useFilters(route);
   if (all.length === 0) return <NoServices />;
-  const field = fieldsOf({ form: search, onChange: change });
   const shown = shownProtected(all, search);
   const words = [...new Set(all.map(newestProof))].toSorted();
   return (
@@ -73,12 +68,7 @@ function Overview({ all }: { readonly all: readonly Protected[] }) {
       </Filters>
       <Panel flush>
         <Table
-          none={
-            <EmptyState
-              title="No service matches"
-              actions={<Button onClick={() => change({ q: "", proof: "" })}>Show all</Button>}
-            />
-          }
+          none={<NoMatch what="service" onAll={() => change({ q: "", proof: "" })} />}
           label="Services and their backups"
           columns={protectedColumns}
           rows={shown}

@@ -1,9 +1,7 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useOperation } from "../../api/queries.ts";
 import { serviceAddress } from "../../lib/addresses.ts";
-import { withoutEmpty } from "../../lib/search.ts";
-import { Button } from "../../parts/button.tsx";
-import { fieldsOf } from "../../parts/field.tsx";
+import { NoMatch, useFilters } from "../../parts/filters.tsx";
 import { Filters, Page, Panel } from "../../parts/page.tsx";
 import { RelativeTime, useServerNow } from "../../parts/relative-time.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
@@ -24,7 +22,7 @@ import {
 } from "./backup.ts";
 import { backupColumns } from "./backup-columns.tsx";
 import { Chain } from "./chain.tsx";
-import { type BackupListSearch, shownBackups } from "./list-search.ts";
+import { shownBackups } from "./list-search.ts";
 import { targetText } from "./restore-text.ts";
 
 const route = getRouteApi("/backups/$serviceId");
@@ -85,12 +83,8 @@ function NoBackups({ service }: { readonly service: Service | undefined }) {
 type ListsProps = { readonly serviceId: string; readonly backups: readonly Backup[] };
 
 function Lists({ serviceId, backups }: ListsProps) {
-  const search = route.useSearch();
-  const navigate = route.useNavigate();
-  const change = (next: Partial<Record<keyof BackupListSearch, string>>) =>
-    void navigate({ search: (before) => withoutEmpty({ ...before, ...next }) as BackupListSearch, replace: true });
+  const { search, change, field } = useFilters(route);
   const retention = useOperation("previewRetention", { params: { serviceId } }, { pace: "slow" });
-  const field = fieldsOf({ form: search, onChange: change });
   const shown = shownBackups(backups, search);
   const words = [...new Set(backups.map((backup) => proofOf(backup).word))].toSorted();
   return (
@@ -110,12 +104,7 @@ function Lists({ serviceId, backups }: ListsProps) {
       </Filters>
       <Panel flush title="Backups">
         <Table
-          none={
-            <EmptyState
-              title="No backup matches"
-              actions={<Button onClick={() => change({ type: "", proof: "" })}>Show all</Button>}
-            />
-          }
+          none={<NoMatch what="backup" onAll={() => change({ type: "", proof: "" })} />}
           label="Backups"
           columns={backupColumns(retention.data ?? [])}
           rows={shown}

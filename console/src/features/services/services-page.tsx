@@ -1,17 +1,16 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import { useOperation } from "../../api/queries.ts";
-import { withoutEmpty } from "../../lib/search.ts";
-import { Button, ButtonLink } from "../../parts/button.tsx";
-import { fieldsOf } from "../../parts/field.tsx";
+import { ButtonLink } from "../../parts/button.tsx";
+import { NoMatch, useFilters } from "../../parts/filters.tsx";
 import { NoServiceState } from "../../parts/no-service.tsx";
 import { Filters, Page, Panel } from "../../parts/page.tsx";
 import { SearchInput } from "../../parts/search-input.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
 import { stateWord } from "../../parts/state-badge.tsx";
-import { Answer, EmptyState, Skeleton } from "../../parts/states.tsx";
+import { Answer, Skeleton } from "../../parts/states.tsx";
 import { Table } from "../../parts/table.tsx";
-import { type ServiceListSearch, shownServices } from "./list-search.ts";
+import { shownServices } from "./list-search.ts";
 import { isChanging, type Service } from "./service.ts";
 import { serviceColumns } from "./service-columns.tsx";
 
@@ -35,11 +34,7 @@ export function ServicesPage() {
 }
 
 function ServiceList({ services }: { readonly services: readonly Service[] }) {
-  const search = route.useSearch();
-  const navigate = route.useNavigate();
-  const change = (next: ServiceListSearch) =>
-    void navigate({ search: (before) => withoutEmpty({ ...before, ...next }), replace: true });
-  const field = fieldsOf({ form: search, onChange: change });
+  const { search, change, field } = useFilters(route);
   const shown = shownServices(services, search);
   const states = [...new Set(services.map(({ state }) => state))].toSorted();
   return (
@@ -56,12 +51,7 @@ function ServiceList({ services }: { readonly services: readonly Service[] }) {
       </Filters>
       <Panel flush>
         <Table
-          none={
-            <EmptyState
-              title="No service matches"
-              actions={<Button onClick={() => change({ q: "", state: "" })}>Show all</Button>}
-            />
-          }
+          none={<NoMatch what="service" onAll={() => change({ q: "", state: "" })} />}
           label="Services"
           columns={serviceColumns}
           rows={shown}

@@ -1,25 +1,18 @@
 import { getRouteApi } from "@tanstack/react-router";
-import { withoutEmpty } from "../../lib/search.ts";
 import { Badge } from "../../parts/badge.tsx";
-import { Button } from "../../parts/button.tsx";
-import { fieldsOf } from "../../parts/field.tsx";
+import { NoMatch, useFilters } from "../../parts/filters.tsx";
 import { Filters, Panel } from "../../parts/page.tsx";
 import { SearchInput } from "../../parts/search-input.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
-import { EmptyState } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import css from "./system.module.css";
-import { type Setting, type SystemSearch, shownSettings, valueText } from "./system.ts";
+import { type Setting, shownSettings, valueText } from "./system.ts";
 
 const route = getRouteApi("/system");
 
 /** Every setting of the server with its source. */
 export function ConfigurationPanel({ configuration }: { readonly configuration: readonly Setting[] }) {
-  const search = route.useSearch();
-  const navigate = route.useNavigate();
-  const change = (next: Partial<Record<keyof SystemSearch, string>>) =>
-    void navigate({ search: (before) => withoutEmpty({ ...before, ...next }) as SystemSearch, replace: true });
-  const field = fieldsOf({ form: search, onChange: change });
+  const { search, change, field } = useFilters(route);
   const shown = shownSettings(configuration, search);
   return (
     <>
@@ -34,12 +27,7 @@ export function ConfigurationPanel({ configuration }: { readonly configuration: 
       </Filters>
       <Panel flush title="Configuration">
         <Table
-          none={
-            <EmptyState
-              title="No setting matches"
-              actions={<Button onClick={() => change({ q: "", settings: "" })}>Show all</Button>}
-            />
-          }
+          none={<NoMatch what="setting" onAll={() => change({ q: "", settings: "" })} />}
           label="Configuration"
           columns={settingColumns}
           rows={shown}
