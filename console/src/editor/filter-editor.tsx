@@ -80,7 +80,8 @@ function extensionsOf(latest: { readonly current: FilterEditorProps }) {
     plainInput,
     oneLine,
     errorMarks,
-    EditorView.contentAttributes.of({ "aria-label": latest.current.label }),
+    // Its frame scrolls: that the text can have the focus must be said.
+    EditorView.contentAttributes.of({ "aria-label": latest.current.label, tabindex: "0" }),
     placeholder(latest.current.placeholder ?? ""),
     EditorView.updateListener.of((update) => {
       if (update.docChanged) latest.current.onChange(update.state.doc.toString());

@@ -107,7 +107,8 @@ function extensionsOf(latest: { readonly current: SqlEditorProps }, language: Co
       ...defaultKeymap,
       indentWithTab,
     ]),
-    EditorView.contentAttributes.of({ "aria-label": latest.current.label }),
+    // Its frame scrolls: that the text can have the focus must be said.
+    EditorView.contentAttributes.of({ "aria-label": latest.current.label, tabindex: "0" }),
     placeholder("SELECT …"),
     EditorView.updateListener.of((update) => {
       if (update.docChanged) latest.current.onChange(update.state.doc.toString());
