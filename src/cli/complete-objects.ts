@@ -27,6 +27,12 @@ export async function objectCandidates(object: string, shell: Shell, patienceMs:
       return (await client.call("listAccessTokens", {})).map((one) => candidate(one, one.state));
     case "source":
       return (await client.call("listSources", {})).data.map((one) => candidate(one, one.kind));
+    case "alert":
+      return (await client.call("listAlerts", {})).data.map((one) =>
+        candidate({ id: one.id, name: one.name ?? one.id }, one.state),
+      );
+    case "webhook":
+      return (await client.call("listWebhooks", {})).data.map((one) => candidate(one, one.service));
     default:
       return [];
   }

@@ -30,6 +30,12 @@ export const nouns: readonly Noun[] = [
   ),
   noun("top", "Shows rates and lag of pipes, live", async () => (await import("./commands/top.ts")).addTop),
   noun("source", "Manages the sources of charts", async () => (await import("./commands/source.ts")).addSource),
+  noun(
+    "alert",
+    "Manages alerts, and creates those of states",
+    async () => (await import("./commands/alert.ts")).addAlert,
+  ),
+  noun("webhook", "Manages where alerts are told", async () => (await import("./commands/webhook.ts")).addWebhook),
   noun("chart", "Draws a chart of a source", async () => (await import("./commands/chart.ts")).addChart),
   noun("session", "Lists and ends browser sessions", async () => (await import("./commands/session.ts")).addSession),
   noun(
@@ -41,7 +47,7 @@ export const nouns: readonly Noun[] = [
   noun("token", "Manages access tokens of charts", async () => (await import("./commands/token.ts")).addToken),
   noun(
     "apply",
-    "Makes services, pipes and sources as files describe them",
+    "Makes services, pipes, alerts and more as files describe them",
     async () => (await import("./commands/apply.ts")).addApply,
   ),
   noun("diff", "Shows what apply would do", async () => (await import("./commands/apply.ts")).addDiff),

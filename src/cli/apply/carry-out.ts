@@ -7,10 +7,11 @@ import { CliError } from "../errors.ts";
 import type { Shell } from "../shell.ts";
 import type { WaitFlags } from "../wait.ts";
 import { changeObject } from "./change.ts";
-import { type CurrentObject, pipeSpec, serviceSpec } from "./current.ts";
-import { hasSecrets, titleOf, type WantedObject } from "./files.ts";
+import { pipeSpec, serviceSpec } from "./current.ts";
+import { type CurrentObject, hasSecrets, titleOf, type WantedObject } from "./files.ts";
 import { addLabel } from "./labels.ts";
 import type { PlannedStep } from "./plan.ts";
+import { changeSaved, createSaved, isSaved, type Known } from "./saved.ts";
 import { createOnce, requireSame } from "./twins.ts";
 
 export type ApplyOptions = WaitFlags & {
@@ -23,21 +24,37 @@ export type ApplyOptions = WaitFlags & {
 };
 
 /** Creates, changes and deletes. An error names file and line; what was done before stays. */
-export async function carryOut(shell: Shell, steps: readonly PlannedStep[], options: ApplyOptions): Promise<void> {
+export async function carryOut(
+  shell: Shell,
+  steps: readonly PlannedStep[],
+  existing: readonly Known[],
+  options: ApplyOptions,
+): Promise<void> {
   const client = await shell.client();
-  const run = { shell, client, options, made: new Map<string, ServiceObject>() };
-  const sendsSecrets = (wanted: WantedObject) => options.updateSecrets === true && hasSecrets(wanted.spec);
+  const known = [...existing];
+  const run = { shell, client, options, made: new Map<string, ServiceObject>(), known };
+  const sendsSecrets = (step: PlannedStep) => {
+    if (step.action === "delete" || !hasSecrets(step.wanted.spec)) return false;
+    // A webhook is replaced as a whole.
+    return options.updateSecrets === true || (step.action === "change" && step.wanted.kind === "Webhook");
+  };
   // Before anything is done: a variable that is missing is missing for all.
   for (const step of steps) {
-    if (step.action === "create" || (step.action !== "delete" && sendsSecrets(step.wanted)))
-      requireSecrets(step.wanted);
+    if (step.action !== "delete" && (step.action === "create" || sendsSecrets(step))) requireSecrets(step.wanted);
   }
   for (const step of steps) {
     if (step.action === "delete") await remove(shell, client, step.current);
-    else if (step.action === "create") await located(step.wanted, () => create(run, step.wanted));
-    else if (step.action === "change" || sendsSecrets(step.wanted)) {
+    else if (step.action === "create") {
+      await located(step.wanted, async () => {
+        known.push({ ...step.wanted, id: await create(run, step.wanted) });
+      });
+    } else if (step.action === "change" || sendsSecrets(step)) {
       const { wanted, current, comparison } = step;
-      await located(wanted, () => changeObject(client, wanted, current, comparison, sendsSecrets(wanted)));
+      await located(wanted, () =>
+        isSaved(wanted.kind)
+          ? changeSaved(client, wanted.kind, wanted, current, known)
+          : changeObject(client, wanted, current, comparison, sendsSecrets(step)),
+      );
       shell.say(`changed ${titleOf(wanted)}`);
     }
   }
@@ -49,6 +66,8 @@ type Run = {
   readonly options: ApplyOptions;
   /** New services by name. While another run takes its own back, the name alone is ambiguous. */
   readonly made: Map<string, ServiceObject>;
+  /** What exists by now: documents name it. */
+  readonly known: readonly Known[];
 };
 
 /** Adds file and line to an error of the API. */
@@ -73,14 +92,21 @@ function requireSecrets({ file }: WantedObject): void {
   if (missing !== undefined) throw fileError(file.placeOf(missing.path.split(".")), missing.message);
 }
 
-async function create(run: Run, wanted: WantedObject): Promise<void> {
+/** Returns the id of the new object. */
+async function create(run: Run, wanted: WantedObject): Promise<string> {
   const { shell, client, options, made } = run;
   const { kind, name, spec } = wanted;
+  if (isSaved(kind)) {
+    const id = await createSaved(client, kind, wanted, run.known);
+    shell.say(`created ${titleOf(wanted)}`);
+    return id;
+  }
   if (kind === "Service") return await createWantedService(run, wanted);
   if (kind === "Key") {
     const created = await client.call("createKey", { body: { ...spec, name } as never });
     options.keepSecret(`key ${name}`, `${created.keyId}:${created.keySecret}`);
-    return shell.say(`created ${titleOf(wanted)}`);
+    shell.say(`created ${titleOf(wanted)}`);
+    return created.key.id;
   }
   const service = made.get(wanted.service ?? "") ?? (await resolveService(client, wanted.service ?? ""));
   if (kind === "Pipe") return await createWantedPipe(run, wanted, service);
@@ -88,15 +114,17 @@ async function create(run: Run, wanted: WantedObject): Promise<void> {
     // A new service has the schedule of the server: the file's is a change of it.
     const body = Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== null));
     await client.call("updateBackupConfiguration", { params: { serviceId: service.id }, body });
-    return shell.say(`changed ${titleOf(wanted)}`);
+    shell.say(`changed ${titleOf(wanted)}`);
+    return service.id;
   }
   const body = { ...spec, name, serviceId: service.id };
   const { data } = await client.call("createSource", { body: body as never });
   await addLabel(shell, client, service.id, "source", data.id, options.set);
   shell.say(`created ${titleOf(wanted)}`);
+  return data.id;
 }
 
-async function createWantedService({ shell, client, options, made }: Run, wanted: WantedObject): Promise<void> {
+async function createWantedService({ shell, client, options, made }: Run, wanted: WantedObject): Promise<string> {
   const { name, spec } = wanted;
   let password = "";
   const { kept, own } = await createOnce(
@@ -119,13 +147,14 @@ async function createWantedService({ shell, client, options, made }: Run, wanted
   // Pipes and tables need it running.
   await awaitService(shell, kept, "running", options);
   sayCreated(shell, wanted, isOwn);
+  return kept.id;
 }
 
 async function createWantedPipe(
   { shell, client, options }: Run,
   wanted: WantedObject,
   service: ServiceObject,
-): Promise<void> {
+): Promise<string> {
   const { name, spec } = wanted;
   const params = { serviceId: service.id };
   const { kept, own } = await createOnce(
@@ -143,10 +172,12 @@ async function createWantedPipe(
     requireSame(wanted, pipeSpec(kept));
   }
   sayCreated(shell, wanted, isOwn);
-  if (options.wait !== true) return;
-  const { awaitPipe } = await import("../commands/pipe-wait.ts");
-  const pipe = await client.call("getPipe", { params: { ...params, pipeId: kept.id } });
-  await awaitPipe(shell, pipe, "running", options);
+  if (options.wait === true) {
+    const { awaitPipe } = await import("../commands/pipe-wait.ts");
+    const pipe = await client.call("getPipe", { params: { ...params, pipeId: kept.id } });
+    await awaitPipe(shell, pipe, "running", options);
+  }
+  return kept.id;
 }
 
 function sayCreated(shell: Shell, wanted: WantedObject, isOwn: boolean): void {

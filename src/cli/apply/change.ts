@@ -4,8 +4,7 @@ import { kindKeyOf, sourceDescriptions } from "../../sources/contract/descriptio
 import type { CliClient } from "../client/client.ts";
 import { orUndefined } from "../flags.ts";
 import type { Comparison } from "./compare.ts";
-import type { CurrentObject } from "./current.ts";
-import type { WantedObject } from "./files.ts";
+import type { CurrentObject, WantedObject } from "./files.ts";
 
 type Spec = Readonly<Record<string, unknown>>;
 

@@ -2,26 +2,28 @@
 import { defaultRuntime, traitsOf } from "../../api/runtimes.ts";
 import type { CliClient, OperationResult } from "../client/client.ts";
 import { listPipesOf, type PipeObject, type ServiceObject } from "../client/resolve.ts";
-import type { ObjectDocument, ObjectKind } from "./files.ts";
-
-/** An object that exists. `record` is what the API shows of it. */
-export type CurrentObject = ObjectDocument & { readonly id: string; readonly serviceId: string | undefined };
+import type { CurrentObject, ObjectKind } from "./files.ts";
+import { isSaved, readSaved, savedKinds, withNames } from "./saved.ts";
 
 /** Tags by which `apply` knows its own objects: `applied.pipe.<id>`, with the set as the value. */
 export const labelPrefix = "applied.";
 
-/** Everything that the kinds of documents describe. Sources are left out without an access token. */
+/** Everything that the kinds of documents describe. What needs an access token is left out without one. */
 export async function readCurrent(client: CliClient, kinds: readonly ObjectKind[]): Promise<CurrentObject[]> {
   const services = await client.call("listServices", {});
   const nameOf = new Map(services.map(({ id, name }) => [id, name]));
+  // Saved objects name pipes, sources and one another.
+  const hasSaved = kinds.some(isSaved);
   const has = (kind: ObjectKind) => kinds.includes(kind);
-  const [pipes, sources, keys, schedules] = await Promise.all([
-    has("Pipe") ? listPipesOf(client, services) : [],
-    has("Source") && client.credentials.accessToken !== undefined ? sourcesOf(client) : [],
+  const hasToken = client.credentials.accessToken !== undefined;
+  const [pipes, sources, keys, schedules, saved] = await Promise.all([
+    has("Pipe") || hasSaved ? listPipesOf(client, services) : [],
+    (has("Source") || hasSaved) && hasToken ? sourcesOf(client) : [],
     has("Key") ? client.call("listKeys", {}) : [],
     has("BackupSchedule") ? schedulesOf(client, services) : [],
+    hasSaved && hasToken ? Promise.all(savedKinds.map((kind) => readSaved(client, kind))) : [],
   ]);
-  return [
+  const objects: CurrentObject[] = [
     ...services.map((service) => serviceDocument(service)),
     ...schedules,
     ...pipes.map((pipe) => pipeDocument(pipe)),
@@ -36,7 +38,9 @@ export async function readCurrent(client: CliClient, kinds: readonly ObjectKind[
         spec: { roles, state, ipAccessList },
       };
     }),
+    ...saved.flat(),
   ];
+  return objects.map((one) => (isSaved(one.kind) ? { ...one, spec: withNames(one.spec, objects) } : one));
 }
 
 async function sourcesOf(client: CliClient): Promise<Source[]> {

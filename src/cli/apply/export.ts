@@ -1,17 +1,24 @@
 /** Existing objects as documents for `apply`. */
 import { kindKeyOf, sourceDescriptions } from "../../sources/contract/descriptions.ts";
 import { holds, memberAt } from "../../sources/contract/fields.ts";
-import type { CurrentObject } from "./current.ts";
+import type { CurrentObject } from "./files.ts";
 
 type Spec = Record<string, unknown>;
 
 /** The document of an object; secrets are references to variables of the environment. */
 export function exported({ kind, name, service, spec }: CurrentObject): object {
-  const shown =
-    kind === "Pipe" ? pipeSpec(name, spec as Spec) : kind === "Service" ? serviceSpec(name, spec as Spec) : spec;
+  const shown = Object.hasOwn(exportedSpecs, kind)
+    ? exportedSpecs[kind as keyof typeof exportedSpecs](name, spec as Spec)
+    : spec;
   if (kind === "BackupSchedule") return { kind, service, spec: shown };
   return service === undefined ? { kind, name, spec: shown } : { kind, name, service, spec: shown };
 }
+
+const exportedSpecs = {
+  Service: serviceSpec,
+  Pipe: pipeSpec,
+  Webhook: (name: string, spec: Spec): Spec => ({ ...spec, url: `\${env:${variablePrefix(name)}_URL}` }),
+};
 
 /** The port is the server's choice, and another server may need it for something else. */
 function serviceSpec(name: string, { port: _, ...spec }: Spec): Spec {

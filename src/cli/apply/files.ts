@@ -7,7 +7,17 @@ import { type FileDocument, fileError, readDocuments } from "../documents.ts";
 import { usageError } from "../errors.ts";
 import type { Shell } from "../shell.ts";
 
-export const objectKinds = ["Service", "BackupSchedule", "Pipe", "Source", "Key"] as const;
+export const objectKinds = [
+  "Service",
+  "BackupSchedule",
+  "Pipe",
+  "Source",
+  "Key",
+  "Webhook",
+  "SavedSearch",
+  "Dashboard",
+  "Alert",
+] as const;
 export type ObjectKind = (typeof objectKinds)[number];
 
 /** An object as it is wanted, or as it is. Its identity is kind, service and name. */
@@ -18,6 +28,9 @@ export type ObjectDocument = {
   readonly service: string | undefined;
   readonly spec: Readonly<Record<string, unknown>>;
 };
+
+/** An object that exists. `spec` is what the API shows of it. */
+export type CurrentObject = ObjectDocument & { readonly id: string; readonly serviceId: string | undefined };
 
 export type WantedObject = ObjectDocument & { readonly id: string | undefined; readonly file: FileDocument };
 
@@ -66,7 +79,7 @@ function objectOf(file: FileDocument): WantedObject {
   const name = textMember(file, "name", kind !== "BackupSchedule") ?? String(service);
   if (typeof value.spec !== "object" || value.spec === null)
     throw fileError(placeOf(["spec"]), "spec must be a mapping");
-  const [missing] = file.missing.filter(({ path }) => !isSecretPath(path));
+  const [missing] = file.missing.filter(({ path }) => !isSecretPath(path.replace(/^spec\./, "")));
   if (missing !== undefined) throw fileError(placeOf(missing.path.split(".")), missing.message);
   const spec = value.spec as Readonly<Record<string, unknown>>;
   return { kind, name, service, spec, id: textMember(file, "id", false), file };
@@ -87,7 +100,8 @@ function unknownText(name: string, known: readonly string[], what = "member"): s
 
 /** Members that the API never shows. */
 export function isSecretPath(path: string): boolean {
-  if (path === "connection.password") return true;
+  // The last three are members of webhooks.
+  if (/^(connection\.password|url|headers|queryParams)$/.test(path)) return true;
   return sourceKindKeys.some((key) =>
     sourceDescriptions[key].secrets.some((secret) => `${path}.`.includes(`source.${key}.${secret}.`)),
   );

@@ -2,8 +2,8 @@
 import type { CliClient } from "../client/client.ts";
 import { CliError } from "../errors.ts";
 import type { Shell } from "../shell.ts";
-import { type CurrentObject, labelPrefix } from "./current.ts";
-import { titleOf, type WantedObject } from "./files.ts";
+import { labelPrefix } from "./current.ts";
+import { type CurrentObject, titleOf, type WantedObject } from "./files.ts";
 
 /** Marks an object. A key that may not do so goes on: the object is then never pruned. */
 export async function addLabel(

@@ -4,8 +4,9 @@ import { fileError } from "../documents.ts";
 import { CliError, exitCodes } from "../errors.ts";
 import { printable, styled } from "../output/text.ts";
 import { type Change, type Comparison, compareSpecs } from "./compare.ts";
-import type { CurrentObject } from "./current.ts";
+import type { CurrentObject } from "./files.ts";
 import { type ObjectDocument, titleOf, type WantedObject } from "./files.ts";
+import { isSaved, withNames } from "./saved.ts";
 
 export type PlannedStep =
   | { readonly action: "create"; readonly wanted: WantedObject }
@@ -24,7 +25,8 @@ export function planOf(wanted: readonly WantedObject[], existing: readonly Curre
   return wanted.map((one) => {
     const current = counterpart(one, existing);
     if (current === undefined) return { action: "create", wanted: one };
-    const comparison = compareSpecs(one.spec, current.spec);
+    const spec = isSaved(one.kind) ? withNames(one.spec, existing) : one.spec;
+    const comparison = compareSpecs(spec, current.spec);
     const fixed = comparison.changes.filter(({ path }) => !isChangeable(one.kind, path));
     const action = fixed.length > 0 ? "replace" : comparison.changes.length > 0 ? "change" : "none";
     return { action, wanted: one, current, comparison, fixed };

@@ -102,7 +102,7 @@ export class CliClient {
 }
 
 function noAccessToken(): CliError {
-  return new CliError("charts and their sources need an access token, and these credentials have none", {
+  return new CliError("charts, sources, alerts and webhooks need an access token, and these credentials have none", {
     exitCode: exitCodes.unauthorized,
     code: "UNAUTHORIZED",
     hint: "Set MILLRACE_ACCESS_TOKEN, or store a token in the context: millrace token create NAME --save",

@@ -3,9 +3,9 @@ import { appendFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { carryOut } from "../apply/carry-out.ts";
-import { type CurrentObject, readCurrent } from "../apply/current.ts";
+import { readCurrent } from "../apply/current.ts";
 import { exported } from "../apply/export.ts";
-import { objectKinds, readWanted, titleOf, type WantedObject } from "../apply/files.ts";
+import { type CurrentObject, objectKinds, readWanted, titleOf, type WantedObject } from "../apply/files.ts";
 import { orphans } from "../apply/labels.ts";
 import { type PlannedStep, planDocument, planLines, planOf } from "../apply/plan.ts";
 import { CliError, exitCodes, usageError } from "../errors.ts";
@@ -51,7 +51,7 @@ export function addDiff(command: Command, shell: Shell): void {
   addFileFlags(command)
     .option("--exit-code", "Exit code 6 if there are differences")
     .action(async (flags: PlanFlags & { exitCode?: boolean }) => {
-      const steps = await planned(shell, flags);
+      const { steps } = await planned(shell, flags);
       await showPlan(shell, steps);
       for (const { path, message } of replacements(steps)) shell.say(`${path}: ${message}`);
       const differs = steps.some(({ action }) => action !== "none");
@@ -60,16 +60,18 @@ export function addDiff(command: Command, shell: Shell): void {
     });
 }
 
-async function planned(shell: Shell, flags: PlanFlags): Promise<PlannedStep[]> {
+type Planned = { readonly steps: readonly PlannedStep[]; readonly existing: readonly CurrentObject[] };
+
+async function planned(shell: Shell, flags: PlanFlags): Promise<Planned> {
   const variables = Object.fromEntries((flags.var ?? []).map((text) => pairFlag("--var", text)));
   const wanted = await readWanted(shell, flags.file, variables);
   const client = await shell.client();
   const existing = await readCurrent(client, flags.prune === true ? objectKinds : wanted.map(({ kind }) => kind));
   const steps = planOf(wanted, existing);
   checkServices(wanted, existing);
-  if (flags.prune !== true) return steps;
+  if (flags.prune !== true) return { steps, existing };
   const gone = await orphans(client, existing, wanted, flags.set);
-  return [...steps, ...gone.map((current) => ({ action: "delete" as const, current }))];
+  return { steps: [...steps, ...gone.map((current) => ({ action: "delete" as const, current }))], existing };
 }
 
 /** A service that neither exists nor is made would be noticed only half way. */
@@ -93,7 +95,7 @@ async function showPlan(shell: Shell, steps: readonly PlannedStep[]): Promise<vo
 
 async function apply(shell: Shell, flags: ApplyFlags): Promise<void> {
   checkWait(flags);
-  const steps = await planned(shell, flags);
+  const { steps, existing } = await planned(shell, flags);
   await showPlan(shell, steps);
   refuseReplacement(steps);
   const isIdle = steps.every(({ action }) => action === "none") && flags.updateSecrets !== true;
@@ -102,7 +104,7 @@ async function apply(shell: Shell, flags: ApplyFlags): Promise<void> {
   await shell.confirm("The plan will be carried out.", { yes: flags.yes });
   const { set, wait, timeout, updateSecrets } = flags;
   const options = { set, keepSecret: secrets, ...(updateSecrets === true ? { updateSecrets } : {}) };
-  await carryOut(shell, steps, {
+  await carryOut(shell, steps, existing, {
     ...options,
     ...(wait === true ? { wait } : {}),
     ...(timeout === undefined ? {} : { timeout }),
@@ -149,17 +151,23 @@ function secretKeeper(
   return (name) => shell.say(`${name}: set its password with \`millrace service password\``);
 }
 
+const exportedWords = {
+  ...{ service: "Service", schedule: "BackupSchedule", pipe: "Pipe", source: "Source" },
+  ...{ webhook: "Webhook", search: "SavedSearch", dashboard: "Dashboard", alert: "Alert" },
+} as const;
+
 /** Adds the arguments of `export`. */
 export function addExport(command: Command, shell: Shell): void {
   command
-    .argument("[objects...]", "service, pipe, source or schedule, or names of services; default: services and pipes")
-    .option("--all", "Services, schedules, pipes and sources")
+    .argument("[objects...]", `${Object.keys(exportedWords).join(", ")}, or names of services; default: service pipe`)
+    .option("--all", "Everything but keys")
     .action(async (objects: readonly string[], flags: { all?: boolean }) => {
       const client = await shell.client();
-      const words = { service: "Service", schedule: "BackupSchedule", pipe: "Pipe", source: "Source" } as const;
-      const named = objects.filter((object) => !Object.hasOwn(words, object));
-      const kinds = objects.filter((object) => Object.hasOwn(words, object)).map((word) => words[word as "pipe"]);
-      const all = flags.all === true ? Object.values(words) : kinds.length > 0 ? kinds : ["Service", "Pipe"];
+      const named = objects.filter((object) => !Object.hasOwn(exportedWords, object));
+      const kinds = objects.flatMap((word) =>
+        Object.hasOwn(exportedWords, word) ? exportedWords[word as "pipe"] : [],
+      );
+      const all = flags.all === true ? Object.values(exportedWords) : kinds.length > 0 ? kinds : ["Service", "Pipe"];
       const existing = await readCurrent(client, objectKinds);
       const chosen = existing.filter(
         ({ kind, name, service }) =>

@@ -60,9 +60,9 @@ export function styled(text: string, style: Style | undefined, on: boolean): str
   return on && style !== undefined ? styleText(style, text, { validateStream: false }) : text;
 }
 
-const good = ["running", "Running", "Completed", "Snapshot", "done", "passed", "enabled", "ok"];
-const bad = ["failed", "Failed", "InternalError", "error", "fail"];
-const unclear = ["degraded", "Degraded", "warn", "pending", "in_progress", "Paused"];
+const good = ["running", "Running", "Completed", "Snapshot", "done", "passed", "enabled", "ok", "OK"];
+const bad = ["failed", "Failed", "InternalError", "error", "fail", "ALERT"];
+const unclear = ["degraded", "Degraded", "warn", "pending", "in_progress", "Paused", "INSUFFICIENT_DATA"];
 
 /** The colour of a state. */
 export function stateStyle(state: string): Style | undefined {
