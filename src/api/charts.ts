@@ -71,6 +71,11 @@ const itemMembers = {
   level: z.number().min(0).max(1).optional().describe("Level of `quantile`, default 0.5; required for histograms"),
   where: z.string().max(32_768).default("").describe("Filter; empty selects all rows"),
   whereLanguage: z.enum(["lucene", "sql"]).default("lucene").describe("Language of where"),
+  filters: z
+    .array(z.strictObject({ type: z.enum(["lucene", "sql"]), condition: z.string().max(10_000) }))
+    .max(100)
+    .optional()
+    .describe("Filters that a row must fulfil beside where, each in its own language"),
   groupBy: z
     .array(z.string().min(1).max(32_768))
     .max(10)

@@ -9,6 +9,7 @@ import { emitPart } from "./expression/emit.ts";
 import { parseExpression } from "./expression/parser.ts";
 import { childrenOf, type Expression, startOffsetOf } from "./expression/syntax.ts";
 import { FilterError } from "./filter/syntax.ts";
+import { conditionTextsOf } from "./plan/conditions.ts";
 import { type PlanInput, pathOf } from "./plan/plan.ts";
 
 /** The engine is asked at most this often for one failed request. */
@@ -48,8 +49,9 @@ export async function locateError(error: unknown, input: Input): Promise<unknown
 
 function textsOf({ series }: Input): Text[] {
   const wheres = series
-    .filter(({ item }) => item.whereLanguage === "sql" && item.where.trim() !== "")
-    .map((one) => ({ path: pathOf(one, "where"), text: one.item.where, condition: true }));
+    .flatMap(conditionTextsOf)
+    .filter(({ language }) => language === "sql")
+    .map(({ path, text }) => ({ path, text, condition: true }));
   const fields = series.map((one) => ({ path: pathOf(one, "field"), text: one.item.field ?? "", condition: false }));
   const groups = (series[0]?.item.groupBy ?? []).map((text, i) => {
     return { path: `series.0.groupBy.${i}`, text, condition: false };

@@ -33,10 +33,10 @@ test("filters of a search hold beside its condition", () => {
     { type: "sql", condition: "a = 1 OR b = 2" },
     { type: "sql_ast", operator: "IN", left: "c", right: "(1, 2)" },
   ];
-  const [series] = ofSearch({ where: "d = 4", whereLanguage: "sql", filters }).series;
-  expect(series).toMatchObject({ where: "(d = 4) AND (a = 1 OR b = 2) AND (c IN (1, 2))", whereLanguage: "sql" });
-  expect(ofSearch({ where: " ", filters }).series[0]).toMatchObject({ whereLanguage: "sql" });
-  expect(() => ofSearch({ where: "d:4", filters })).toThrow(/one language/);
+  expect(ofSearch({ where: "d:4", filters }).series[0]).toMatchObject({
+    ...{ where: "d:4", whereLanguage: "lucene" },
+    filters: [filters[0], { type: "sql", condition: "c IN (1, 2)" }],
+  });
 });
 
 const select = [{ aggFn: "quantile", level: 0.99, valueExpression: "Duration", where: "a:b" }];

@@ -50,20 +50,14 @@ function searchSeries(search: SavedSearchBody, groupBy: string | undefined) {
   return { series: [{ sourceId, aggFn: "count", ...conditionOf(search), groupBy: groups }], isRatio: false };
 }
 
-/** The search's own condition and its filters, in one language. */
+/** The search's own condition and its filters. */
 function conditionOf({ where, whereLanguage, filters = [] }: SavedSearchBody) {
-  if (filters.length === 0) return { where, whereLanguage };
-  const conditions = filters.map((filter) =>
+  const written = filters.map((filter) =>
     filter.type === "sql_ast"
-      ? { language: "sql" as const, text: `${filter.left} ${filter.operator} ${filter.right}` }
-      : { language: filter.type, text: filter.condition },
+      ? { type: "sql" as const, condition: `${filter.left} ${filter.operator} ${filter.right}` }
+      : filter,
   );
-  const all = where.trim() === "" ? conditions : [{ language: whereLanguage, text: where }, ...conditions];
-  const language = all[0]?.language ?? "sql";
-  if (all.some((one) => one.language !== language)) {
-    throw badRequest("savedSearchId", "where and filters of the search must be of one language for an alert");
-  }
-  return { where: all.map(({ text }) => `(${text})`).join(" AND "), whereLanguage: language };
+  return { where, whereLanguage, ...(written.length === 0 ? {} : { filters: written }) };
 }
 
 const alertable = ["line", "stacked_bar", "number"];

@@ -11,7 +11,7 @@ import {
   startEngine,
 } from "../../../harness/engine/chart-engine.ts";
 import { Dice } from "../../../harness/random.ts";
-import { granularities } from "../../api/charts.ts";
+import { granularities, type SeriesItem } from "../../api/charts.ts";
 import { instantOf, offsetAt } from "../timezone.ts";
 import { Buckets } from "./buckets.ts";
 
@@ -110,7 +110,11 @@ beforeAll(async () => {
 });
 afterAll(() => engine[Symbol.asyncDispose]());
 
-type Filter = { readonly where: string; readonly whereLanguage?: "sql"; readonly keep: (row: Row) => boolean };
+type Filter = Pick<SeriesItem, "where"> & {
+  readonly whereLanguage?: "sql";
+  readonly filters?: SeriesItem["filters"];
+  readonly keep: (row: Row) => boolean;
+};
 const filters: Filter[] = [
   { where: "", keep: () => true },
   { where: "a:1", keep: ({ a }) => a === 1 },
@@ -120,6 +124,19 @@ const filters: Filter[] = [
   { where: "a:7", keep: () => false },
   { where: "n % 2 = 1 AND a != 3", whereLanguage: "sql", keep: ({ n, a }) => n % 2 === 1 && a !== 3 },
   { where: "n - 4", whereLanguage: "sql", keep: ({ n }) => n !== 4 },
+  {
+    where: "a:>1 OR a:1",
+    filters: [{ type: "sql", condition: "n = 1 OR n = 2 OR n > 3" }],
+    keep: ({ n, a }) => a >= 1 && (n === 1 || n === 2 || n > 3),
+  },
+  {
+    where: "",
+    filters: [
+      { type: "lucene", condition: 'b:"x"' },
+      { type: "sql", condition: "n - 4" },
+    ],
+    keep: ({ n, b }) => b === "x" && n !== 4,
+  },
 ];
 
 type Case = { readonly request: RequestInput; readonly filters: readonly Filter[] };
@@ -135,10 +152,11 @@ function makeCase(i: number, count: boolean): Case {
     endTime: Math.max(startMs + length - dice.pick([0, 1]), 100_000_000_000 + (startMs < 1e11 ? dayMs : 0)),
     granularity: startMs < 1e11 ? "30d" : granularity,
     timezone: dice.pick(zones),
-    series: picked.map(({ where, whereLanguage }, index) => ({
+    series: picked.map(({ where, whereLanguage, filters: more }, index) => ({
       sourceId: `t${i}`,
       where,
       ...(whereLanguage && { whereLanguage }),
+      ...(more && { filters: more }),
       ...(count || index % 2 === 0 ? { aggFn: "count" as const } : { aggFn: "sum" as const, field: "n" }),
     })),
   };

@@ -48,21 +48,46 @@ function conditionOf(
   input: Omit<ConditionInput, "series" | "source"> & { readonly implicit: () => readonly Operand[] },
   params: Params,
 ): Omit<ConditionOf, "columns"> {
-  const { item } = series;
-  const path = pathOf(series, "where");
-  const all = { sql: undefined, flag: "1", volatile: false };
-  if (item.where.trim() === "") return all;
-  if (item.whereLanguage === "sql") {
-    const emitted = at(path, () => emitExpression(item.where, input.schema, params));
+  const found = conditionTextsOf(series).flatMap((text) => compiled(text, input, params) ?? []);
+  const [only, ...others] = found;
+  if (only === undefined) return { sql: undefined, flag: "1", volatile: false };
+  if (others.length === 0) return only;
+  const all = (texts: readonly string[]) => `(${texts.map((text) => `(${text})`).join(" AND ")})`;
+  return {
+    sql: all(found.map(({ sql }) => sql)),
+    flag: all(found.map(({ flag }) => flag)),
+    volatile: found.some(({ volatile }) => volatile),
+  };
+}
+
+type ConditionText = { readonly path: string; readonly language: "lucene" | "sql"; readonly text: string };
+
+/** The condition of a series and its filters, without empty ones. */
+export function conditionTextsOf(series: Series): ConditionText[] {
+  const { where, whereLanguage, filters = [] } = series.item;
+  return [
+    { path: pathOf(series, "where"), language: whereLanguage, text: where },
+    ...filters.map(({ type, condition }, i) => {
+      return { path: `${pathOf(series, "filters")}.${i}.condition`, language: type, text: condition };
+    }),
+  ].filter(({ text }) => text.trim() !== "");
+}
+
+function compiled(
+  { path, language, text }: ConditionText,
+  { schema, buckets, implicit, warn: warnAt }: Parameters<typeof conditionOf>[1],
+  params: Params,
+): { sql: string; flag: string; volatile: boolean } | undefined {
+  if (language === "sql") {
+    const emitted = at(path, () => emitExpression(text, schema, params));
     const sql = `(${emitted.sql})`;
     return { sql, flag: `ifNull(${sql} != 0, false)`, volatile: emitted.volatile };
   }
-  const { schema, buckets, implicit } = input;
   const condition = at(path, () => {
-    const warn = (message: string, position: number) => input.warn(path, `${message} (at position ${position})`);
-    return compileFilter(parseFilter(item.where, warn), { schema, params, zone: buckets.zone, implicit, warn });
+    const warn = (message: string, position: number) => warnAt(path, `${message} (at position ${position})`);
+    return compileFilter(parseFilter(text, warn), { schema, params, zone: buckets.zone, implicit, warn });
   });
-  if (condition === undefined) return all;
+  if (condition === undefined) return undefined;
   const { sql, nullable } = condition;
   return { sql, flag: nullable ? `ifNull(${sql}, false)` : sql, volatile: false };
 }
