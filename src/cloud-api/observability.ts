@@ -1,9 +1,10 @@
 /**
- * Alerts, dashboards, saved searches and webhooks under the path of a service. Ours are those of the organization, and
- * so they are the same under every service.
+ * Alerts, connections, dashboards, saved searches and webhooks under the path of a service. Ours are those of the
+ * organization, and so they are the same under every service.
  */
 import { z } from "zod";
 import { alertOperations } from "../api/alerts.ts";
+import { connectionOperations } from "../api/connections.ts";
 import { dashboardOperations } from "../api/dashboards.ts";
 import type { Operation } from "../api/operation.ts";
 import { offsetQuery, savedSearchOperations } from "../api/saved-searches.ts";
@@ -15,6 +16,7 @@ const { listAlertEvaluations: _, ...alerts } = alertOperations;
 /** Those that their API has, by id. */
 export const observabilityOperationsOfServices: Readonly<Record<string, Operation>> = {
   ...alerts,
+  ...connectionOperations,
   ...dashboardOperations,
   ...savedSearchOperations,
   ...webhookOperations,
@@ -53,7 +55,8 @@ export function underService(id: string, operation: Operation): Run {
     for (;;) {
       const { data, meta } = await call(id, { params: {}, query: { limit: pageSize, offset: all.length } });
       all.push(...data);
-      if (data.length === 0 || all.length >= meta.total) return all;
+      // Connections come on one page.
+      if (data.length === 0 || all.length >= (meta?.total ?? 0)) return all;
     }
   };
 }

@@ -168,7 +168,7 @@ const kept: readonly CloudRoute[] = Object.entries(observabilityOperationsOfServ
     `${service}/clickstack${operation.path.slice("/api/v2".length)}`,
   );
   const { query: __, ...documented } = placed;
-  const query = isList(operation) ? { query: pageQuery } : {};
+  const query = isList(operation) && operation.query !== undefined ? { query: pageQuery } : {};
   const resultSchema = dataSchemaOf(operation);
   const run = underService(id, operation);
   return route(id.replace(/^[a-z]+/, "$&Service"), documented, {

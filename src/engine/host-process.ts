@@ -177,10 +177,13 @@ async function freePorts(): Promise<Ports> {
   const engine = await listen(secretLoopback(), 0).catch(() => listen(loopback, 0));
   const at = engine.address() as AddressInfo;
   // Others use 127.0.0.1, too. Linux gives no port above 61,000 to a connection or a listener that names none.
-  const above = randomInt(61_000, 65_536);
+  const above = () => listen(loopback, randomInt(61_000, 65_536));
   const [native, forward] = await Promise.all([
     listen(at.address, 0),
-    listen(loopback, above).catch(() => listen(loopback, 0)),
+    above()
+      .catch(above)
+      .catch(above)
+      .catch(() => listen(loopback, 0)),
   ]);
   const portOf = (server: Server) => (server.address() as AddressInfo).port;
   const ports = { host: at.address, engine: at.port, native: portOf(native), forward: portOf(forward) };

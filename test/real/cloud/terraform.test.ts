@@ -3,56 +3,32 @@
  * drift and destroy. The provider is not ours, and has to be given: see `harness/terraform.ts`.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Kfake, kfakeMissing, startKfake } from "../../../harness/kafka/kfake.ts";
-import { accessKey as kinesisKey, startKinesalite, type TestKinesis } from "../../../harness/kinesis/kinesis.ts";
-import { startTestStore, type TestStore } from "../../../harness/objects/object-store.ts";
-import { postgresMissing, TestPostgres } from "../../../harness/postgres/postgres.ts";
-import { makeCertificate, opensslMissing } from "../../../harness/postgres/tls.ts";
+import { CloudPeers, cloudPeersMissing, cloudPassword as password } from "../../../harness/cloud-peers.ts";
 import { type Served, serve, until } from "../../../harness/serve.ts";
 import { type TerraformFolder, terraformFolder, terraformMissing } from "../../../harness/terraform.ts";
 
-const missing = terraformMissing() ?? kfakeMissing() ?? postgresMissing(18) ?? opensslMissing();
+const missing = terraformMissing() ?? cloudPeersMissing();
 if (missing !== undefined) console.warn(`skipped: ${missing}`);
 
-const login = { mechanism: "SCRAM-SHA-256", username: "pipe", password: "pipe-secret" };
-const password = "Accept-Me-1";
-const line = (id: number) => JSON.stringify({ id, name: `name ${id}` });
-const lines = (count: number) => Array.from({ length: count }, (_, id) => line(id));
 const apply = ["apply", "-auto-approve"];
 const plan = ["plan", "-detailed-exitcode"];
 
 let served: Served;
-let peers: { kafka: Kfake; kinesis: TestKinesis; store: TestStore; postgres: TestPostgres };
+let peers: CloudPeers;
 let graph: TerraformFolder;
 let variables: object;
 
 describe.skipIf(missing !== undefined)("Terraform", () => {
   beforeAll(async () => {
-    peers = await startPeers();
-    const { kafka, kinesis, store, postgres } = peers;
-    served = await serve({ env: { AWS_ENDPOINT_URL_KINESIS: kinesis.endpoint, MILLRACE_IDLE_MINUTE_MS: "20000" } });
+    peers = await CloudPeers.start();
+    served = await serve({ env: { ...peers.environment, MILLRACE_IDLE_MINUTE_MS: "20000" } });
     graph = terraformFolder(served.credentials);
-    const { username } = login;
-    const key = ({ accessKeyId, secretKey }: { accessKeyId: string; secretKey: string }) => ({
-      ...{ access_key_id: accessKeyId, secret_key: secretKey },
-    });
-    variables = {
-      password,
-      kafka: { brokers: kafka.brokers, username, password: login.password },
-      bucket: { url: `${store.endpoint}/${store.bucket}/*.json`, ...key(store.accessKey) },
-      stream: { name: "events", ...key(kinesisKey) },
-      postgres: {
-        ...{ host: "127.0.0.1", port: postgres.port, database: "postgres", tls_host: "db.example" },
-        ...{ username: postgres.user, password: postgres.password, ca_certificate: makeCertificate(postgres.dataDir) },
-      },
-    };
-    await postgres.sql("ALTER SYSTEM SET ssl = on");
-    await postgres.sql("SELECT pg_reload_conf()");
+    variables = peers.variables;
   });
   afterAll(async () => {
     graph?.[Symbol.dispose]();
     await served?.[Symbol.asyncDispose]();
-    for (const peer of Object.values(peers ?? {})) await peer[Symbol.asyncDispose]();
+    await peers?.[Symbol.asyncDispose]();
   });
 
   // Each continues the one before.
@@ -191,27 +167,6 @@ describe.skipIf(missing !== undefined)("Terraform", () => {
     expect(await services()).toEqual([]);
   });
 });
-
-async function startPeers() {
-  const [kafka, kinesis, store, postgres] = await Promise.all([
-    startKfake({ topics: { events: 2, other: 1 }, login }),
-    startKinesalite(),
-    startTestStore(),
-    TestPostgres.start(),
-  ]);
-  await kafka.produce("events", 0, 10);
-  await store.put("a.json", lines(15).join("\n"));
-  await kinesis.createStream("events", 1);
-  await kinesis.put(
-    "events",
-    lines(10).map((text, i) => ({ PartitionKey: String(i), Data: Buffer.from(text) })),
-  );
-  for (const table of ["orders", "users"]) {
-    await postgres.sql(`CREATE TABLE ${table} (id bigint PRIMARY KEY, name text)`);
-    await postgres.sql(`INSERT INTO ${table} SELECT n, 'name ' || n FROM generate_series(1, 20) n`);
-  }
-  return { kafka, kinesis, store, postgres };
-}
 
 /** The output of a command that must succeed. Null: the files have no variables. */
 async function done({ run }: TerraformFolder, args: readonly string[], more: object | null = {}): Promise<string> {

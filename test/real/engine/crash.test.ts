@@ -1,6 +1,6 @@
 /** Failures around the process: kill -9, a dead parent, too many queries, two hosts on one directory. */
 import { fork } from "node:child_process";
-import { rmSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -37,6 +37,11 @@ test("a head that the engine would refuse does not reach it: it may end when suc
   const names = Array.from({ length: 9 }, (_, at) => `param_p${at}`);
   const long = Object.fromEntries(names.map((name) => [name, "ÿ".repeat(20_000)]));
   expect((await stage.query("SELECT 1", long)).text).toMatch(/QUERY_IS_TOO_LARGE/);
+});
+
+test.runIf(process.platform === "linux")("no connection of another program is given the port of the front", () => {
+  const range = readFileSync("/proc/sys/net/ipv4/ip_local_port_range", "utf8").trim().split(/\s+/).map(Number);
+  expect(stage.host.forwardAddress.port).toBeGreaterThan(range[1] as number);
 });
 
 test("a host that cannot be recorded is not left running", async () => {
