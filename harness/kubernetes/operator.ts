@@ -1,9 +1,10 @@
 /**
  * Stands for the operator: follows the installations of a namespace, runs one genuine ClickHouse server per host, and
- * writes `status`. Unlike the operator it tells the port of a host with its name, because all hosts are 127.0.0.1.
+ * writes `status` as operator 0.25.6 was seen to write it. Unlike the operator it tells the port of a host with its
+ * name, because all hosts are 127.0.0.1.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Installation, InstallationStatus } from "../../src/services/kubernetes/objects.ts";
+import type { Installation } from "../../src/services/kubernetes/objects.ts";
 import { TestServer } from "../clickhouse/server.ts";
 import { type TestCluster, testNamespace } from "./cluster.ts";
 
@@ -18,6 +19,10 @@ export class FakeOperator implements AsyncDisposable {
   readonly #hosts = new Map<string, TestServer[]>();
   /** What was last done, by installation. */
   readonly #done = new Map<string, string>();
+  /** Tasks that were completed, by installation, newest first. */
+  readonly #completed = new Map<string, string[]>();
+  /** Errors stay in the status when their task is over. */
+  readonly #errors = new Map<string, string[]>();
   /** The error that the next reconciliations end with. */
   #failure: string | undefined;
   #isPaused = false;
@@ -78,16 +83,26 @@ export class FakeOperator implements AsyncDisposable {
     const taskID = spec.taskID ?? "";
     await this.#merge(`${path}/${name}`, { metadata: { finalizers: [finalizer] } });
     const wanted = wantedOf(spec);
-    await this.#tell(name, { status: "InProgress", taskID, hosts: wanted.replicas, hostsCompleted: 0 });
-    if (this.#failure === undefined) {
-      const hosts = await this.#serve(name, wanted);
-      const fqdns = hosts.map(({ ports }) => `127.0.0.1:${ports.http}`);
-      const done = { hosts: wanted.replicas, hostsCompleted: wanted.replicas, taskIDsCompleted: [taskID] };
-      await this.#tell(name, { status: "Completed", taskID, fqdns, error: "", ...done });
-    } else {
-      // As the real one: what was given up counts as completed.
-      await this.#tell(name, { status: "Aborted", taskID, taskIDsCompleted: [taskID], error: this.#failure });
+    const errors = this.#errors.get(name) ?? [];
+    this.#errors.set(name, errors);
+    const hosts = wanted.replicas;
+    await this.#tell(name, { status: "InProgress", taskID, hosts, hostsCompleted: null, error: null, errors });
+    // It says so of every new Service, and goes on.
+    const error = this.#failure ?? `Update Service: ${name} failed with error: just recreate the service`;
+    if (errors.length === 0 || this.#failure !== undefined) {
+      errors.unshift(`${new Date().toISOString()} ${error}`);
+      await this.#tell(name, { error, errors });
     }
+    const failure = this.#failure;
+    const fqdns =
+      failure === undefined
+        ? (await this.#serve(name, wanted)).map(({ ports }) => `127.0.0.1:${ports.http}`)
+        : undefined;
+    // What was given up counts as completed, too.
+    const taskIDsCompleted = [taskID, ...(this.#completed.get(name) ?? [])];
+    this.#completed.set(name, taskIDsCompleted);
+    const status = failure === undefined ? "Completed" : "Aborted";
+    await this.#tell(name, { status, ...(fqdns === undefined ? {} : { fqdns }), taskIDsCompleted });
     this.#done.set(name, taskID);
   }
 
@@ -111,7 +126,7 @@ export class FakeOperator implements AsyncDisposable {
     await this.#merge(`${path}/${name}`, { metadata: { finalizers: null } });
   }
 
-  async #tell(name: string, status: InstallationStatus): Promise<void> {
+  async #tell(name: string, status: object): Promise<void> {
     await this.#merge(`${path}/${name}/status`, { status });
   }
 

@@ -26,7 +26,6 @@ export const installationKind = {
 export type InstallationStatus = {
   readonly status?: string;
   readonly error?: string;
-  readonly errors?: readonly string[];
   readonly hosts?: number;
   readonly hostsCompleted?: number;
   readonly taskID?: string;

@@ -33,8 +33,12 @@ test("a task that was given up is another one when it is tried again; any other 
 
 test("progress has the hosts and the operator's own error", () => {
   expect(progressOf(told(undefined))).toMatch(/has not answered yet; check that it watches this namespace/);
-  const status = { status: "InProgress", taskID: "t2", hosts: 2, hostsCompleted: 1, errors: ["no volume"] };
+  const task = { status: "InProgress", taskID: "t2", hosts: 2, hostsCompleted: 1 };
+  const before = { ...task, errors: ["2026-11-27T02:59:51Z no volume"] };
+  const status = { ...before, error: "no volume" };
   expect(progressOf(told(status))).toBe("the ClickHouse operator says InProgress, 1 of 2 hosts done: no volume");
+  // Of a task before.
+  expect(progressOf(told(before))).toBe("the ClickHouse operator says InProgress, 1 of 2 hosts done");
 });
 
 test("the first pod that cannot run is named with the reason of the cluster", () => {

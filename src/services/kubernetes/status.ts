@@ -15,11 +15,11 @@ export function phaseOf({ spec, status = {} }: Pick<Installation, "spec" | "stat
 
 /** One clause for users. */
 export function progressOf(installation: Pick<Installation, "spec" | "status">): string {
-  const { hosts, hostsCompleted, error, errors = [] } = installation.status ?? {};
+  // Its list of errors keeps those of tasks that are over.
+  const { hosts, hostsCompleted, error } = installation.status ?? {};
   const phase = phaseOf(installation);
   if (phase === "unseen") return "the ClickHouse operator has not answered yet; check that it watches this namespace";
   const done = hosts === undefined ? "" : `, ${hostsCompleted ?? 0} of ${hosts} hosts done`;
-  const trouble = error ?? errors[0];
-  const said = trouble === undefined || trouble === "" ? "" : `: ${trouble.slice(0, 500)}`;
+  const said = error === undefined || error === "" ? "" : `: ${error.slice(0, 500)}`;
   return `the ClickHouse operator says ${installation.status?.status}${done}${said}`;
 }
