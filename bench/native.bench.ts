@@ -134,10 +134,21 @@ function engineOf(parent: number): number {
   return Number(pid);
 }
 
+/** Threads that serve connections, by the name that the engine gives them: merges and flushes have others. */
 function takenBy(pid: number): { readonly mb: number; readonly threads: number } {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
-  const number = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(status)?.[1]);
-  return { mb: number("VmRSS") / 1024, threads: number("Threads") };
+  const names = readdirSync(`/proc/${pid}/task`).map((task) => nameOf(`/proc/${pid}/task/${task}/comm`));
+  const mb = Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1024;
+  return { mb, threads: names.filter((name) => name.startsWith("TCPHandler")).length };
+}
+
+/** Empty for a thread that has ended meanwhile. */
+function nameOf(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return "";
+  }
 }
 
 type Pairs = Readonly<Record<"tiny" | "insert" | "select" | "bulk", Pair>>;
