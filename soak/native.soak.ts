@@ -263,7 +263,9 @@ async function attack(stage: Stage, round: number): Promise<void> {
 async function checkTables({ service }: Stage): Promise<void> {
   const smuggled = await query(service, "SELECT name FROM system.tables WHERE name LIKE 'smuggled%' FORMAT TSV");
   if (smuggled !== "") throw new Error(`nobody has judged what made ${smuggled}`);
-  const found = await query(service, "SELECT s, count() FROM target WHERE s != 'a' GROUP BY s FORMAT TSV");
+  // Data that attacks send is one letter, or a megabyte.
+  const members = "s != 'a' AND length(s) < 1000";
+  const found = await query(service, `SELECT s, count() FROM target WHERE ${members} GROUP BY s FORMAT TSV`);
   const lines = found === "" ? [] : found.split("\n");
   const counts = new Map(lines.map((line) => line.split("\t") as [string, string]));
   for (const value of acknowledged)
