@@ -51,8 +51,9 @@ describe.skipIf(chromiumMissing !== undefined)("the SQL screen", () => {
     await write(page, text);
     await page.keyboard.press("Control+Enter");
   };
-  const status = (page: Page, text: string | RegExp) =>
-    page.getByRole("region", { name: "Result" }).getByText(text).first().waitFor();
+  /** Waits for what the result says of itself: the progress of a statement that runs has words of its own. */
+  const status = (page: Page, text: RegExp) =>
+    page.getByRole("region", { name: "Result" }).getByRole("status").filter({ hasText: text }).first().waitFor();
   const eventually = (value: () => Promise<unknown>) => expect.poll(value, { timeout: 20_000 });
   const running = async () => (await console_.served.api.listQueries({ params: service.params })).running.length;
 
@@ -118,7 +119,7 @@ describe.skipIf(chromiumMissing !== undefined)("the SQL screen", () => {
     await until("the query runs", async () => (await running()) === 1);
     await page.getByRole("progressbar", { name: "Rows read" }).waitFor();
     await page.keyboard.press("Escape");
-    await status(page, "The query has ended in the engine.");
+    await page.getByText("The query has ended in the engine.").waitFor();
     await until("the query has ended in the engine", async () => (await running()) === 0);
   });
 
@@ -140,7 +141,7 @@ describe.skipIf(chromiumMissing !== undefined)("the SQL screen", () => {
   test("statements without a result say OK, and the tree shows the new table", async () => {
     const { page } = await open();
     await run(page, "CREATE TABLE made_here (a UInt8) ENGINE = Memory; INSERT INTO made_here VALUES (1), (2)");
-    await status(page, /No result\. .*2 rows written/);
+    await page.getByText(/No result\. .*2 rows written/).waitFor();
     const table = page.getByRole("button", { name: "made_here", exact: true });
     await table.waitFor();
     await write(page, "SELECT * FROM ");
