@@ -30,10 +30,12 @@ export async function run(): Promise<BenchResult> {
       row("backup: stored and every file read back", full.backups),
       row("restore into a new running service", full.restores),
       row("cp -r of the copy and back", full.copiesBack),
+      row("a new running service without data", full.starts),
     ],
     summary: {
       ratio: round(secondsOf(full.copies) / secondsOf(full.backups)),
-      restoreRatio: round(secondsOf(full.copiesBack) / secondsOf(full.restores)),
+      restoreRatio: round((secondsOf(full.starts) + secondsOf(full.copiesBack)) / secondsOf(full.restores)),
+      restoreOfCp: round(secondsOf(full.copiesBack) / secondsOf(full.restores)),
       dataMb: round(full.megabytes),
       backupMbPerSecond: round(full.megabytes / secondsOf(full.backups)),
       restoreMbPerSecond: round(full.megabytes / secondsOf(full.restores)),
@@ -59,6 +61,7 @@ async function measureFull() {
   const { pid } = served.process;
   const copies: Cost[] = [];
   const copiesBack: Cost[] = [];
+  const starts: Cost[] = [];
   const stores: number[] = [];
   const backups: Cost[] = [];
   const restores: Cost[] = [];
@@ -73,8 +76,9 @@ async function measureFull() {
     backups.push(await costOf(backedUp, { pid }));
     stores.push(backup?.durationInSeconds ?? Number.NaN);
     restores.push(await costOf(() => restored(served, backup?.id as string), { pid }));
+    starts.push(await costOf(() => runningService(served, { idleScaling: false }), { pid }));
   }
-  return { megabytes, copies, copiesBack, stores, backups, restores };
+  return { megabytes, copies, copiesBack, starts, stores, backups, restores };
 }
 
 /** Bytes that an increment stores per byte of new parts. */
