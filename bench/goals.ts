@@ -16,6 +16,8 @@ const pipeOfEngine =
   "the pipe reads, inserts and keeps its books while the engine without our proxy only does the first two";
 const engineOfEngine = "the address policy costs a service's own s3() next to nothing";
 
+const ofLeast = "Kafka's own consumer and the engine's INSERT side by side are the least that the machine has to do";
+
 export const benchGoals: Readonly<Record<string, readonly Goal[]>> = {
   api: [
     least("cpuRatio", 0.75, "a bare server that answers the same bytes is the least that HTTP costs in Node"),
@@ -94,16 +96,12 @@ export const benchGoals: Readonly<Record<string, readonly Goal[]>> = {
       "and none of them holds a thread of the engine, beyond the few that it keeps for later connections",
     ),
   ],
-  "kafka-1600": [
-    least("ofLower", 0.95, "the slower of Kafka's own consumer and the engine's parser alone is unavoidable"),
-  ],
+  "kafka-1600": [least("ofLeast", 0.95, ofLeast)],
   "kafka-client": [
     least("ratio", 3, "the reason to have a client of our own: messages per second of a processor"),
     least("loadRatio", 2, "and that its start costs less"),
   ],
-  "kafka-small": [
-    least("ofLower", 0.9, "the slower of Kafka's own consumer and the engine's parser alone is unavoidable"),
-  ],
+  "kafka-small": [least("ofLeast", 0.9, ofLeast)],
   kinesis: [least("ratio", 0.9, "a bare loop of GetRecords discards what it reads")],
   otlp: [least("visiblePerSecond", 30_000, "spans a second on two cores: durable, decoded, and in the table")],
   push: [

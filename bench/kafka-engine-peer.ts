@@ -1,6 +1,6 @@
 /**
- * The engine on its own in this process: its Kafka table engine with a materialized view, or its JSON parser on a file.
- * Arguments: `kafka BROKERS TOPIC ROWS`, or `file PATH ROWS`. Prints the seconds taken.
+ * The engine on its own in this process: its Kafka table engine with a materialized view, or an INSERT of a file of
+ * JSON. Arguments: `kafka BROKERS TOPIC ROWS`, or `file PATH`. Prints the seconds taken.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -29,9 +29,7 @@ if (mode === "kafka") {
   }
 } else {
   const [path] = args as [string];
-  session.query(
-    `INSERT INTO FUNCTION null('${columns}') SELECT id, name FROM file('${path}', JSONEachRow, '${columns}')`,
-  );
+  session.query(`INSERT INTO d.t SELECT id, name FROM file('${path}', JSONEachRow, '${columns}')`);
 }
 console.log((performance.now() - started) / 1000);
 rmSync(dir, { recursive: true, force: true });
