@@ -35,13 +35,19 @@ export type TestStore = AsyncDisposable & {
   url(pattern: string): string;
 };
 
-export async function startFauxqs(): Promise<TestStore & { readonly sqsEndpoint: string }> {
+/** `requests`: method and path of each one so far. */
+export async function startFauxqs(): Promise<
+  TestStore & { readonly sqsEndpoint: string; readonly requests: readonly string[] }
+> {
   const app = buildApp({ logger: false });
+  const requests: string[] = [];
+  app.addHook("onRequest", async ({ method, url }) => void requests.push(`${method} ${url}`));
   await app.listen({ host: "127.0.0.1", port: 0 });
   const endpoint = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
   const store = await connect(endpoint);
   return {
     ...store,
+    requests,
     sqsEndpoint: endpoint,
     [Symbol.asyncDispose]: async () => {
       store.client.destroy();

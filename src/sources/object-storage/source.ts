@@ -76,7 +76,8 @@ export class ObjectSource implements Source<ObjectDurable> {
     this.#deliveries = parts.queue && new Deliveries(parts.queue);
   }
 
-  async replay(pack: Pack, signal: AbortSignal): Promise<Batch> {
+  /** Other objects may have come meanwhile: nothing is listed. */
+  async replay({ folder: _, ...pack }: Pack, signal: AbortSignal): Promise<Batch> {
     this.#tracker.take(pack.files);
     return await this.#batch(pack, signal);
   }

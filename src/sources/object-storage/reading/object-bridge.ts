@@ -41,11 +41,11 @@ export class ObjectBridge {
     this.#network = network;
   }
 
-  /** How the engine reads these keys. */
-  async reader(keys: readonly string[], mode: BridgeMode): Promise<ReadCall> {
+  /** How the engine reads these keys; `listed` as in `enginePattern`. */
+  async reader(keys: readonly string[], mode: BridgeMode, listed?: string): Promise<ReadCall> {
     this.#listener ??= this.#listen();
     const { port } = (await this.#listener).address() as AddressInfo;
-    const path = enginePattern(keys, encodeURIComponent);
+    const path = enginePattern(keys, encodeURIComponent, listed);
     const params = {
       object_url: `http://127.0.0.1:${port}/${encodeURIComponent(this.#bucket)}/${path}`,
       access_key: this.#tokens[mode],

@@ -210,7 +210,7 @@ export class ObjectStatements {
 
   /** Field names and types that the engine infers from the file. */
   async describe(file: ObjectFile, format: ObjectFormat, signal: AbortSignal): Promise<Statement> {
-    const { reader, compression } = await this.#reader([file.key], [file], format, signal);
+    const { reader, compression } = await this.#reader([file], format, signal);
     return {
       sql: `DESCRIBE TABLE ${reader.head}${literal(format)}, 'auto', ${literal(compression)})`,
       params: escaped(reader.params),
@@ -226,7 +226,7 @@ export class ObjectStatements {
     rows: number,
     signal: AbortSignal,
   ): Promise<Statement> {
-    const { reader, compression } = await this.#reader([file.key], [file], format, signal);
+    const { reader, compression } = await this.#reader([file], format, signal);
     const table = `${reader.head}${literal(format)}, 'auto', ${literal(compression)})`;
     return {
       sql: `SELECT ${expression} FROM (SELECT * FROM ${table} LIMIT ${Math.trunc(rows)})`,
@@ -261,11 +261,13 @@ export class ObjectStatements {
     return `transform(toString(_path), [${paths}], [${files.map((file) => file.size).join(", ")}], 0)`;
   }
 
-  async #reader(keys: readonly string[], files: readonly ObjectFile[], format: string, signal: AbortSignal) {
+  async #reader(files: readonly ObjectFile[], format: string, signal: AbortSignal, folder?: string) {
+    const keys = files.map(({ key }) => key);
     if (this.#isUnpacked(files, format)) {
-      return { reader: await this.#bridge.reader(keys, "unpacked"), compression: "none" };
+      return { reader: await this.#bridge.reader(keys, "unpacked", folder), compression: "none" };
     }
-    const reader = (await this.#store.reader?.(keys, signal)) ?? (await this.#bridge.reader(keys, "plain"));
+    const reader =
+      (await this.#store.reader?.(keys, signal, folder)) ?? (await this.#bridge.reader(keys, "plain", folder));
     return { reader, compression: engineCompression(this.#config.compression) };
   }
 
@@ -275,8 +277,7 @@ export class ObjectStatements {
   }
 
   async #call(files: readonly ObjectFile[], format: string, structure: string, signal: AbortSignal, folder?: string) {
-    const keys = folder === undefined ? files.map((file) => file.key) : [`${folder}*`];
-    const { reader, compression } = await this.#reader(keys, files, format, signal);
+    const { reader, compression } = await this.#reader(files, format, signal, folder);
     const table = `${reader.head}${literal(format)}, ${literal(structure)}, ${literal(compression)})`;
     return {
       call: `${table} WHERE ${versionGuard(files, (key) => this.#store.pathOf(key), folder !== undefined)}`,
@@ -297,12 +298,12 @@ function versionGuard(files: readonly ObjectFile[], pathOf: (key: string) => str
     const changed = isPlainKey(file.key) ? "" : `_path = ${path} AND `;
     return `${same}NOT throwIf(${changed}${bare} != ${literal(file.etag)}, '${changedMarker}')`;
   }
-  // A listing also contains objects outside of this batch: those are ignored, and only a changed one is an error.
-  const paths = files.map(({ key }) => literal(pathOf(key))).join(", ");
-  const mine = listed ? `_path IN (${paths})` : "";
   const versions = files.map(({ key, etag }) => literal(`${pathOf(key)}\n${etag}`)).join(", ");
   const changed = `concat(_path, '\\n', ${bare}) NOT IN (${versions})`;
   if (!listed) return `NOT throwIf(${changed}, '${changedMarker}')`;
+  // What else a listing has is ignored. A condition for `_path` alone would make the engine ask for each object.
+  const paths = files.map(({ key }) => literal(pathOf(key))).join(", ");
+  const mine = `concat(_path, substring(${bare}, 1, 0)) IN (${paths})`;
   return `${mine} AND NOT throwIf(${mine} AND ${changed}, '${changedMarker}')`;
 }
 

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { Pack } from "../declaration/durable.ts";
 import type { ObjectStorageConfig } from "../declaration/kind.ts";
 import { isCompressed, isUnpacked, type ObjectFormat } from "../reading/formats.ts";
-import { isPlainKey } from "../stores/keys.ts";
+import { isPlainKey, listedPrefix } from "../stores/keys.ts";
 import type { ObjectFile } from "../stores/store.ts";
 
 /** Limits of a packer, and the page of the listing that the files come from. */
@@ -104,19 +104,22 @@ export class Packer {
   }
 }
 
-/** A common prefix of the files under which the store has few other keys, and none in deeper folders. */
+/**
+ * A common prefix of the files under which the store has few other keys, none in deeper folders, and none whose name goes
+ * on after a file's, like that of a checksum beside it: the engine would read it with them.
+ */
 function folderOf(files: readonly ObjectFile[], page: ListedPage | undefined): string | undefined {
   if (page === undefined || files.length < 10) return undefined;
-  const first = (files[0] as ObjectFile).key;
-  const last = (files.at(-1) as ObjectFile).key;
-  let length = 0;
-  while (length < Math.min(first.length, last.length) && first[length] === last[length]) length += 1;
-  const prefix = first.slice(0, length);
+  const keys = new Set(files.map(({ key }) => key));
+  const prefix = listedPrefix([...keys]);
+  if (prefix === undefined) return undefined;
   const same = page.keys.filter((key) => key.startsWith(prefix));
   const cutBefore = page.after?.startsWith(prefix) === true;
   const cutAfter = page.more && page.keys.at(-1)?.startsWith(prefix) === true;
-  const deeper = same.some((key) => key.includes("/", length));
-  return cutBefore || cutAfter || deeper || same.length > 2 * files.length ? undefined : prefix;
+  const stems = new Set(files.map(({ key }) => key.slice(0, -1)));
+  const goesOn = (key: string) => !keys.has(key) && [...key].some((_, length) => stems.has(key.slice(0, length)));
+  const isApart = same.some((key) => key.includes("/", prefix.length) || goesOn(key));
+  return cutBefore || cutAfter || isApart || same.length > 2 * files.length ? undefined : prefix;
 }
 
 /** Equal for the same object versions read in the same way, and only for them. */

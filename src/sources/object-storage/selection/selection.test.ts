@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { enginePattern, isPlainKey } from "../stores/keys.ts";
+import { enginePattern, isPlainKey, listedPrefix } from "../stores/keys.ts";
 import { engineUrl, parseUrl } from "../stores/location.ts";
 import { compareKeys, keyPattern } from "./glob.ts";
+import { Packer } from "./packing.ts";
 
 describe("key patterns", () => {
   test.each([
@@ -39,6 +40,30 @@ describe("the engine's path arguments", () => {
     expect(enginePattern(["a b+c%.json"], encodeURIComponent)).toBe("a%20b%2Bc%25.json");
     expect(enginePattern(["x/1", "x/2"], encodeURIComponent)).toBe("{x/1,x/2}");
     expect(["a,b", "a{b", "a*b", "a..b"].some(isPlainKey)).toBe(false);
+  });
+
+  test("keys with a common beginning and end are listed at once", () => {
+    const keys = ["d/a 1.json", "d/a 22.json"];
+    expect(listedPrefix(keys)).toBe("d/a ");
+    expect(enginePattern(keys, encodeURIComponent, "d/a ")).toBe("d/a%20{1.jso,22.jso}*");
+    expect(listedPrefix(["d/1", "d/2"])).toBeUndefined();
+    expect(listedPrefix(["d/a", "d/aa"])).toBeUndefined();
+    expect(listedPrefix(["\u{1f600}x", "\u{1f601}x"])).toBe("");
+    expect(listedPrefix(Array.from({ length: 100 }, (_, at) => `${at}${"k".repeat(100)}`))).toBeUndefined();
+  });
+
+  test("a folder is listed for a batch unless the engine would read other objects of it", () => {
+    const keys = Array.from({ length: 12 }, (_, at) => `d/${String(at).padStart(2, "0")}.json`);
+    const folderBeside = (others: readonly string[]) => {
+      const page = { keys: [...keys, ...others].sort(), after: undefined, more: false };
+      const packer = new Packer({ maxBytes: 1e6, maxFiles: 100, threads: { beside: 1, alone: 1 }, page }, undefined);
+      for (const key of keys) packer.add({ key, etag: "e", size: 1 }, "JSONEachRow");
+      return packer.flush()[0]?.folder;
+    };
+    expect(folderBeside([])).toBe("d/");
+    expect(folderBeside(["d/00.csv", "d/_SUCCESS"])).toBe("d/");
+    expect(folderBeside(["d/00.json.md5"])).toBeUndefined();
+    expect(folderBeside(["d/e/00.json"])).toBeUndefined();
   });
 });
 

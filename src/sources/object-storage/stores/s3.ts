@@ -83,11 +83,11 @@ export class S3Store implements FolderStore {
     return storeError(error, `Bucket ${this.#location.bucket}`, this.#location.endpoint, "url");
   }
 
-  async reader(keys: readonly string[]): Promise<ReadCall> {
+  async reader(keys: readonly string[], _signal?: AbortSignal, listed?: string): Promise<ReadCall> {
     this.#permitted ??= this.#permitEngine();
     await this.#permitted;
     const params: Record<string, string> = {
-      object_url: engineUrl(this.#location, enginePattern(keys, encodeURIComponent)),
+      object_url: engineUrl(this.#location, enginePattern(keys, encodeURIComponent, listed)),
     };
     let access = "NOSIGN";
     if (this.#credentials !== undefined) {

@@ -40,8 +40,11 @@ export interface ObjectStore {
   list(prefix: string, after: string | undefined, signal: AbortSignal): Promise<ListPage>;
   /** The object's name for people and for the engine's `_path`, including its bucket. */
   pathOf(key: string): string;
-  /** How the engine reads exactly these keys by itself. Absent: it reads them from our bridge. */
-  reader?(keys: readonly string[], signal: AbortSignal): Promise<ReadCall>;
+  /**
+   * How the engine reads exactly these keys by itself; `listed` as in `enginePattern`. Absent: it reads them from our
+   * bridge.
+   */
+  reader?(keys: readonly string[], signal: AbortSignal, listed?: string): Promise<ReadCall>;
   /** The current object. Throws when it is gone. */
   head(key: string, signal: AbortSignal): Promise<ObjectVersion>;
   /**

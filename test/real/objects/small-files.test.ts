@@ -1,0 +1,22 @@
+/** Many small objects: what their versions cost at the store. */
+import { expect, test } from "vitest";
+import { startFauxqs } from "../../../harness/objects/pipe-stores.ts";
+import { createPipe, type PipeBody, pipeBody, rows, untilState } from "../../../harness/pipes.ts";
+import { query, runningService, serve } from "../../../harness/serve.ts";
+
+test("the engine asks the store for a list of them, and for each of them once", async () => {
+  await using store = await startFauxqs();
+  await using served = await serve({ env: { MILLRACE_SQL_NETWORKS: "any" } });
+  const service = await runningService(served, { idleScaling: false });
+  const files = 30;
+  for (let at = 0; at < files; at += 1) await store.put(`many/${at + 10}.json`, rows(at * 10, at * 10 + 10));
+  await store.put("many/_SUCCESS", "not a row");
+  const before = store.requests.length;
+  const id = await createPipe(served, service, pipeBody(store, "many/*.json", "many") as PipeBody);
+  await untilState(served, service, id, "Completed");
+  expect(await query(service, "SELECT count(), uniqExact(id) FROM many")).toBe(`${files * 10}\t${files * 10}`);
+  // The first object was looked at when the pipe was made.
+  const asked = store.requests.slice(before).filter((line) => /\/many\/(?!10\.)/.test(line));
+  expect(asked.filter((line) => !line.startsWith("GET"))).toEqual([]);
+  expect(asked).toHaveLength(files - 1);
+});
