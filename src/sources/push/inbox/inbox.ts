@@ -213,7 +213,9 @@ export class Inbox {
     this.#arrivals.add(end, facts.s ?? body.reduce((sum, { length }) => sum + length, 0));
     if (facts.x !== undefined) this.#files.set(facts.x, { last: end - 1, bytes: facts.s ?? 0 });
     if (facts.i !== undefined && facts.b !== undefined) {
-      this.#keys.add({ key: facts.i, body: facts.b, offset, rows: facts.n, at: steadyNow() }, this.#windowMs);
+      // The later one of both clocks: the next process counts from it, whichever of them has stepped.
+      const at = Math.max(steadyNow(), facts.t);
+      this.#keys.add({ key: facts.i, body: facts.b, offset, rows: facts.n, at }, this.#windowMs);
     }
   }
 
@@ -286,7 +288,8 @@ async function recover(folder: string): Promise<Recovered> {
       end = o + n;
       arrivals.add(end, s, t);
       if (x !== undefined) files.set(x, { last: end - 1, bytes: s });
-      if (i !== undefined && b !== undefined) found.push({ key: i, body: b, offset: o, rows: n, at: t });
+      // From now on, because the clock may have stepped since.
+      if (i !== undefined && b !== undefined) found.push({ key: i, body: b, offset: o, rows: n, at: steadyNow() });
     }
     segments.push({ first, path, bytes });
   }

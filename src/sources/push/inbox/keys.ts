@@ -3,7 +3,7 @@
  * are still in a segment are found there again; before a segment is deleted, its keys are written to another file. Ages
  * are counted by a clock that never steps within one process.
  */
-import { open, readdir, readFile, rm, stat } from "node:fs/promises";
+import { open, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { syncFolder } from "./segments.ts";
 
@@ -89,10 +89,12 @@ export class KnownKeys {
     }
   }
 
+  /** A file has no newer key than the name of the next one says. */
   async #removeFiles(before: number): Promise<void> {
-    for (const file of await this.#files()) {
-      const path = join(this.#folder, file);
-      if (file !== this.#file?.name && (await stat(path)).mtimeMs < before) await rm(path);
+    const files = await this.#files();
+    for (const [at, file] of files.entries()) {
+      const next = files[at + 1];
+      if (next !== undefined && Number.parseInt(next, 10) < before) await rm(join(this.#folder, file));
     }
   }
 
