@@ -30,9 +30,9 @@ export async function lockDirectory(dataDir: string, timeoutMs: number): Promise
 }
 
 async function awaitHolder(path: string, timeoutMs: number): Promise<void> {
-  const until = Date.now() + timeoutMs;
+  const until = performance.now() + timeoutMs;
   for (let pid = holderOf(path); pid !== undefined; pid = holderOf(path)) {
-    if (Date.now() > until) throw new Error(`process ${pid} still has the data directory open`);
+    if (performance.now() > until) throw new Error(`process ${pid} still has the data directory open`);
     await delay(20);
   }
 }

@@ -56,7 +56,7 @@ export class TaskTable {
 
   constructor(options: TaskTableOptions) {
     this.#options = options;
-    this.#now = options.now ?? (() => Date.now());
+    this.#now = options.now ?? (() => performance.now());
   }
 
   /** Number of keys with a running action. */

@@ -79,16 +79,16 @@ export class ServiceAccess {
 
   /** Resolves when the engine is no longer in service. Rejects with a ClickHouseException after `timeoutMs`. */
   async withdrawn(serviceId: string, engine: RunningEngine, timeoutMs: number): Promise<void> {
-    const deadline = Date.now() + timeoutMs;
+    const deadline = performance.now() + timeoutMs;
     const never = new AbortController().signal;
     while (this.#engines.get(serviceId) === engine) {
-      const changed = this.#nextChange(never, deadline - Date.now());
+      const changed = this.#nextChange(never, deadline - performance.now());
       try {
         if (this.#engines.get(serviceId) === engine) await changed.happened;
       } finally {
         changed.cancel();
       }
-      if (Date.now() >= deadline) {
+      if (performance.now() >= deadline) {
         const text = "The statement is stored, and takes effect when the engine has been restarted.";
         throw clickHouseException("TIMEOUT_EXCEEDED", text);
       }
@@ -97,8 +97,8 @@ export class ServiceAccess {
 
   /** Resolves when nobody of this process uses the service, or after `timeoutMs`. */
   async released(serviceId: string, timeoutMs: number): Promise<void> {
-    const deadline = Date.now() + timeoutMs;
-    while ((this.#activity.get(serviceId)?.active ?? 0) > 0 && Date.now() < deadline) await delay(releasePollMs);
+    const deadline = performance.now() + timeoutMs;
+    while ((this.#activity.get(serviceId)?.active ?? 0) > 0 && performance.now() < deadline) await delay(releasePollMs);
   }
 
   /** Called by the reconciler when an engine answers. */
@@ -224,11 +224,11 @@ export class ServiceAccess {
   }
 
   async #waitForEngine(serviceId: string, signal: AbortSignal): Promise<RunningEngine> {
-    const began = Date.now();
+    const began = performance.now();
     let deadline = began + wakeTimeoutMs;
     for (;;) {
       signal.throwIfAborted();
-      const changed = this.#nextChange(signal, deadline - Date.now());
+      const changed = this.#nextChange(signal, deadline - performance.now());
       try {
         const row = await this.#services.find(serviceId);
         const engine = this.#engines.get(serviceId);
@@ -242,7 +242,7 @@ export class ServiceAccess {
           throw new AppError("SERVICE_UNAVAILABLE", `The service is not running. Current state: ${row.state}${reason}`);
         }
         if (this.#nodes !== undefined) await requireHere(row, this.#nodes);
-        if (Date.now() >= deadline) throw new AppError("TIMEOUT", "The service did not start in time.");
+        if (performance.now() >= deadline) throw new AppError("TIMEOUT", "The service did not start in time.");
         if (row.state === "idle" || row.state === "stopping") await this.#services.requestWake(serviceId);
         this.#poke();
         await changed.happened;

@@ -30,6 +30,24 @@ describe("the house", () => {
     ]);
   });
 
+  test("pipes measure how long something takes by a clock that does not step", () => {
+    const inPipes = ["src/sources/", "src/pipes/worker/", "src/pipes/control/workers/", "src/lib/"];
+    const readers = sources.filter(
+      (file) =>
+        inPipes.some((room) => file.startsWith(room)) && !file.endsWith(".test.ts") && /\bDate\.now\b/.test(read(file)),
+    );
+    // What these compare or record is a time of day: of a source, of credentials, or one that people see.
+    expect(readers.toSorted()).toEqual([
+      "src/lib/event-counter.ts",
+      "src/pipes/worker/error-requests-job.ts",
+      "src/sources/aws/credentials.ts",
+      "src/sources/managed-stream/client/client.ts",
+      "src/sources/message-broker/lag.ts",
+      "src/sources/relational-db/stream/change-reader.ts",
+      "src/sources/relational-db/stream/replication-stream.ts",
+    ]);
+  });
+
   test("rows of the store stay inside it: no row type is exported, and no column is read or written elsewhere", () => {
     const inStore = sources.filter((file) => file.startsWith("src/store/"));
     const exported = inStore.filter((file) => /^export (type|interface|class) \w*Row\b/m.test(read(file)));

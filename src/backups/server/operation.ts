@@ -32,15 +32,16 @@ export async function runOperation(
 }
 
 async function untilEnded(client: ClickHouseClient, id: string, signal: AbortSignal): Promise<void> {
-  let answeredAt = Date.now();
+  let answeredAt = performance.now();
   for (;;) {
     const row = await statusOf(client, id, signal).catch((error: unknown) => {
-      if (signal.aborted || error instanceof ClickHouseError || Date.now() - answeredAt > patienceMs) throw error;
+      if (signal.aborted || error instanceof ClickHouseError || performance.now() - answeredAt > patienceMs)
+        throw error;
       return "away" as const;
     });
     if (row === undefined) throw new Error("the server was restarted meanwhile, which ends its backups and restores");
     if (row !== "away") {
-      answeredAt = Date.now();
+      answeredAt = performance.now();
       if (row.status === "BACKUP_CREATED" || row.status === "RESTORED") return;
       if (/FAILED|CANCELLED/.test(row.status)) throw failureOf(row);
     }

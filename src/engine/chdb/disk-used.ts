@@ -56,9 +56,9 @@ export async function watchDisk(
   let lookAt = 0;
   for (;;) {
     try {
-      if (Date.now() >= lookAt) {
+      if (performance.now() >= lookAt) {
         beside = await bytesBesideParts(client, dataDir);
-        lookAt = Date.now() + lookEveryMs;
+        lookAt = performance.now() + lookEveryMs;
       }
       tell((await bytesOfParts(client)) + beside);
     } catch {

@@ -50,11 +50,11 @@ export class Health {
 
   /** Records a failure. Throws PipeFailure when it has lasted too long. */
   bad(failure: Failure): void {
-    const since = this.#since.get(failure.kind) ?? Date.now();
+    const since = this.#since.get(failure.kind) ?? performance.now();
     this.#since.set(failure.kind, since);
     const reason = reasonOf(failure);
     const limit = this.#limitOf(failure.kind);
-    if (Date.now() - since > limit) throw new PipeFailure(`${reason} (gave up after ${duration(limit)})`);
+    if (performance.now() - since > limit) throw new PipeFailure(`${reason} (gave up after ${duration(limit)})`);
     if (this.#told !== reason) this.#tell({ phase: "degraded", reason });
     this.#told = reason;
   }

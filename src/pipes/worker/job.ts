@@ -58,13 +58,13 @@ async function runWithViewChecks(
   health: Health,
   signal: AbortSignal,
 ): Promise<void> {
-  let checkedAt = Date.now();
+  let checkedAt = performance.now();
   const checked: Pick<DestinationWriter, "insert" | "reject" | "crashes"> = {
     crashes: () => destination.crashes(),
     reject: (records, token) => destination.reject(records, token),
     insert: async (insert, settings, insertSignal) => {
-      if (Date.now() - checkedAt > viewCheckMs) {
-        checkedAt = Date.now();
+      if (performance.now() - checkedAt > viewCheckMs) {
+        checkedAt = performance.now();
         await destination.rememberTokens();
       }
       return await destination.insert(insert, settings, insertSignal);

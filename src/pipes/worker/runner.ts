@@ -189,7 +189,7 @@ export class Runner<D extends Durable = Durable> {
     const classify = (error: unknown) => {
       const failure = failureOf(error);
       if (failure.kind === "data" || failure.kind === "source") strikes += 1;
-      if (failure.kind === "destination") refusedSince ??= Date.now();
+      if (failure.kind === "destination") refusedSince ??= performance.now();
       if (isRefusal(failure, strikes) || (failure.kind === "destination" && this.#isolates(refusedSince))) {
         const kind = failure.kind as InsertFailure["kind"];
         return { kind, code: failure.code, message: sentenceOf(failure) };
@@ -231,9 +231,9 @@ export class Runner<D extends Durable = Durable> {
     };
   }
 
-  #isolates(refusedSince = Date.now()): boolean {
+  #isolates(refusedSince = performance.now()): boolean {
     const { ownsTables, limits } = this.#parts;
-    return ownsTables && Date.now() - refusedSince >= limits.destinationOutageMs * isolatedShare;
+    return ownsTables && performance.now() - refusedSince >= limits.destinationOutageMs * isolatedShare;
   }
 
   async #replace(batch: Batch<D>, frozen: FrozenBatch<D>, failure: InsertFailure): Promise<void> {

@@ -71,7 +71,7 @@ export class ServiceLink {
       opening.isExternal = address.isExternal === true;
       return { lease, client: new ClickHouseClient(this.#reached(address)) };
     });
-    const opening: Opening = { opened, since: Date.now(), isExternal: false, users: 0 };
+    const opening: Opening = { opened, since: performance.now(), isExternal: false, users: 0 };
     return opening;
   }
 
@@ -83,7 +83,7 @@ export class ServiceLink {
   }
 
   #isOutdated(): boolean {
-    return this.#current?.isExternal === true && Date.now() - this.#current.since > externalLeaseMs;
+    return this.#current?.isExternal === true && performance.now() - this.#current.since > externalLeaseMs;
   }
 
   #release(opening: Opening): void {

@@ -115,9 +115,10 @@ export class Mover {
   async #stopService({ id, serviceId }: ServiceMove, signal: AbortSignal): Promise<void> {
     await this.#deps.stores.serviceMoves.beginSwitch({ id, serviceId });
     this.#deps.poke();
-    const deadline = Date.now() + stopMs;
+    const deadline = performance.now() + stopMs;
     while ((await this.#deps.stores.services.find(serviceId))?.state !== "stopped") {
-      if (Date.now() > deadline) throw new AppError("TIMEOUT", "The service did not stop in time for the last part.");
+      if (performance.now() > deadline)
+        throw new AppError("TIMEOUT", "The service did not stop in time for the last part.");
       await sleep(lookMs, signal);
       signal.throwIfAborted();
     }
@@ -197,10 +198,10 @@ export class Mover {
     let failure: unknown;
     for (const address of addresses) {
       const client = new ClickHouseClient(address);
-      const deadline = Date.now() + (addresses.length > 1 || form.isReplicated ? arrivalMs : 0);
+      const deadline = performance.now() + (addresses.length > 1 || form.isReplicated ? arrivalMs : 0);
       try {
         let differ = differences(wanted, await look(client));
-        while (differ.length > 0 && Date.now() < deadline) {
+        while (differ.length > 0 && performance.now() < deadline) {
           await sleep(lookMs, signal);
           signal.throwIfAborted();
           differ = differences(wanted, await look(client));

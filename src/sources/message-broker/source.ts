@@ -214,7 +214,7 @@ export class KafkaSource implements Source<KafkaDurable> {
   async #readRange(range: OffsetRange, made: Made, signal: AbortSignal): Promise<string | undefined> {
     const { topic, partition, topicId, last = 0 } = range;
     const message = emptyMessage(topic, partition);
-    const patience = Date.now() + replayWaitMs;
+    const patience = performance.now() + replayWaitMs;
     let position = range.first ?? 0;
     let lost: string | undefined;
     while (position <= last && !signal.aborted) {
@@ -248,7 +248,7 @@ export class KafkaSource implements Source<KafkaDurable> {
         position = cursor.next;
         if (moved) continue;
       }
-      if (Date.now() > patience) {
+      if (performance.now() > patience) {
         throw new AppError(
           "SOURCE_UNREACHABLE",
           `The broker no longer returns the records of ${laneOf(topic, partition)}.`,

@@ -15,7 +15,7 @@ export class Troubles {
   readonly #warned = new Set<string>();
 
   /** `warn` makes the pipe Degraded with the message, until it is called without one. */
-  constructor(warn: (key: string, message?: string) => void, now = Date.now) {
+  constructor(warn: (key: string, message?: string) => void, now = () => performance.now()) {
     this.#warn = warn;
     this.#now = now;
   }

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { JsonRows } from "./formats/json-rows.ts";
 import { LaneBatches } from "./lane-batches.ts";
 import { batchLimits } from "./limits.ts";
@@ -10,6 +10,8 @@ import { rowPool } from "./row-memory.ts";
 const columns = [{ name: "a", type: "String", sourceField: "a" }];
 const encoder = new JsonRows<SourceMessage>(planRows({ database: "d", table: "t", columns }, "JSONEachRow", {}));
 const endless = new AbortController().signal;
+
+afterEach(() => void vi.useRealTimers());
 
 function lanes(limits: Partial<ReturnType<typeof batchLimits>>) {
   return new LaneBatches<SourceMessage>(
@@ -46,6 +48,21 @@ test("a small batch is handed out when it is old, and a lane that only moved on 
   batches.moveTo("b", 17);
   expect(await batches.next(endless)).toMatchObject({ lane: "a", next: 1 });
   expect(await batches.next(endless)).toMatchObject({ lane: "b", next: 17 });
+});
+
+test("a step of the wall clock holds no batch back, and hurries none", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  const batches = lanes({ maxWaitMs: 20 });
+  put(batches, "a", 0, 1);
+  vi.setSystemTime(Date.now() - 3_600_000);
+  expect(await batches.next(endless)).toMatchObject({ lane: "a", next: 1 });
+  const patient = lanes({ maxWaitMs: 3_000_000 });
+  put(patient, "a", 0, 1);
+  vi.setSystemTime(Date.now() + 3_600_000);
+  const next = patient.next(endless);
+  expect(await Promise.race([next, new Promise((resolve) => setImmediate(() => resolve("waits")))])).toBe("waits");
+  patient.fail(new Error("the end"));
+  await expect(next).rejects.toThrow("the end");
 });
 
 test("a new lane does not wait for more than the source had at once; later its batches do", async () => {

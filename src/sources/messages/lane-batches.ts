@@ -166,7 +166,7 @@ export class LaneBatches<M extends SourceMessage> {
     if (this.bytes >= this.#limits.memoryBytes) {
       return open.toSorted((a, b) => (b.open?.batch.bytes ?? 0) - (a.open?.batch.bytes ?? 0))[0];
     }
-    const due = open.filter((lane) => Date.now() - (lane.open?.since ?? 0) >= this.#limits.maxWaitMs);
+    const due = open.filter((lane) => performance.now() - (lane.open?.since ?? 0) >= this.#limits.maxWaitMs);
     return due.toSorted((a, b) => (a.open?.since ?? 0) - (b.open?.since ?? 0))[0];
   }
 
@@ -175,11 +175,16 @@ export class LaneBatches<M extends SourceMessage> {
     for (const lane of this.#lanes.values()) {
       if (lane.inHand === undefined && lane.open !== undefined) first = Math.min(first, lane.open.since);
     }
-    return first === Number.POSITIVE_INFINITY ? 60_000 : Math.max(1, first + this.#limits.maxWaitMs - Date.now());
+    return first === Number.POSITIVE_INFINITY
+      ? 60_000
+      : Math.max(1, first + this.#limits.maxWaitMs - performance.now());
   }
 
   #begin(lane: string) {
-    return { batch: this.#open(lane, { expectedBytes: this.#expectedBytes, memory: rowPool }), since: Date.now() };
+    return {
+      batch: this.#open(lane, { expectedBytes: this.#expectedBytes, memory: rowPool }),
+      since: performance.now(),
+    };
   }
 
   #close(lane: Lane<M>): void {

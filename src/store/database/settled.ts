@@ -15,10 +15,10 @@ export async function settled(
   awaited: readonly string[],
   signal: AbortSignal,
 ): Promise<ReadonlySet<string>> {
-  const deadline = Date.now() + settleMs;
+  const deadline = performance.now() + settleMs;
   for (;;) {
     const unsettled = await hold.unsettled();
-    if (!awaited.some((id) => unsettled.has(id)) || Date.now() > deadline) return unsettled;
+    if (!awaited.some((id) => unsettled.has(id)) || performance.now() > deadline) return unsettled;
     await sleep(lookMs, signal);
     signal.throwIfAborted();
   }

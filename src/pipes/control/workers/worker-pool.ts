@@ -76,7 +76,7 @@ export class WorkerPool {
   readonly #options: PoolOptions;
   readonly #held = new Map<string, Held>();
   readonly #busy = new BusyWatch(availableParallelism());
-  #lookedAt = 0;
+  #lookedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: PoolOptions) {
     this.#options = options;
@@ -99,7 +99,7 @@ export class WorkerPool {
   }
 
   /** Looks after the processes, every few seconds. */
-  look(now = Date.now()): void {
+  look(now = performance.now()): void {
     if (now - this.#lookedAt < lookEveryMs) return;
     this.#lookedAt = now;
     for (const held of this.#held.values()) this.#lookAt(held, now);

@@ -38,7 +38,7 @@ export type WorkerParts = {
 };
 
 export class Worker {
-  readonly startedAt = Date.now();
+  readonly startedAt = performance.now();
   readonly #parts: WorkerParts;
   readonly #tenants = new Map<number, Tenant>();
   /** Slots that were asked to stop and did not. */
@@ -147,7 +147,7 @@ export class Worker {
   }
 
   #receive(message: FromWorker): void {
-    this.#heardAt = Date.now();
+    this.#heardAt = performance.now();
     if (message.type === "load") this.#utilization = message.utilization;
     else if (message.type === "fault") this.#fault = message.slot;
     else if (message.type === "ended") this.#ended(message.slot, message.failed);

@@ -91,7 +91,7 @@ export class Shards {
 
   /** Begins the shards that may be read by now. Lists the stream occasionally, and reads the ledger every time. */
   async #look(): Promise<void> {
-    if (Date.now() - this.#listedAt > listEveryMs) await this.#list();
+    if (performance.now() - this.#listedAt > listEveryMs) await this.#list();
     // Also shards of other replicas: their children may be ours, and not listed yet.
     if (await this.#shardLineage.learn(this.#listed)) await this.#list();
     for (const { id } of this.#signal.aborted ? [] : this.#shardLineage.readable(this.#listed)) {
@@ -127,7 +127,7 @@ export class Shards {
     }
     this.#parts.context.progress.answered();
     this.#listed = answer.shards;
-    this.#listedAt = Date.now();
+    this.#listedAt = performance.now();
     await this.#dropExpired();
   }
 

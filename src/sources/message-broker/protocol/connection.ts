@@ -69,7 +69,7 @@ export class Connection {
       connection.#offered = await connection.#askVersions();
       if (login !== undefined) {
         const lifetimeMs = await logIn(connection, login);
-        if (lifetimeMs > 0) connection.#expiresAt = Date.now() + lifetimeMs * sessionShare;
+        if (lifetimeMs > 0) connection.#expiresAt = performance.now() + lifetimeMs * sessionShare;
       }
       return connection;
     } catch (error) {
@@ -98,7 +98,7 @@ export class Connection {
 
   /** True while it accepts further requests. */
   get usable(): boolean {
-    return this.#failure === undefined && !this.#retired && Date.now() < this.#expiresAt;
+    return this.#failure === undefined && !this.#retired && performance.now() < this.#expiresAt;
   }
 
   /** Rejects when the connection ends, or the broker does not answer in time or does not support the request. */

@@ -62,7 +62,7 @@ export class SchemaRegistry {
     const schema = this.#known.get(id);
     if (schema !== undefined) return schema;
     const until = this.#unknown.get(id);
-    return until !== undefined && Date.now() < until ? null : undefined;
+    return until !== undefined && performance.now() < until ? null : undefined;
   }
 
   /** Requests the id, so that it is known afterwards. Throws SOURCE_* when the registry does not answer. */
@@ -81,7 +81,7 @@ export class SchemaRegistry {
     const answer = await this.#answer(`/schemas/ids/${id}`);
     if (answer === undefined) {
       if (this.#unknown.size >= cached.unknown) this.#unknown.clear();
-      this.#unknown.set(id, Date.now() + unknownForMs);
+      this.#unknown.set(id, performance.now() + unknownForMs);
       return;
     }
     const references: Reference[] = [];

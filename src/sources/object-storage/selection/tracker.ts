@@ -20,7 +20,7 @@ export class Tracker {
   readonly #onTheirWay = new Map<string, { readonly file: ObjectFile; readonly foundAt: number }>();
   #found = { files: 0, bytes: 0 };
   #done = { files: 0, bytes: 0 };
-  readonly #startedAt = Date.now();
+  readonly #startedAt = performance.now();
   /** A digest of the files that were looked up last, when all of them were known. */
   #known: string | undefined;
   #listMs = 0;
@@ -98,7 +98,7 @@ export class Tracker {
   take(files: readonly ObjectFile[]): void {
     for (const file of files) {
       if (!this.#onTheirWay.has(file.key)) this.#add(this.#found, file);
-      this.#onTheirWay.set(file.key, { file, foundAt: this.#onTheirWay.get(file.key)?.foundAt ?? Date.now() });
+      this.#onTheirWay.set(file.key, { file, foundAt: this.#onTheirWay.get(file.key)?.foundAt ?? performance.now() });
     }
     // Once also for nothing: a pipe without objects is not behind.
     if (this.#onTheirWay.size > 0 || !this.#hasReported) this.report();
@@ -118,7 +118,7 @@ export class Tracker {
     this.#hasReported = true;
     const filesPending = this.#found.files - this.#done.files;
     const bytesPending = this.#found.bytes - this.#done.bytes;
-    const seconds = (Date.now() - this.#startedAt) / 1000;
+    const seconds = (performance.now() - this.#startedAt) / 1000;
     const rate = this.#done.bytes / Math.max(seconds, 0.001);
     this.#context.progress.report({
       filesPending,
@@ -132,7 +132,7 @@ export class Tracker {
   /** Time since the object that waits longest was found. They are kept in the order in which they were found. */
   #waitingSeconds(): number {
     const [oldest] = this.#onTheirWay.values();
-    return oldest === undefined ? 0 : Math.round((Date.now() - oldest.foundAt) / 1000);
+    return oldest === undefined ? 0 : Math.round((performance.now() - oldest.foundAt) / 1000);
   }
 
   #add(sum: { files: number; bytes: number }, file: ObjectFile): void {

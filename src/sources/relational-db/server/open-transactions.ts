@@ -32,10 +32,10 @@ export async function namingWhatItWaitsFor<T>(
   tell: TellWaiting,
   command: () => Promise<T>,
 ): Promise<T> {
-  const began = Date.now();
+  const began = performance.now();
   let looking: Promise<void> = Promise.resolve();
   const look = async () => {
-    const message = await waitsFor(server, client.serverPid, Date.now() - began).catch(() => undefined);
+    const message = await waitsFor(server, client.serverPid, performance.now() - began).catch(() => undefined);
     if (!isOver) tell(message);
     if (!isOver) plan(everyMs);
   };

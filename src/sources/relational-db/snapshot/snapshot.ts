@@ -46,7 +46,7 @@ export class SnapshotCopy {
   readonly #pending = new Map<string, Batch>();
   readonly #batchQueue: BatchQueue;
   readonly #buffers: BufferPool;
-  readonly #startedAt = Date.now();
+  readonly #startedAt = performance.now();
   #estimatedRows = 0;
   #partsAll = 0;
   #partsDone = 0;
@@ -183,7 +183,7 @@ export class SnapshotCopy {
 
   #report(): void {
     const left = this.#partsAll - this.#partsDone;
-    const seconds = (Date.now() - this.#startedAt) / 1000;
+    const seconds = (performance.now() - this.#startedAt) / 1000;
     this.#context.progress.report({
       snapshotRowsEstimated: this.#estimatedRows,
       snapshotParts: this.#partsAll,

@@ -250,7 +250,7 @@ export class BatchBuilder {
     const plan = relation && this.#planOf(relation, lsn);
     if (plan === "elsewhere") return plan;
     if (relation === undefined || plan === undefined) return undefined;
-    if (this.#tables.size === 0) this.#openedAt = Date.now();
+    if (this.#tables.size === 0) this.#openedAt = performance.now();
     const table = new TableChanges(plan, relation);
     this.#tables.set(oid, table);
     return table;

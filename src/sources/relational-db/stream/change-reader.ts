@@ -211,8 +211,8 @@ export class ChangeReader {
   /** Everything before this position is dealt with. It is remembered before it is confirmed, now and then. */
   #offer(lsn: bigint): void {
     const stream = this.#stream;
-    if (stream === undefined || this.#holds || lsn <= stream.confirmed || Date.now() < this.#offerAt) return;
-    this.#offerAt = Date.now() + offerPauseMs;
+    if (stream === undefined || this.#holds || lsn <= stream.confirmed || performance.now() < this.#offerAt) return;
+    this.#offerAt = performance.now() + offerPauseMs;
     this.#builder.settle(lsn);
     const skipped = this.#builder.takeSkipped();
     // What cannot be remembered now is offered again.
@@ -240,7 +240,7 @@ export class ChangeReader {
   /** Time is up and the batch is awaited. A transaction is collected to its end. */
   #overdue(): boolean {
     const { openedAt, within } = this.#builder;
-    return this.#wanted && !within && openedAt !== undefined && Date.now() - openedAt >= this.#syncMs;
+    return this.#wanted && !within && openedAt !== undefined && performance.now() - openedAt >= this.#syncMs;
   }
 
   #isIdle(): boolean {
@@ -257,7 +257,7 @@ export class ChangeReader {
         if (this.#failure !== undefined) throw this.#failure;
         if (this.#due || signal.aborted || this.#overdue()) return;
         const { openedAt } = this.#builder;
-        const left = openedAt === undefined ? this.#syncMs : openedAt + this.#syncMs - Date.now();
+        const left = openedAt === undefined ? this.#syncMs : openedAt + this.#syncMs - performance.now();
         await this.#sleep(Math.min(Math.max(left, 10), 1_000));
       }
     } finally {
