@@ -1,32 +1,44 @@
-/** What senders must survive: everything that works for them is killed, the disk fills up, and the service sleeps. */
+/**
+ * What senders must survive: everything that works for them is killed, the disk fills up, the service sleeps, and the
+ * clock steps.
+ */
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { numberOf } from "../bounds.ts";
+import { SteppedClock, steppedClockMissing } from "../clock/stepped-clock.ts";
 import { Dice } from "../random.ts";
 import { type BenchService, runningService, type Served, serve, until } from "../serve.ts";
 import { canMount, fill, smallDisk } from "../small-disk.ts";
 
-const faults = ["server", "engine", "worker", "disk", "sleep"] as const;
+const faults = ["server", "engine", "worker", "disk", "sleep", "clock"] as const;
 type Fault = (typeof faults)[number];
 export type FaultCounts = Record<Fault, number>;
 
 const diskSize = "2g";
 /** Between two faults, and as long as the disk is full. */
 const calmMs = { least: 1_000, more: 3_000 };
+/** The clock is so many seconds ahead at most, or behind: keys that are remembered for ten minutes outlive it. */
+const mostAhead = 240;
+
+if (steppedClockMissing !== undefined) console.log(`skipped: ${steppedClockMissing}`);
+
+type Means = { readonly disk: Disposable | undefined; readonly clock: SteppedClock | undefined };
 
 export class Ordeal implements AsyncDisposable {
   readonly dice: Dice;
   readonly service: BenchService;
-  readonly counts: FaultCounts = { server: 0, engine: 0, worker: 0, disk: 0, sleep: 0 };
+  readonly counts: FaultCounts = { server: 0, engine: 0, worker: 0, disk: 0, sleep: 0, clock: 0 };
   /** The pipe whose worker is killed. */
   pipeId: string | undefined;
   served: Served;
   isOver = false;
   readonly #disk: Disposable | undefined;
+  readonly #clock: SteppedClock | undefined;
   #rest: Promise<void> | undefined;
 
-  private constructor(dice: Dice, served: Served, service: BenchService, disk: Disposable | undefined) {
+  private constructor(dice: Dice, served: Served, service: BenchService, { disk, clock }: Means) {
+    this.#clock = clock;
     this.dice = dice;
     this.served = served;
     this.service = service;
@@ -36,19 +48,23 @@ export class Ordeal implements AsyncDisposable {
   /** A server with a service that soon sleeps, on a disk of its own where one can be mounted. */
   static async begin(seed: number, env: Record<string, string> = {}): Promise<Ordeal> {
     const disk = canMount ? smallDisk(diskSize) : undefined;
+    const clock = steppedClockMissing === undefined ? new SteppedClock() : undefined;
     const own = { MILLRACE_IDLE_MINUTE_MS: "300", MILLRACE_LOG_LEVEL: "silent", MILLRACE_MIN_FREE_DISK_GB: "0" };
     const served = await serve({
       ...(disk === undefined ? {} : { dataDir: join(disk.folder, "data"), keepData: true }),
-      env: { ...own, ...env },
+      env: { ...own, ...env, ...clock?.env },
     });
-    return new Ordeal(new Dice(seed), served, await runningService(served, { idleTimeoutMinutes: 5 }), disk);
+    const service = await runningService(served, { idleTimeoutMinutes: 5 });
+    return new Ordeal(new Dice(seed), served, service, { disk, clock });
   }
 
   /** Each fault `ROUNDS` times, in an order that the seed chooses. Without a small disk, it does not fill up. */
   async endure(): Promise<void> {
     const times = numberOf("ROUNDS", 3);
     const isPossible = (fault: Fault) =>
-      (fault !== "disk" || canMount) && (fault !== "worker" || this.pipeId !== undefined);
+      (fault !== "disk" || canMount) &&
+      (fault !== "clock" || this.#clock !== undefined) &&
+      (fault !== "worker" || this.pipeId !== undefined);
     const left = Array.from({ length: times }, () => faults.filter(isPossible)).flat();
     while (left.length > 0) {
       await delay(calmMs.least + this.dice.next() * calmMs.more);
@@ -74,6 +90,7 @@ export class Ordeal implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.served[Symbol.asyncDispose]();
     this.#disk?.[Symbol.dispose]();
+    this.#clock?.[Symbol.dispose]();
   }
 
   async #pipe() {
@@ -85,6 +102,7 @@ export class Ordeal implements AsyncDisposable {
     if (fault === "server") this.served = await this.served.restartAfterKill();
     else if (fault === "engine") await untilKilled(join(dataDir, "services", this.service.id, "engine.pid"));
     else if (fault === "worker") await untilKilled(join(dataDir, "pipes", `${this.pipeId}.pid`));
+    else if (fault === "clock") this.#clock?.stepTo(this.dice.below(2 * mostAhead) - mostAhead);
     else if (fault === "disk") await this.#fillDisk(join(dataDir, "..", "filler"));
     else await this.#sleep();
   }
