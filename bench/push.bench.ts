@@ -1,12 +1,14 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
+import { Agent, type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import autocannon from "autocannon";
 import { cpuSecondsOf } from "../harness/process-cpu.ts";
 import { type PushAddress, pushPipe } from "../harness/push/pipes.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../harness/serve.ts";
-import { type BenchResult, round } from "./bench.ts";
+import { type BenchResult, percentile, round } from "./bench.ts";
 
 export const description =
   "rows that 64 clients send, durable before the answer, against a bare server that appends and syncs the same bytes";
@@ -45,8 +47,9 @@ export async function run(): Promise<BenchResult> {
     });
     await drained(served, service, to);
   }
+  const half = await paced(to, of100 / 100 / 2);
+  const bareHalf = await paced({ url: bare.url, key: "" }, of100 / 100 / 2);
   bare.end();
-  const half = await load(to, served.process.pid as number, 100, of100 / 100 / 2);
   await drained(served, service, to);
   const inserted = await inserts(service);
   const parts = await smallSenders(served, service);
@@ -57,7 +60,8 @@ export async function run(): Promise<BenchResult> {
       cpuRatio: round(Math.min(...cpuRatios)),
       rowsPerSecond: Math.round(of100),
       insertRowsPerSecond: Math.round(inserted),
-      p99HalfLoadMs: half.p99Ms,
+      p99HalfLoadMs: round(percentile(half, 99)),
+      bareP99HalfLoadMs: round(percentile(bareHalf, 99)),
       partsPerSecond: round(parts),
     },
   };
@@ -69,17 +73,11 @@ function bodyOf(size: number): Buffer {
   return Buffer.from(Array.from({ length: size }, (_, id) => row(id)).join("\n"));
 }
 
-async function load(
-  { url, key }: Pick<PushAddress, "url" | "key">,
-  pid: number,
-  size: number,
-  perSecond?: number,
-): Promise<Load> {
+async function load({ url, key }: Pick<PushAddress, "url" | "key">, pid: number, size: number): Promise<Load> {
   const before = cpuSecondsOf(pid);
   const result = await autocannon({
     ...{ url, connections, duration: seconds, method: "POST", body: bodyOf(size) },
     headers: { authorization: key, "content-type": "application/x-ndjson" },
-    ...(perSecond === undefined ? {} : { overallRate: Math.round(perSecond) }),
   });
   if (result.non2xx > 0 || result.errors > 0) throw new Error(`${result.non2xx + result.errors} requests failed`);
   const requests = result["2xx"];
@@ -88,6 +86,34 @@ async function load(
     p99Ms: result.latency.p99,
     cpuMsPerRequest: ((cpuSecondsOf(pid) - before) * 1_000) / requests,
   };
+}
+
+/**
+ * Milliseconds until each request was answered, counted from when it was due: so many in a second, at equal distances,
+ * whatever the ones before take. autocannon sends those of a second at once, which is the greatest load for part of it.
+ */
+async function paced({ url, key }: Pick<PushAddress, "url" | "key">, perSecond: number): Promise<number[]> {
+  const agent = new Agent({ keepAlive: true, maxSockets: connections });
+  const body = bodyOf(100);
+  const headers = { authorization: key, "content-type": "application/x-ndjson" };
+  const start = performance.now();
+  const post = async (dueMs: number) => {
+    const sent = request(url, { method: "POST", agent, headers: { ...headers, "content-length": body.length } });
+    sent.end(body);
+    const [response] = (await once(sent, "response")) as [IncomingMessage];
+    await once(response.resume(), "end");
+    if (response.statusCode !== 202) throw new Error(`a request was answered with ${response.statusCode}`);
+    return performance.now() - start - dueMs;
+  };
+  const answers: Promise<number>[] = [];
+  for (const count = Math.floor(perSecond * seconds); answers.length < count; ) {
+    const due = Math.min(count, Math.floor(((performance.now() - start) / 1_000) * perSecond));
+    while (answers.length < due) answers.push(post((answers.length * 1_000) / perSecond));
+    await delay(1);
+  }
+  const times = await Promise.all(answers);
+  agent.destroy();
+  return times;
 }
 
 async function drained(served: Served, service: BenchService, { pipeId }: PushAddress): Promise<void> {
