@@ -99,22 +99,25 @@ describe.skipIf(chromiumMissing !== undefined)("every screen", () => {
     await store?.[Symbol.asyncDispose]();
   });
 
+  const addresses = () => {
+    const all = routes();
+    expect(all.length).toBeGreaterThan(30);
+    return all.map((route) => route.replaceAll(/\$(\w+)/g, (_, id: string) => ids[id] ?? `no ${id}`));
+  };
+
   test.each([1280, 360])(
     "has no finding and fits at %d pixels",
     async (width) => {
       const { page, problems } = await opened.open("/");
       await page.setViewportSize({ width, height: 800 });
       const found: string[] = [];
-      const all = routes();
-      expect(all.length).toBeGreaterThan(30);
-      for (const route of all) {
-        const path = route.replaceAll(/\$(\w+)/g, (_, id: string) => ids[id] ?? `no ${id}`);
+      for (const path of addresses()) {
         await page.goto(`${opened.served.credentials.baseUrl}/console${path}`);
         await page.getByRole("heading", { level: 1 }).first().waitFor();
         await expect.poll(() => page.getByRole("status", { name: "Loading" }).count()).toBe(0);
         const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-        if (wider > 0) found.push(`${route} is ${wider} pixels wider than the screen`);
-        found.push(...(await accessibilityProblemsInBothThemes(page)).map((line) => `${route} ${line}`));
+        if (wider > 0) found.push(`${path} is ${wider} pixels wider than the screen`);
+        found.push(...(await accessibilityProblemsInBothThemes(page)).map((line) => `${path} ${line}`));
       }
       expect(found).toEqual([]);
       // A service that is not moved has no move.
@@ -122,4 +125,35 @@ describe.skipIf(chromiumMissing !== undefined)("every screen", () => {
     },
     900_000,
   );
+
+  test("keeps its headings and inputs, the very elements, while the server fails", async () => {
+    const { page } = await opened.open("/");
+    await page.clock.install();
+    const lost: string[] = [];
+    for (const path of addresses()) {
+      await page.goto(`${opened.served.credentials.baseUrl}/console${path}`);
+      await page.getByRole("heading", { level: 1 }).first().waitFor();
+      await expect.poll(() => page.getByRole("status", { name: "Loading" }).count()).toBe(0);
+      const kept = page.locator("main").locator("h1, h2, input, select, textarea, [role=tab], [role=textbox]");
+      const elements = await kept.elementHandles();
+      let [asked, failed] = [0, 0];
+      await page.route(/\/(v1|api\/v2)\//, async (route) => {
+        asked += 1;
+        await route.fulfill({ status: 503, json: { error: "UNAVAILABLE: Not now." } });
+        failed += 1;
+      });
+      // Whatever is asked again by itself is due, and the rest because somebody comes back to the page.
+      await page.clock.fastForward(120_000);
+      await page.evaluate(() => window.dispatchEvent(new Event("visibilitychange")));
+      await expect.poll(() => failed).toBeGreaterThan(0);
+      await expect.poll(() => asked - failed).toBe(0);
+      await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+      for (const element of elements) {
+        const text = await element.evaluate((one) => (one.isConnected ? undefined : one.outerHTML.slice(0, 120)));
+        if (text !== undefined) lost.push(`${path}: ${text}`);
+      }
+      await page.unrouteAll();
+    }
+    expect(lost).toEqual([]);
+  }, 900_000);
 });

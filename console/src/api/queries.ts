@@ -72,9 +72,10 @@ export function useOperation<Name extends OperationName>(
     enabled: enabled && isSignedIn,
     ...(keep ? { placeholderData: keepPreviousData as never } : {}),
     refetchInterval: (query) => {
-      // What is deleted or forbidden stays so.
+      if (isPaused || !isReached) return false;
+      // What is deleted or forbidden mostly stays so.
       const status = query.state.error?.status;
-      if (isPaused || !isReached || status === 404 || status === 403) return false;
+      if (status === 404 || status === 403) return intervalOf("slow");
       return intervalOf(typeof pace === "function" ? pace(query.state.data) : pace);
     },
   });

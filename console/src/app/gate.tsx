@@ -1,14 +1,15 @@
 /** Shows the login or the console, by the session. */
 import { RouterProvider } from "@tanstack/react-router";
-import { lazy, Suspense, useEffect, useState } from "react";
+import { useEffect, useState } from "react";
 import { startSession } from "../api/session.ts";
 import { sessionStore } from "../api/session-state.ts";
 import { useStore } from "../lib/store.ts";
+import { late } from "../parts/late.tsx";
 import { ErrorState, Skeleton } from "../parts/states.tsx";
 import { router } from "./router.tsx";
 
-const ExpiredDialog = lazy(async () => ({ default: (await import("./expired-dialog.tsx")).ExpiredDialog }));
-const SignInPage = lazy(async () => ({ default: (await import("./sign-in-page.tsx")).SignInPage }));
+const ExpiredDialog = late(async () => (await import("./expired-dialog.tsx")).ExpiredDialog);
+const SignInPage = late(async () => (await import("./sign-in-page.tsx")).SignInPage);
 
 let started: Promise<void> | undefined;
 
@@ -25,17 +26,11 @@ export function Gate() {
     return <ErrorState error={error} onRetry={() => location.reload()} />;
   }
   if (signedOut === "unknown") return <Skeleton lines={3} />;
-  if (identity === undefined) {
-    return (
-      <Suspense>
-        <SignInPage reason={signedOut} />
-      </Suspense>
-    );
-  }
+  if (identity === undefined) return <SignInPage reason={signedOut} />;
   return (
     <>
       <RouterProvider router={router} />
-      <Suspense>{signedOut === "expired" && <ExpiredDialog />}</Suspense>
+      {signedOut === "expired" && <ExpiredDialog />}
     </>
   );
 }

@@ -96,10 +96,12 @@ function isPipeMetric(value: unknown): value is PipeMetric {
   return typeof value === "string" && Object.hasOwn(pipeMetrics, value);
 }
 
+/** The same panels get the same ids at every reading: what is open in a panel would be closed by another one. */
 function withDifferentIds(panels: readonly DashboardPanel[]): DashboardPanel[] {
   const seen = new Set<string>();
-  return panels.map((panel) => {
-    const id = panel.id === "" || seen.has(panel.id) ? crypto.randomUUID() : panel.id;
+  return panels.map((panel, at) => {
+    let id = panel.id;
+    for (let number = at + 1; id === "" || seen.has(id); number += 1) id = `panel ${number}`;
     seen.add(id);
     return { ...panel, id };
   });

@@ -1,17 +1,8 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import {
-  type KeyboardEvent,
-  lazy,
-  type RefObject,
-  Suspense,
-  useId,
-  useLayoutEffect,
-  useMemo,
-  useRef,
-  useState,
-} from "react";
+import { type KeyboardEvent, type RefObject, useId, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { cellText, type GridColumn, type GridRow, kindOf } from "../lib/values.ts";
 import { copyText as copyToClipboard } from "../parts/copy-button.tsx";
+import { late } from "../parts/late.tsx";
 import css from "./grid.module.css";
 import { GridHeader } from "./grid-header.tsx";
 import { cellId, Row } from "./grid-row.tsx";
@@ -19,7 +10,7 @@ import { GridTools } from "./grid-tools.tsx";
 import { moved, type Place } from "./movement.ts";
 import { columnWidths, type GridSort, shownRows } from "./rows.ts";
 
-const CellInspector = lazy(async () => ({ default: (await import("./cell-inspector.tsx")).CellInspector }));
+const CellInspector = late(async () => (await import("./cell-inspector.tsx")).CellInspector);
 
 export type ResultGridProps = {
   readonly label: string;
@@ -69,18 +60,16 @@ export function ResultGrid({ label, columns, rows, rowCount }: ResultGridProps) 
         onInspect={setInspected}
         onCopy={(place) => void copyToClipboard(cellText(value(place)))}
       />
-      <Suspense>
-        {inspected !== undefined && columns[inspected.column] !== undefined && (
-          <CellInspector
-            columns={columns}
-            at={inspected.column}
-            number={(shown[inspected.row] ?? 0) + 1}
-            row={rows[shown[inspected.row] as number] ?? []}
-            onStep={{ "Previous row": stepTo(inspected.row - 1), "Next row": stepTo(inspected.row + 1) }}
-            onClose={() => setInspected(undefined)}
-          />
-        )}
-      </Suspense>
+      {inspected !== undefined && columns[inspected.column] !== undefined && (
+        <CellInspector
+          columns={columns}
+          at={inspected.column}
+          number={(shown[inspected.row] ?? 0) + 1}
+          row={rows[shown[inspected.row] as number] ?? []}
+          onStep={{ "Previous row": stepTo(inspected.row - 1), "Next row": stepTo(inspected.row + 1) }}
+          onClose={() => setInspected(undefined)}
+        />
+      )}
     </div>
   );
 }

@@ -97,8 +97,8 @@ type AnswerProps<T> = {
 };
 
 /**
- * The content of a query in every state: loading, failed without an answer, and failed with an old one, which stays
- * visible with its age.
+ * The content of a query in every state: loading, failed without an answer, and failed with an old one. That one stays,
+ * at the same place of the tree, so that what is typed and opened in it stays too: a note says how old it is.
  */
 export function Answer<T>({ query, loading, children }: AnswerProps<T>) {
   const { data, error } = query;
@@ -106,15 +106,17 @@ export function Answer<T>({ query, loading, children }: AnswerProps<T>) {
     if (error !== null) return <ErrorState error={error} onRetry={() => void query.refetch()} />;
     return loading ?? <Skeleton />;
   }
-  if (error === null || error.status === 0 || error.status === 401) return children(data);
-  if (error.status === 404) return <ErrorState error={error} />;
+  // The shell says that the server does not answer, and asks to sign in again.
+  const isSaid = error === null || error.status === 0 || error.status === 401;
   return (
     <>
-      <Note tone="warn">
-        This is from <RelativeTime at={query.dataUpdatedAt} />; newer data could not be loaded. {error.message}{" "}
-        <code>{identification(error)}</code>
-      </Note>
-      <div className={css.stale}>{children(data)}</div>
+      {!isSaid && (
+        <Note tone="warn">
+          {error.status === 404 ? "This does not exist any more: what you see is" : "What you see is"} from{" "}
+          <RelativeTime at={query.dataUpdatedAt} />. {error.message} <code>{identification(error)}</code>
+        </Note>
+      )}
+      {children(data)}
     </>
   );
 }

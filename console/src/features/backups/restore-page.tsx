@@ -3,7 +3,7 @@ import { useEffect, useState } from "react";
 import { useOperation } from "../../api/queries.ts";
 import { useMay } from "../../api/role.ts";
 import { Page, Panel } from "../../parts/page.tsx";
-import { Answer, EmptyState, ErrorState, Skeleton } from "../../parts/states.tsx";
+import { Answer, EmptyState, Skeleton } from "../../parts/states.tsx";
 import { type BackupDetails, type Service, titleOf } from "./backup.ts";
 import css from "./backups.module.css";
 import { ProofBadge } from "./proof-badge.tsx";
@@ -120,26 +120,21 @@ function Planned({ backup, form, services }: PlannedProps) {
       </Panel>
     );
   }
-  if (query.error !== null) {
-    return (
-      <Panel title={title}>
-        <ErrorState error={query.error} onRetry={() => void query.refetch()} />
-      </Panel>
-    );
-  }
-  if (query.data === undefined) return <Panel title={title}>{<Skeleton lines={6} />}</Panel>;
   return (
     <Panel title={title}>
-      <RestorePlan form={form} plan={query.data} services={services} source={backup.serviceId} />
-      <RestoreBegin
-        backup={backup}
-        form={form}
-        services={services}
-        problems={query.data.problems}
-        isCurrent={settled === form && !query.isPlaceholderData && !query.isFetching}
-        force={force}
-        onForce={setForce}
-      />
+      <Answer query={query} loading={<Skeleton lines={6} />}>
+        {(plan) => (
+          <>
+            <RestorePlan {...{ form, plan, services }} source={backup.serviceId} />
+            <RestoreBegin
+              {...{ backup, form, services, force }}
+              problems={plan.problems}
+              isCurrent={settled === form && !query.isPlaceholderData && !query.isFetching}
+              onForce={setForce}
+            />
+          </>
+        )}
+      </Answer>
     </Panel>
   );
 }

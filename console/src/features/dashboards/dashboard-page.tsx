@@ -1,6 +1,7 @@
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { Download, Pencil, RefreshCw } from "lucide-react";
 import { useEffect, useState } from "react";
+import type { OperationResult } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
 import { pausedStore } from "../../api/refresh.ts";
 import { serverNow } from "../../api/server-time.ts";
@@ -18,25 +19,25 @@ import { PanelGrid } from "./panel-grid.tsx";
 import { type DashboardSearch, dashboardSearch, refreshes } from "./search.ts";
 import { VariableBar } from "./variable-bar.tsx";
 
+type Saved = OperationResult<"getSavedObject">;
+
 /** Charts that were saved together. Asking again by itself wakes nothing and keeps nothing awake. */
 export function DashboardPage() {
   const { dashboardId } = useParams({ strict: false }) as { dashboardId: string };
   const query = useOperation("getSavedObject", { params: { savedObjectId: dashboardId } }, { pace: "slow" });
-  const [isEditing, setEditing] = useState(false);
+  // What others save meanwhile is refused to overwrite, and does not undo what is edited.
+  const [edited, setEdited] = useState<Saved>();
   return (
     <Answer query={query}>
-      {({ id, name, version, content }) =>
-        isEditing ? (
-          <EditDashboard
-            key={version}
-            {...{ id, name, version }}
-            dashboard={dashboardOf(content)}
-            onEnd={() => setEditing(false)}
-          />
+      {(saved) => {
+        const { id, name, version, content } = edited ?? saved;
+        const dashboard = dashboardOf(content);
+        return edited === undefined ? (
+          <ShowDashboard {...{ name, dashboard }} onEdit={() => setEdited(saved)} />
         ) : (
-          <ShowDashboard name={name} dashboard={dashboardOf(content)} onEdit={() => setEditing(true)} />
-        )
-      }
+          <EditDashboard {...{ id, name, version, dashboard }} onEnd={() => setEdited(undefined)} />
+        );
+      }}
     </Answer>
   );
 }

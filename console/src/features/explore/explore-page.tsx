@@ -1,5 +1,5 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { useEffect } from "react";
+import { useEffect, useState } from "react";
 import { useOperation } from "../../api/queries.ts";
 import { type ChartDefinition, newChart } from "../../charts/definition.ts";
 import { Page } from "../../parts/page.tsx";
@@ -28,7 +28,10 @@ function NoSource() {
 function WithSource({ sources }: { readonly sources: readonly Source[] }) {
   const search = useSearch({ strict: false }) as ExploreSearch;
   const navigate = useNavigate();
-  const source = sources.find(({ id }) => id === search.chart.sourceId) ?? (sources[0] as Source);
+  const byId = (wanted: string | undefined) => sources.find(({ id }) => id === wanted);
+  // A source that is created meanwhile does not take the place of the one that is shown.
+  const [first] = useState(sources[0]?.id);
+  const source = byId(search.chart.sourceId) ?? byId(first) ?? (sources[0] as Source);
   const change = (next: Partial<ExploreSearch>, replace = false) =>
     void navigate({ to: "/explore", search: { ...search, ...next }, replace });
   useEffect(() => {

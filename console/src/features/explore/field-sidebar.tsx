@@ -2,6 +2,7 @@ import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { ChevronRight, Minus, Plus } from "lucide-react";
 import { useState } from "react";
 import { call, type OperationResult } from "../../api/client.ts";
+import { asApiError } from "../../api/error.ts";
 import type { SeriesDefinition } from "../../charts/definition.ts";
 import type { Bounds } from "../../charts/time-range.ts";
 import { shortCountText } from "../../lib/format.ts";
@@ -35,7 +36,13 @@ export function FieldSidebar({ source, fields, bounds, filter, onFilter }: Field
       <h2>Fields</h2>
       <SearchInput label="Find a field" placeholder="Find" value={text} onChange={setText} />
       {fields.isPending && <Skeleton lines={6} />}
-      {fields.isError && <p className="muted">Fields are listed while the service runs.</p>}
+      {fields.isError && (
+        <p className="muted">
+          {asApiError(fields.error).code === "SERVICE_ASLEEP"
+            ? "Fields are listed while the service runs."
+            : fields.error.message}
+        </p>
+      )}
       <ul>
         {found.slice(0, shownFields).map((field) => (
           <FieldNode key={field.name} {...{ source, field, bounds, filter, onFilter }} />

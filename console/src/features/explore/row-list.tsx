@@ -24,16 +24,17 @@ type RowListProps = {
 export function RowList({ source, types, all, columns, at, onOpen, error, isLoading }: RowListProps) {
   if (source.kind === "metric")
     return <EmptyState title="Metrics have no rows">Points of metrics are numbers: the chart shows them.</EmptyState>;
-  if (error?.code === "SERVICE_ASLEEP") return <p className="muted">Rows appear when the service runs.</p>;
-  if (error !== null && error.status !== 400) return <ErrorState error={error} />;
-  if (error !== null) return <p className="muted">The filter has a mistake.</p>;
   if (isLoading) return <Skeleton lines={8} />;
-  if (all.length === 0)
+  if (all.length === 0) {
+    if (error?.code === "SERVICE_ASLEEP") return <p className="muted">Rows appear when the service runs.</p>;
+    if (error?.status === 400) return <p className="muted">The filter has a mistake.</p>;
+    if (error !== null) return <ErrorState error={error} />;
     return (
       <EmptyState title="No rows">
         No row of this time range matches. Choose a longer range or fewer conditions.
       </EmptyState>
     );
+  }
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "Escape") return onOpen(undefined);
     const item = (event.target as HTMLElement).closest("li");

@@ -8,6 +8,7 @@ import type { Bounds } from "../../charts/time-range.ts";
 import { countText, durationText } from "../../lib/format.ts";
 import { timeText, zoneStore, zoneText } from "../../lib/zone.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
+import { Note } from "../../parts/note.tsx";
 import css from "./explore.module.css";
 import type { AddFilter } from "./field-sidebar.tsx";
 import { placeOf, type Row } from "./row.ts";
@@ -91,6 +92,7 @@ export function RowsPanel(props: RowsPanelProps) {
           />
         )}
       </div>
+      {rows.isFetchNextPageError && <Note tone="warn">Older rows could not be loaded. {rows.error.message}</Note>}
       {rows.hasNextPage && (
         <div className="more">
           <Button busy={rows.isFetchingNextPage} onClick={() => void rows.fetchNextPage()}>

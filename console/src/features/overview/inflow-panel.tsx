@@ -1,13 +1,13 @@
-import { lazy, Suspense } from "react";
 import type { OperationResult } from "../../api/client.ts";
 import { useOperations } from "../../api/queries.ts";
+import { late } from "../../parts/late.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import css from "./overview.module.css";
 
 type Pipe = OperationResult<"listAllPipes">["pipes"][number];
 
-const HistoryChart = lazy(async () => ({ default: (await import("../../charts/history-chart.tsx")).HistoryChart }));
+const HistoryChart = late(async () => (await import("../../charts/history-chart.tsx")).HistoryChart);
 
 /** More lines cannot be told apart. */
 const shownPipes = 6;
@@ -36,20 +36,18 @@ export function InflowPanel({ pipes }: { readonly pipes: readonly Pipe[] }) {
   return (
     <Panel title="Rows in, last hour">
       <div className={css.chart}>
-        <Suspense>
-          {lines.length === 0 ? (
-            <EmptyState title="Nothing flowed in" />
-          ) : (
-            <HistoryChart
-              hideHeader
-              name="Rows in per second, by pipe"
-              unit="perSecond"
-              height={height}
-              history={first}
-              lines={lines}
-            />
-          )}
-        </Suspense>
+        {lines.length === 0 ? (
+          <EmptyState title="Nothing flowed in" />
+        ) : (
+          <HistoryChart
+            hideHeader
+            name="Rows in per second, by pipe"
+            unit="perSecond"
+            height={height}
+            history={first}
+            lines={lines}
+          />
+        )}
       </div>
     </Panel>
   );

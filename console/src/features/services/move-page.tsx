@@ -1,4 +1,5 @@
 import { getRouteApi } from "@tanstack/react-router";
+import { useState } from "react";
 import { useOperation } from "../../api/queries.ts";
 import { useMay } from "../../api/role.ts";
 import { serviceAddress } from "../../lib/addresses.ts";
@@ -22,12 +23,13 @@ export function ServiceMovePage() {
     { params: { serviceId } },
     { pace: (latest) => (latest !== undefined && isOpen(latest) ? "fast" : "slow") },
   );
-  // A service that was never moved has no move.
-  const isUnmoved = move.data === undefined && move.error?.status === 404;
-  if (move.error !== null && move.data === undefined && !isUnmoved) {
+  // A service that was never moved has no move. That stays known when a later request fails otherwise.
+  const [isUnmoved, setUnmoved] = useState(false);
+  if (move.error?.status === 404 && !isUnmoved) setUnmoved(true);
+  if (move.data === undefined && !isUnmoved) {
+    if (move.error === null) return <Skeleton />;
     return <ErrorState error={move.error} onRetry={() => void move.refetch()} />;
   }
-  if (move.data === undefined && !isUnmoved) return <Skeleton />;
   return <Answer query={service}>{(known) => <Moving service={known} move={move.data} />}</Answer>;
 }
 

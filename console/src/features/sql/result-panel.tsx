@@ -1,4 +1,4 @@
-import { lazy, Suspense, useState } from "react";
+import { useState } from "react";
 import type { QueryError } from "../../grid/query-error.ts";
 import type { RunState } from "../../grid/query-run.ts";
 import { countText, durationText } from "../../lib/format.ts";
@@ -6,6 +6,7 @@ import { Store, useStore } from "../../lib/store.ts";
 import { Badge, type Tone } from "../../parts/badge.tsx";
 import { CodeBlock } from "../../parts/code-block.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
+import { late } from "../../parts/late.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { type Outcome, outcomeOf } from "./history.ts";
@@ -16,8 +17,8 @@ import type { RunMessage, Runs } from "./use-runs.ts";
 
 /** Its code comes while the first statement runs. */
 export const loadGrid = () => import("../../grid/result-grid.tsx");
-const ResultGrid = lazy(async () => ({ default: (await loadGrid()).ResultGrid }));
-const ResultChart = lazy(async () => ({ default: (await import("./result-chart.tsx")).ResultChart }));
+const ResultGrid = late(async () => (await loadGrid()).ResultGrid);
+const ResultChart = late(async () => (await import("./result-chart.tsx")).ResultChart);
 
 const noRun = new Store<RunState | undefined>(undefined);
 
@@ -46,21 +47,19 @@ export function ResultPanel({ runs }: { readonly runs: Runs }) {
     );
   return (
     <section className={result.result} aria-label="Result">
-      <Suspense>
-        <Tabs
-          label="Result"
-          value={view}
-          onChange={setView}
-          styles={styles}
-          beside={<Status state={state} />}
-          between={state?.status === "running" && <ProgressBar state={state} />}
-          tabs={[
-            { value: "result", label: "Result", content: <Rows state={state} /> },
-            { value: "chart", label: "Chart", content: chart },
-            { value: "messages", label: messages, content: <Messages messages={runs.messages} /> },
-          ]}
-        />
-      </Suspense>
+      <Tabs
+        label="Result"
+        value={view}
+        onChange={setView}
+        styles={styles}
+        beside={<Status state={state} />}
+        between={state?.status === "running" && <ProgressBar state={state} />}
+        tabs={[
+          { value: "result", label: "Result", content: <Rows state={state} /> },
+          { value: "chart", label: "Chart", content: chart },
+          { value: "messages", label: messages, content: <Messages messages={runs.messages} /> },
+        ]}
+      />
     </section>
   );
 }

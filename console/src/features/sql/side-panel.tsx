@@ -1,15 +1,16 @@
-import { lazy, Suspense, useState } from "react";
+import { useState } from "react";
 import type { OperationResult } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
 import { tableName } from "../../editor/words.ts";
+import { late } from "../../parts/late.tsx";
 import { Answer } from "../../parts/states.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { openTab } from "./query-tabs.ts";
 import { SchemaTree } from "./schema-tree.tsx";
 import css from "./sql.module.css";
 
-const SavedQueries = lazy(async () => ({ default: (await import("./saved-queries.tsx")).SavedQueries }));
-const QueryHistory = lazy(async () => ({ default: (await import("./query-history.tsx")).QueryHistory }));
+const SavedQueries = late(async () => (await import("./saved-queries.tsx")).SavedQueries);
+const QueryHistory = late(async () => (await import("./query-history.tsx")).QueryHistory);
 
 type View = "tables" | "saved" | "history";
 
@@ -40,15 +41,13 @@ export function SidePanel({ serviceId, onInsert }: SidePanelProps) {
   ];
   return (
     <aside className={css.side} aria-label="Tables and queries">
-      <Suspense>
-        <Tabs
-          label="Tables and queries"
-          value={shown}
-          onChange={setShown}
-          styles={{ list: css.tabList, tab: `plain ${css.tab}`, panel: css.sideBody }}
-          tabs={tabs}
-        />
-      </Suspense>
+      <Tabs
+        label="Tables and queries"
+        value={shown}
+        onChange={setShown}
+        styles={{ list: css.tabList, tab: `plain ${css.tab}`, panel: css.sideBody }}
+        tabs={tabs}
+      />
     </aside>
   );
 }

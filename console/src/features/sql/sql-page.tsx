@@ -45,9 +45,10 @@ function NoService() {
 function WithService({ services }: { readonly services: readonly Service[] }) {
   const search: SqlSearch = useSearch({ strict: false });
   const navigate = useNavigate();
-  const [remembered] = useState(() => localStorage.getItem(lastServiceKey));
-  const wanted = search.service ?? remembered;
-  const service = services.find(({ id }) => id === wanted) ?? (services[0] as Service);
+  const byId = (wanted: string | null | undefined) => services.find(({ id }) => id === wanted);
+  // A service that is created or renamed meanwhile does not take the place of the one that is shown.
+  const [first] = useState(() => (byId(localStorage.getItem(lastServiceKey)) ?? services[0])?.id);
+  const service = byId(search.service) ?? byId(first) ?? (services[0] as Service);
   const choose = (id: string) => {
     localStorage.setItem(lastServiceKey, id);
     void navigate({ to: "/sql", search: { service: id }, replace: true });

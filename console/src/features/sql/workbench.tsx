@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { PanelLeft, Plus, X } from "lucide-react";
-import { type CSSProperties, lazy, Suspense, useEffect, useMemo, useRef, useState } from "react";
+import { type CSSProperties, useEffect, useMemo, useRef, useState } from "react";
 import { call, type OperationResult, open } from "../../api/client.ts";
 import { asApiError } from "../../api/error.ts";
 import { useMay } from "../../api/role.ts";
@@ -12,6 +12,7 @@ import { useStore } from "../../lib/store.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
 import { copyText } from "../../parts/copy-button.tsx";
 import { inputClass } from "../../parts/field.tsx";
+import { late } from "../../parts/late.tsx";
 import { Splitter, useKeptSize } from "../../parts/splitter.tsx";
 import { toast, toastError } from "../../parts/toast.tsx";
 import { keepDrafts, titleOf } from "./drafts.ts";
@@ -22,7 +23,7 @@ import css from "./sql.module.css";
 import { Toolbar } from "./toolbar.tsx";
 import { type Runs, useRuns } from "./use-runs.ts";
 
-const SaveDialog = lazy(async () => ({ default: (await import("./save-dialog.tsx")).SaveDialog }));
+const SaveDialog = late(async () => (await import("./save-dialog.tsx")).SaveDialog);
 
 type Service = OperationResult<"listServices">[number];
 
@@ -131,9 +132,7 @@ function EditorPanel({ service, runs, editor }: EditorPanelProps) {
         values={tab.params}
         onChange={(values) => changeTab(tab.id, { params: values })}
       />
-      <Suspense>
-        {isSaving && <SaveDialog tab={tab} serviceId={service.id} onClose={() => setSaving(false)} />}
-      </Suspense>
+      {isSaving && <SaveDialog tab={tab} serviceId={service.id} onClose={() => setSaving(false)} />}
     </div>
   );
 }
