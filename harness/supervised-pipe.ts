@@ -181,6 +181,7 @@ export async function supervised() {
     rmSync(made.dataDir, { recursive: true });
   };
   return {
+    db,
     pipes,
     services,
     cdcScaling,

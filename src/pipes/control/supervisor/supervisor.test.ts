@@ -106,15 +106,19 @@ describe("pipes supervisor", () => {
     expect(s.live().map(({ job }) => job.replica.index)).toEqual([0, 1, 2]);
   });
 
-  test("no workers while the service is stopped, without counting deaths; new ones when it runs again", async () => {
+  test("no workers while the service is stopped, which is told once; new ones when it runs again", async () => {
     await s.running();
     s.live()[0]?.die("the engine is gone");
     await s.services.setDesired(s.serviceId, "stopped");
-    await s.services.setState(s.serviceId, "stopped", null);
     await s.until("Stopped", 0);
-    expect((await s.shown())?.reason).toBe("waiting for the service. Current state: stopped");
+    await s.services.setState(s.serviceId, "stopping", null);
     for (let i = 0; i < 5; i += 1) await s.pass();
+    await s.services.setState(s.serviceId, "stopped", null);
+    for (let i = 0; i < 5; i += 1) await s.pass();
+    expect((await s.shown())?.reason).toBe("waiting for the service. Current state: stopped");
     expect(s.workers.length).toBe(2);
+    const told = await s.db.all("SELECT reason FROM activities WHERE type = 'pipe_stopped'");
+    expect(told).toEqual([{ reason: "waiting for the service. Current state: stopped" }]);
     await s.services.setDesired(s.serviceId, "running");
     await s.services.setState(s.serviceId, "running", null);
     await s.running();

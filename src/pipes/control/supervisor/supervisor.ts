@@ -187,7 +187,7 @@ export class PipesSupervisor {
     if (!this.#tasks.isFree(id)) return undefined;
     const run = this.#runs.get(id);
     const action = pipeAction(wantedOf(pipe, service), observedOf(pipe, run), presenceOf(service));
-    if (action === "wait") return this.#wait(pipe, service?.state);
+    if (action === "wait") return this.#wait(pipe, service);
     if (action === "watch") return this.#watch(pipe, run);
     if (action === "start" && !this.#tasks.mayStart(id)) return undefined;
     if (action !== "rest") this.#tasks.run(id, () => this.#actions[action](pipe));
@@ -205,8 +205,10 @@ export class PipesSupervisor {
   };
 
   /** The service is stopped or failed: no workers until it runs again. */
-  #wait(pipe: Pipe, serviceState: string | undefined): Promise<void> | undefined {
-    const reason = `waiting for the service. Current state: ${serviceState ?? "deleted"}`;
+  #wait(pipe: Pipe, service: Service | undefined): Promise<void> | undefined {
+    // One that stops is said to be stopped: another text would be another activity.
+    const state = service?.desiredState === "stopped" ? "stopped" : (service?.state ?? "deleted");
+    const reason = `waiting for the service. Current state: ${state}`;
     return shows(pipe, "Stopped", reason) ? undefined : this.#setState(pipe, "Stopped", reason);
   }
 
