@@ -78,10 +78,17 @@ export async function spawnEngineHost(options: EngineHostOptions, standbys?: Sta
       return await startOnce(options, standbys, failures.at(-1));
     } catch (error) {
       const failure = error instanceof StartError ? error.loadFailure : undefined;
-      if (failure === undefined || failures.includes(failure) || failures.length === mostUnloaded) throw error;
+      if (failure === undefined || failures.includes(failure) || failures.length === mostUnloaded)
+        throw inWords(error, options.dataDir);
       failures.push(failure);
     }
   }
+}
+
+/** Users of the service read why its files cannot be used, and learn no path of this machine. */
+function inWords(error: unknown, dataDir: string): unknown {
+  if (!(error instanceof Error && "path" in error)) return error;
+  return new Error(`the files of the service cannot be used: ${withoutPaths(error.message, dataDir)}`);
 }
 
 /** `loadFailure` is that of the start before. */
@@ -119,8 +126,11 @@ async function startOnce(
   const users = options.users ?? [{ name: "default", readonly: false }];
   const { roles = [], disk = {} } = options;
   child.send({ type: "start", key, host: ports.host, users, roles, disk, loadFailure }, () => {});
-  const failed = (what: string) =>
-    new StartError(`the engine host ${what}: ${startProblem(tail(), reason, options.dataDir)}`, loadFailureIn(tail()));
+  const failed = (what: string, how?: string) => {
+    const told = reasonOf(child) ?? reason ?? (how && `${how}; the server's log has the details`);
+    const problem = startProblem(tail(), told, options.dataDir);
+    return new StartError(`the engine's process ${what}: ${problem}`, loadFailureIn(tail()));
+  };
   const { version, outOfUse } = await ready(child, exited, failed, options.readyTimeoutMs ?? 60_000);
   tail.keep(stderrTailBytes);
   return {
@@ -191,15 +201,15 @@ function outOfUseSentence(told: unknown, dataDir: string): string | undefined {
 
 async function ready(
   child: ChildProcess,
-  exited: Promise<unknown>,
-  failed: (what: string) => Error,
+  exited: Promise<Exit>,
+  failed: (what: string, how?: string) => Error,
   timeoutMs: number,
 ): Promise<{ readonly version: string; readonly outOfUse: unknown }> {
   return await new Promise((resolve, reject) => {
-    const fail = (what: string) => {
+    const fail = (what: string, how?: string) => {
       clearTimeout(timer);
       child.kill("SIGKILL");
-      reject(failed(what));
+      reject(failed(what, how));
     };
     const timer = setTimeout(() => fail(`was not ready after ${timeoutMs} ms`), timeoutMs);
     child.on("message", (message: { type?: string; version?: string; outOfUse?: unknown }) => {
@@ -207,6 +217,6 @@ async function ready(
       clearTimeout(timer);
       resolve({ version: String(message.version ?? "").slice(0, versionLength), outOfUse: message.outOfUse });
     });
-    void exited.then(() => fail("ended before it was ready"));
+    void exited.then(({ code, signal }) => fail("ended too early", signal ?? `exit code ${code}`));
   });
 }
