@@ -14,7 +14,7 @@ import { toastError } from "./toast.tsx";
 const sentences: Readonly<Record<string, string>> = {
   idle: "sleeps. Nothing wakes it by itself; waking takes about 0.2 s.",
   stopped: "is stopped. It has to be started before it answers.",
-  failed: "has failed.",
+  failed: "has failed",
   stopping: "stops.",
   terminating: "is being deleted.",
   provisioning: "is being made.",
@@ -51,8 +51,8 @@ export function ServiceAway({ serviceId, keptAt, reads, onWake, wakeLabel = "Wak
   return (
     <div className={css.away} role="status">
       <p>
-        <Link {...serviceAddress(id)}>{name}</Link> {sentences[state] ?? "is back."}{" "}
-        {state === "failed" && stateMessage}
+        <Link {...serviceAddress(id)}>{name}</Link> {sentences[state] ?? "is back."}
+        {state === "failed" && (stateMessage === undefined ? "." : `: ${stateMessage}`)}
         {keptAt !== undefined && (
           <>
             {" "}

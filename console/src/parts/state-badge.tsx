@@ -9,6 +9,7 @@ import {
   type LucideIcon,
   Moon,
 } from "lucide-react";
+import type { ReactNode } from "react";
 import { Badge, type Tone } from "./badge.tsx";
 
 type Look = { readonly tone: Tone; readonly Icon: LucideIcon; readonly turning?: true };
@@ -54,5 +55,21 @@ export function StateBadge({ state }: { readonly state: string }) {
     <Badge tone={tone} icon={Icon} turning={turning === true}>
       {stateWord(state)}
     </Badge>
+  );
+}
+
+type StateCellProps = { readonly state: string; readonly reason: string | undefined; readonly children: ReactNode };
+
+/** The state of an object in a list, and below it the reason, or else the children. */
+export function StateCell({ state, reason, children }: StateCellProps) {
+  return (
+    <div className="stack">
+      <span>
+        <StateBadge state={state} />
+      </span>
+      <span className="muted cut" style={{ maxWidth: "min(44ch, 60vw)" }} title={reason}>
+        {reason ?? children}
+      </span>
+    </div>
   );
 }

@@ -1,17 +1,25 @@
 import { Link } from "@tanstack/react-router";
 import { Count } from "../../parts/numbers.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
-import { StateBadge } from "../../parts/state-badge.tsx";
+import { StateCell } from "../../parts/state-badge.tsx";
 import { type Column, mainLinkClass } from "../../parts/table.tsx";
 import { KindLabel } from "./kind-icon.tsx";
 import { LagText } from "./lag-text.tsx";
 import type { PipeSummary } from "./list-search.ts";
 import { PipeMenu } from "./pipe-actions.tsx";
-import css from "./pipes.module.css";
 
 export const pipeColumns: readonly Column<PipeSummary>[] = [
   { key: "name", header: "Name", sortable: true, cell: (pipe) => <NameCell pipe={pipe} /> },
-  { key: "state", header: "State", sortable: true, cell: (pipe) => <StateCell pipe={pipe} /> },
+  {
+    key: "state",
+    header: "State",
+    sortable: true,
+    cell: ({ state, stateMessage, stateChangedAt }) => (
+      <StateCell state={state} reason={stateMessage}>
+        <RelativeTime at={stateChangedAt} none="" />
+      </StateCell>
+    ),
+  },
   { key: "kind", header: "Source", cell: ({ kind }) => <KindLabel kind={kind} /> },
   { key: "table", header: "Table", cell: ({ destination }) => <code>{tableOf(destination)}</code> },
   {
@@ -45,19 +53,6 @@ function NameCell({ pipe: { id, serviceId, serviceName, name } }: { readonly pip
         {name}
       </Link>
       <span className="muted">{serviceName}</span>
-    </div>
-  );
-}
-
-function StateCell({ pipe: { state, stateChangedAt, stateMessage } }: { readonly pipe: PipeSummary }) {
-  return (
-    <div className="stack">
-      <span>
-        <StateBadge state={state} />
-      </span>
-      <span className={`muted cut ${css.reason}`} title={stateMessage}>
-        {stateMessage ?? <RelativeTime at={stateChangedAt} none="" />}
-      </span>
     </div>
   );
 }

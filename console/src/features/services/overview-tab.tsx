@@ -25,7 +25,12 @@ export function ServiceOverviewTab() {
     <Answer query={query}>
       {(service) => (
         <>
-          <StateNote service={service} />
+          {service.state === "idle" && (
+            <Note>
+              Asleep for <Elapsed since={service.stateChangedAt} />. A query wakes it in about 0.2 s, and so does the
+              button Wake; looking at this page does not.
+            </Note>
+          )}
           <Numbers service={service} />
           <StatePanel serviceId={serviceId} />
           <HistoryPanel serviceId={serviceId} />
@@ -37,20 +42,6 @@ export function ServiceOverviewTab() {
       )}
     </Answer>
   );
-}
-
-function StateNote({ service }: { readonly service: Service }) {
-  const { state, stateMessage } = service;
-  if (state === "idle") {
-    return (
-      <Note>
-        Asleep for <Elapsed since={service.stateChangedAt} />. A query wakes it in about 0.2 s, and so does the button
-        Wake; looking at this page does not.
-      </Note>
-    );
-  }
-  if (stateMessage === undefined) return null;
-  return <Note tone={state === "failed" ? "bad" : "warn"}>{stateMessage}</Note>;
 }
 
 function Numbers({ service }: { readonly service: Service }) {

@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Bytes, Count } from "../../parts/numbers.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
-import { StateBadge } from "../../parts/state-badge.tsx";
+import { StateCell } from "../../parts/state-badge.tsx";
 import { type Column, mainLinkClass } from "../../parts/table.tsx";
 import { endpointUrl, type Service } from "./service.ts";
 import { ServiceMenu } from "./service-actions.tsx";
@@ -11,19 +11,19 @@ import css from "./services.module.css";
 
 export const serviceColumns: readonly Column<Service>[] = [
   { key: "name", header: "Name", sortable: true, cell: (service) => <NameCell service={service} /> },
-  { key: "state", header: "State", sortable: true, nowrap: true, cell: (service) => <StateCell service={service} /> },
   {
-    key: "endpoint",
-    header: "Endpoint",
+    key: "state",
+    header: "State",
+    sortable: true,
     nowrap: true,
-    cell: (service) => <EndpointCell service={service} />,
+    cell: (service) => (
+      <StateCell state={service.state} reason={service.stateMessage}>
+        <Since service={service} />
+      </StateCell>
+    ),
   },
-  {
-    key: "memory",
-    header: "Memory",
-    align: "end",
-    cell: ({ maxReplicaMemoryGb }) => `${maxReplicaMemoryGb} GiB`,
-  },
+  { key: "endpoint", header: "Endpoint", nowrap: true, cell: (service) => <EndpointCell service={service} /> },
+  { key: "memory", header: "Memory", align: "end", cell: ({ maxReplicaMemoryGb }) => `${maxReplicaMemoryGb} GiB` },
   {
     key: "pipes",
     header: "Pipes",
@@ -45,12 +45,7 @@ export const serviceColumns: readonly Column<Service>[] = [
     nowrap: true,
     cell: (service) => <BackupCell service={service} />,
   },
-  {
-    key: "menu",
-    header: "",
-    align: "end",
-    cell: (service) => <ServiceMenu service={service} />,
-  },
+  { key: "menu", header: "", align: "end", cell: (service) => <ServiceMenu service={service} /> },
 ];
 
 function NameCell({ service }: { readonly service: Service }) {
@@ -70,20 +65,13 @@ function NameCell({ service }: { readonly service: Service }) {
   );
 }
 
-function StateCell({ service }: { readonly service: Service }) {
+/** How long the state lasts, or when a running service sleeps. */
+function Since({ service: { state, idle, stateChangedAt } }: { readonly service: Service }) {
+  if (state !== "running" || idle.idleAt === undefined) return <RelativeTime at={stateChangedAt} none="" />;
   return (
-    <div className={css.state} title={service.stateMessage}>
-      <StateBadge state={service.state} />
-      <span className="muted">
-        {service.state === "running" && service.idle.idleAt !== undefined ? (
-          <>
-            sleeps <RelativeTime at={service.idle.idleAt} />
-          </>
-        ) : (
-          <RelativeTime at={service.stateChangedAt} none="" />
-        )}
-      </span>
-    </div>
+    <>
+      sleeps <RelativeTime at={idle.idleAt} />
+    </>
   );
 }
 

@@ -1,5 +1,6 @@
 import { getRouteApi, Outlet } from "@tanstack/react-router";
 import { useOperation } from "../../api/queries.ts";
+import { Note } from "../../parts/note.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Elapsed } from "../../parts/relative-time.tsx";
 import { StateBadge } from "../../parts/state-badge.tsx";
@@ -24,6 +25,9 @@ export function ServicePage() {
           id={service.id}
           actions={<ServiceActions service={service} />}
         >
+          {service.stateMessage !== undefined && (
+            <Note tone={service.state === "failed" ? "bad" : "warn"}>{service.stateMessage}</Note>
+          )}
           <NavTabs
             label="Service"
             tabs={[
