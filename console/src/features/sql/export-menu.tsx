@@ -6,7 +6,6 @@ import { bytesText } from "../../lib/format.ts";
 import { Button } from "../../parts/button.tsx";
 import { Menu, MenuItem, MenuNote } from "../../parts/menu.tsx";
 import { toast, toastError } from "../../parts/toast.tsx";
-import { download } from "./download.ts";
 
 type ExportMenuProps = {
   /** The statement whose result is exported; undefined before one has run. */
@@ -35,6 +34,7 @@ export function ExportMenu({ statement, words }: ExportMenuProps) {
     if (statement === undefined) return;
     setBusy(true);
     try {
+      const { download } = await import("./download.ts");
       const bytes = await download(statement, format, `result.${ending}`);
       if (bytes !== undefined) toast(`${bytesText(bytes)} are saved as ${format}.`);
     } catch (error) {

@@ -1,18 +1,16 @@
 import { ChevronRight, CornerDownLeft, FileText, Table2, TextSearch } from "lucide-react";
 import { useState } from "react";
 import type { OperationResult } from "../../api/client.ts";
-import { useOperation } from "../../api/queries.ts";
 import { tableName } from "../../editor/words.ts";
 import { quotedName } from "../../lib/quoted-name.ts";
 import { IconButton } from "../../parts/button.tsx";
-import { CodeBlock } from "../../parts/code-block.tsx";
-import { Dialog } from "../../parts/dialog.tsx";
+import { late } from "../../parts/late.tsx";
 import { Bytes, Count } from "../../parts/numbers.tsx";
-import { Facts } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { SearchInput } from "../../parts/search-input.tsx";
-import { Answer } from "../../parts/states.tsx";
 import css from "./sql.module.css";
+
+const TableDialog = late(async () => (await import("./table-dialog.tsx")).TableDialog);
 
 type Tables = OperationResult<"listTables">;
 type Table = Tables["tables"][number];
@@ -131,39 +129,5 @@ function TableNode({ table, wanted, onInsert, onPreview, onShow }: NodeProps) {
         </ul>
       )}
     </li>
-  );
-}
-
-type TableDialogProps = {
-  readonly serviceId: string;
-  readonly table: { readonly database: string; readonly name: string };
-  readonly onClose: () => void;
-};
-
-/** Definition, keys, parts and sizes of a table. Reading them wakes nothing. */
-function TableDialog({ serviceId, table, onClose }: TableDialogProps) {
-  const params = { serviceId, database: table.database, table: table.name };
-  const query = useOperation("getTable", { params }, { pace: "never" });
-  return (
-    <Dialog open wide title={tableName(table)} onClose={onClose}>
-      <Answer query={query}>
-        {(found) => (
-          <>
-            <Facts
-              facts={[
-                ["Engine", found.engine],
-                ["Rows", <Count key="rows" value={found.rows} exact />],
-                ["On disk", <Bytes key="bytes" value={found.bytes} />],
-                ["Uncompressed", <Bytes key="uncompressed" value={found.uncompressedBytes} />],
-                ["Parts", <Count key="parts" value={found.parts} exact />],
-                ["Partition key", found.partitionKey || "–"],
-                ["Sorting key", found.sortingKey || "–"],
-              ]}
-            />
-            <CodeBlock label="definition" text={found.createStatement} />
-          </>
-        )}
-      </Answer>
-    </Dialog>
   );
 }

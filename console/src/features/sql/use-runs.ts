@@ -1,7 +1,8 @@
 /** Running the statements of the page: one at a time. */
 import { useRef, useState } from "react";
 import { refetch } from "../../api/queries.ts";
-import { QueryRun, type RunState } from "../../grid/query-run.ts";
+import type { QueryRun, RunState } from "../../grid/query-run.ts";
+import { toastError } from "../../parts/toast.tsx";
 import { keepPast } from "./history.ts";
 
 export type RunMessage = { readonly id: number; readonly state: RunState };
@@ -30,7 +31,8 @@ export function useRuns(mayKeep: boolean, onEnd: (state: RunState, from: number)
   const current = useRef<QueryRun>(undefined);
   const count = useRef(0);
 
-  const start: Runs["start"] = async (serviceId, parts, params) => {
+  const start = async (...[serviceId, parts, params]: Parameters<Runs["start"]>) => {
+    const { QueryRun } = await import("../../grid/query-run.ts");
     current.current?.cancel();
     for (const { text, from } of parts) {
       const made = new QueryRun({ serviceId, query: text, params });
@@ -53,5 +55,5 @@ export function useRuns(mayKeep: boolean, onEnd: (state: RunState, from: number)
     current.current.cancel();
     return true;
   };
-  return { run, messages, start: (...args) => void start(...args), cancel };
+  return { run, messages, start: (...args) => void start(...args).catch(toastError), cancel };
 }
