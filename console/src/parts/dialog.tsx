@@ -1,6 +1,6 @@
 import { Dialog as Base } from "@base-ui/react/dialog";
 import { Trash2, X } from "lucide-react";
-import { type FormEvent, type ReactNode, useState } from "react";
+import { cloneElement, type FormEvent, type ReactElement, type ReactNode, useState } from "react";
 import type { Role } from "../api/role.ts";
 import { classes } from "../lib/classes.ts";
 import { Button, IconButton } from "./button.tsx";
@@ -135,23 +135,20 @@ type DeleteButtonProps = {
 /** Deletes the object of a row, after it has asked. */
 export function DeleteButton(props: DeleteButtonProps) {
   const { verb = "Delete", kind = "", name, needs = "developer", refusal, typed, children, onDelete } = props;
-  const [asks, setAsks] = useState(false);
-  const close = () => setAsks(false);
   const action = kind === "" ? verb : `${verb} ${kind}`;
-  const title = `${verb} ${name}?`;
+  const button = <IconButton small label={`${verb} ${name}`} icon={Trash2} needs={needs} refusal={refusal} />;
+  return (
+    <Asking danger {...{ button, action, needs, typed, children }} title={`${verb} ${name}?`} onConfirm={onDelete} />
+  );
+}
+
+/** A button that asks before it acts. */
+export function Asking({ button, ...dialog }: Omit<ConfirmDialogProps, "onClose"> & { readonly button: ReactElement }) {
+  const [asks, setAsks] = useState(false);
   return (
     <>
-      <IconButton
-        small
-        label={`${verb} ${name}`}
-        icon={Trash2}
-        needs={needs}
-        refusal={refusal}
-        onClick={() => setAsks(true)}
-      />
-      {asks && (
-        <ConfirmDialog danger {...{ title, action, needs, typed, children }} onConfirm={onDelete} onClose={close} />
-      )}
+      {cloneElement(button as ReactElement<{ onClick: () => void }>, { onClick: () => setAsks(true) })}
+      {asks && <ConfirmDialog {...dialog} onClose={() => setAsks(false)} />}
     </>
   );
 }

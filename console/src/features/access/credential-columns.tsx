@@ -30,12 +30,7 @@ export function credentialColumns<Row extends ListedCredential>(menu: (row: Row)
       cell: ({ usedAt }) => <RelativeTime at={usedAt} none="never" />,
     },
     { key: "expires", header: "Expires", nowrap: true, cell: (row) => <ExpiryCell credential={row} /> },
-    {
-      key: "created",
-      header: "Created",
-      nowrap: true,
-      cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
-    },
+    { key: "created", header: "Created", nowrap: true, cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
     { key: "menu", header: "", align: "end", cell: menu },
   ];
 }

@@ -1,11 +1,10 @@
 import { LogOut, MonitorX } from "lucide-react";
-import { useState } from "react";
 import { call } from "../../api/client.ts";
 import { refetch, useChange, useOperation } from "../../api/queries.ts";
 import { signOut } from "../../api/session.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Button } from "../../parts/button.tsx";
-import { ConfirmDialog } from "../../parts/dialog.tsx";
+import { Asking } from "../../parts/dialog.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { Answer, EmptyState } from "../../parts/states.tsx";
@@ -18,7 +17,6 @@ import type { Session } from "./key.ts";
 /** Browsers that are signed in. */
 export function SessionsTab() {
   const query = useOperation("listSessions", {});
-  const [endsOthers, setEndsOthers] = useState(false);
   const others = (query.data ?? []).filter(({ current }) => !current);
   const endOthers = async () => {
     for (const { id } of others) await call("deleteSession", { params: { sessionId: id } });
@@ -30,14 +28,19 @@ export function SessionsTab() {
         flush
         title="Browsers that are signed in"
         actions={
-          <Button
-            small
-            icon={MonitorX}
-            refusal={others.length === 0 ? "There is no other session." : undefined}
-            onClick={() => setEndsOthers(true)}
+          <Asking
+            button={
+              <Button small icon={MonitorX} refusal={others.length === 0 ? "There is no other session." : undefined}>
+                End all others
+              </Button>
+            }
+            danger
+            title={`End ${others.length === 1 ? "the other session" : `the other ${others.length} sessions`}?`}
+            action="End sessions"
+            onConfirm={endOthers}
           >
-            End all others
-          </Button>
+            <p>These browsers are signed out at their next request. Their keys go on.</p>
+          </Asking>
         }
       >
         <Answer query={query}>
@@ -56,17 +59,6 @@ export function SessionsTab() {
         A session acts as its key: it has the key's role, and ends when the key is disabled or deleted. Without requests
         it ends after 12 hours. An admin sees the sessions of all keys.
       </p>
-      {endsOthers && (
-        <ConfirmDialog
-          danger
-          title={`End ${others.length === 1 ? "the other session" : `the other ${others.length} sessions`}?`}
-          action="End sessions"
-          onConfirm={endOthers}
-          onClose={() => setEndsOthers(false)}
-        >
-          <p>These browsers are signed out at their next request. Their keys go on.</p>
-        </ConfirmDialog>
-      )}
     </>
   );
 }
@@ -96,12 +88,7 @@ const columns: readonly Column<Session>[] = [
     nowrap: true,
     cell: ({ expiresAt }) => <RelativeTime at={expiresAt} />,
   },
-  {
-    key: "end",
-    header: "",
-    align: "end",
-    cell: (session) => <EndButton session={session} />,
-  },
+  { key: "end", header: "", align: "end", cell: (session) => <EndButton session={session} /> },
 ];
 
 function EndButton({ session }: { readonly session: Session }) {

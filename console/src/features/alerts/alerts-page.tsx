@@ -120,11 +120,7 @@ function columnsOf(known: Known): Column<Alert>[] {
         </span>
       ),
     },
-    {
-      key: "watches",
-      header: "Watches",
-      cell: (alert) => <WatchedLink watched={watchedBy(alert, known)} />,
-    },
+    { key: "watches", header: "Watches", cell: (alert) => <WatchedLink watched={watchedBy(alert, known)} /> },
     { key: "condition", header: "Fires at", cell: conditionText },
     {
       key: "evaluated",
@@ -137,12 +133,7 @@ function columnsOf(known: Known): Column<Alert>[] {
       header: "Webhook",
       cell: ({ channel }) => known.webhooks?.find(({ id }) => id === channel.webhookId)?.name ?? "–",
     },
-    {
-      key: "menu",
-      header: "",
-      align: "end",
-      cell: (alert) => <AlertMenu alert={alert} />,
-    },
+    { key: "menu", header: "", align: "end", cell: (alert) => <AlertMenu alert={alert} /> },
   ];
 }
 

@@ -61,12 +61,7 @@ function columnsOf(alerts: readonly Alert[] | undefined): Column<Webhook>[] {
     },
     { key: "form", header: "Form", nowrap: true, cell: ({ service }) => webhookKinds[service] },
     { key: "alerts", header: "Alerts", cell: (webhook) => <Users alerts={usersOf(webhook)} /> },
-    {
-      key: "changed",
-      header: "Changed",
-      nowrap: true,
-      cell: ({ updatedAt }) => <RelativeTime at={updatedAt} />,
-    },
+    { key: "changed", header: "Changed", nowrap: true, cell: ({ updatedAt }) => <RelativeTime at={updatedAt} /> },
     {
       key: "menu",
       header: "",

@@ -23,11 +23,7 @@ export function backupColumns(retention: Retention): readonly Column<Backup>[] {
       align: "end",
       cell: ({ durationInSeconds }) => <Duration value={durationInSeconds} />,
     },
-    {
-      key: "retention",
-      header: "Retention",
-      cell: ({ id }) => <RetentionCell verdict={verdicts.get(id)} />,
-    },
+    { key: "retention", header: "Retention", cell: ({ id }) => <RetentionCell verdict={verdicts.get(id)} /> },
   ];
 }
 

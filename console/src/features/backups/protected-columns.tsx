@@ -14,12 +14,7 @@ export const protectedColumns: readonly Column<Protected>[] = [
   { key: "newest", header: "Newest backup", nowrap: true, cell: (row) => <NewestCell row={row} /> },
   { key: "proof", header: "Proof", nowrap: true, cell: (row) => <ProofCell row={row} /> },
   { key: "chain", header: "Newest chain", cell: ({ backups }) => <ChainCell backups={backups} /> },
-  {
-    key: "stored",
-    header: "Stored",
-    align: "end",
-    cell: ({ backups }) => <StoredCell backups={backups} />,
-  },
+  { key: "stored", header: "Stored", align: "end", cell: ({ backups }) => <StoredCell backups={backups} /> },
   {
     key: "actions",
     header: "",

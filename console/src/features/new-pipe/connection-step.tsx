@@ -1,13 +1,12 @@
-import type { FormEvent } from "react";
 import { durationText } from "../../lib/format.ts";
 import { Button } from "../../parts/button.tsx";
 import { Note } from "../../parts/note.tsx";
 import { connectionFields } from "./fields.ts";
 import { foundIn } from "./found.ts";
-import css from "./new-pipe.module.css";
 import { Refusal } from "./refusal.tsx";
 import { ServiceChoice } from "./service-choice.tsx";
 import { SourceInputs } from "./source-inputs.tsx";
+import { StepForm } from "./step-form.tsx";
 import type { StepProps } from "./step-props.ts";
 import { useListing } from "./use-listing.ts";
 
@@ -20,12 +19,17 @@ export function ConnectionStep({ form, change, onNext }: StepProps) {
   );
   const refusal = missing === undefined ? noService(form.serviceId) : `Fill in ${missing.label}.`;
   const found = listing.listing && foundIn(form, listing.listing);
-  const next = (event: FormEvent) => {
-    event.preventDefault();
-    if (refusal === undefined) void listing.read().then((isReached) => isReached && onNext());
-  };
   return (
-    <form className="column" onSubmit={next} noValidate>
+    <StepForm
+      refusal={refusal}
+      busy={listing.isBusy}
+      onNext={() => void listing.read().then((isReached) => isReached && onNext())}
+      actions={
+        <Button refusal={refusal} busy={listing.isBusy} onClick={() => void listing.read()}>
+          Test connection
+        </Button>
+      }
+    >
       <ServiceChoice form={form} change={change} />
       <SourceInputs fields={connectionFields[kind]} form={form} change={change} error={listing.error} />
       {listing.error !== undefined && <Refusal error={listing.error} form={form} isAtInputs />}
@@ -34,16 +38,7 @@ export function ConnectionStep({ form, change, onNext }: StepProps) {
           {found.text} Answered in {durationText((listing.took ?? 0) / 1000)}.
         </Note>
       )}
-      <div className={css.actions}>
-        <Button refusal={refusal} busy={listing.isBusy} onClick={() => void listing.read()}>
-          Test connection
-        </Button>
-        <Button type="submit" look="primary" refusal={refusal} busy={listing.isBusy}>
-          Next
-        </Button>
-        {refusal !== undefined && <span className="muted">{refusal}</span>}
-      </div>
-    </form>
+    </StepForm>
   );
 }
 

@@ -1,4 +1,4 @@
-import { type FormEvent, useEffect, useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { bytesText, countText } from "../../lib/format.ts";
 import { Button } from "../../parts/button.tsx";
 import { Checkbox } from "../../parts/field.tsx";
@@ -11,6 +11,7 @@ import type { Form } from "./form.ts";
 import css from "./new-pipe.module.css";
 import { Refusal } from "./refusal.tsx";
 import { SourceInputs } from "./source-inputs.tsx";
+import { StepForm } from "./step-form.tsx";
 import type { StepProps } from "./step-props.ts";
 import { TableChoices } from "./table-choices.tsx";
 import { useListing } from "./use-listing.ts";
@@ -25,27 +26,21 @@ export function DataStep({ form, change, onNext }: StepProps) {
     begun.current = true;
     void read();
   }, [read]);
-  const refusal = nothingChosen(form);
-  const next = (event: FormEvent) => {
-    event.preventDefault();
-    if (refusal === undefined) onNext();
-  };
   return (
-    <form className="column" onSubmit={next} noValidate>
+    <StepForm
+      refusal={nothingChosen(form)}
+      onNext={onNext}
+      actions={
+        <Button busy={isBusy} onClick={() => void read()}>
+          List again
+        </Button>
+      }
+    >
       {error !== undefined && <Refusal error={error} form={form} isAtInputs />}
       {listing === undefined && isBusy && <Skeleton lines={4} />}
       {listing !== undefined && <Choice form={form} change={change} listing={listing} read={read} />}
       <SourceInputs fields={dataFields[kind]} form={form} change={change} error={error} />
-      <div className={css.actions}>
-        <Button busy={isBusy} onClick={() => void read()}>
-          List again
-        </Button>
-        <Button type="submit" look="primary" refusal={refusal}>
-          Next
-        </Button>
-        {refusal !== undefined && <span className="muted">{refusal}</span>}
-      </div>
-    </form>
+    </StepForm>
   );
 }
 

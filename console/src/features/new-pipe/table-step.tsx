@@ -1,4 +1,4 @@
-import { type FormEvent, useCallback, useEffect, useState } from "react";
+import { useCallback, useEffect, useState } from "react";
 import { call, type OperationResult } from "../../api/client.ts";
 import { type ApiError, asApiError } from "../../api/error.ts";
 import { quotedName } from "../../lib/quoted-name.ts";
@@ -9,9 +9,9 @@ import { Note } from "../../parts/note.tsx";
 import { Skeleton } from "../../parts/states.tsx";
 import { ColumnEditor } from "./column-editor.tsx";
 import { type Form, ownsTables, sourceOf } from "./form.ts";
-import css from "./new-pipe.module.css";
 import { Refusal } from "./refusal.tsx";
 import { Samples } from "./samples.tsx";
+import { StepForm } from "./step-form.tsx";
 import type { StepProps } from "./step-props.ts";
 
 type Discovered = OperationResult<"discoverSchema">;
@@ -23,14 +23,7 @@ export function TableStep(props: StepProps) {
 
 function DatabaseTarget({ form, change, onNext }: StepProps) {
   return (
-    <form
-      className="column"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        onNext();
-      }}
-    >
+    <StepForm onNext={onNext}>
       <div className="cells pair">
         <TextField label="Database" {...fieldsOf({ form, onChange: change })("database")} />
       </div>
@@ -45,25 +38,23 @@ function DatabaseTarget({ form, change, onNext }: StepProps) {
           applications need.
         </Note>
       )}
-      <div className={css.actions}>
-        <Button type="submit" look="primary">
-          Next
-        </Button>
-      </div>
-    </form>
+    </StepForm>
   );
 }
 
 function SampledTable({ form, change, onNext }: StepProps) {
   const { samples, error, isBusy, read } = useSamples(form, change);
-  const refusal = tableRefusal(form);
   const field = fieldsOf({ form, onChange: change });
-  const next = (event: FormEvent) => {
-    event.preventDefault();
-    if (refusal === undefined) onNext();
-  };
   return (
-    <form className="column" onSubmit={next} noValidate>
+    <StepForm
+      refusal={tableRefusal(form)}
+      onNext={onNext}
+      actions={
+        <Button busy={isBusy} onClick={() => void read()}>
+          Read samples again
+        </Button>
+      }
+    >
       {isBusy && samples === undefined && <Skeleton lines={5} />}
       {error !== undefined && <Refusal error={error} form={form} />}
       {samples !== undefined && <Samples samples={samples.samples} />}
@@ -78,16 +69,7 @@ function SampledTable({ form, change, onNext }: StepProps) {
       </div>
       <ColumnEditor form={form} change={change} reason={samples?.proposedTable.sortingKeyReason} />
       {form.isNewTable && <CodeBlock label="statement" text={createTableText(form)} />}
-      <div className={css.actions}>
-        <Button busy={isBusy} onClick={() => void read()}>
-          Read samples again
-        </Button>
-        <Button type="submit" look="primary" refusal={refusal}>
-          Next
-        </Button>
-        {refusal !== undefined && <span className="muted">{refusal}</span>}
-      </div>
-    </form>
+    </StepForm>
   );
 }
 

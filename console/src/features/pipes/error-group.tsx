@@ -1,10 +1,9 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { RotateCcw, Trash2 } from "lucide-react";
-import { useState } from "react";
 import { useChange } from "../../api/queries.ts";
 import { countText } from "../../lib/format.ts";
 import { Button } from "../../parts/button.tsx";
-import { ConfirmDialog } from "../../parts/dialog.tsx";
+import { Asking } from "../../parts/dialog.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { toast, toastError } from "../../parts/toast.tsx";
 import { ErrorRows } from "./error-rows.tsx";
@@ -51,7 +50,6 @@ const changes = ["listPipeErrors", "listPipeErrorRows", "listPipeErrorRequests",
 
 function GroupActions({ group: { id, rows, replayableRows }, filters }: ErrorGroupProps) {
   const params = usePipeParams();
-  const [isAsked, setAsked] = useState(false);
   const selection = { group: id, ...(filters.origin === undefined ? {} : { origin: filters.origin }) };
   const replay = useChange("replayPipeErrors", { changes, onDone: () => toast("The replay has begun.", "info") });
   const discard = useChange("discardPipeErrors", { changes, onDone: () => toast("The rows are discarded.") });
@@ -68,21 +66,20 @@ function GroupActions({ group: { id, rows, replayableRows }, filters }: ErrorGro
       >
         Replay
       </Button>
-      <Button small needs="developer" look="quiet" icon={Trash2} onClick={() => setAsked(true)}>
-        Discard …
-      </Button>
-      {isAsked && (
-        <ConfirmDialog
-          title={`Discard ${countText(rows)} ${rows === 1 ? "row" : "rows"}`}
-          action="Discard"
-          danger
-          needs="developer"
-          onConfirm={() => discard.mutateAsync({ params, query: selection } as never)}
-          onClose={() => setAsked(false)}
-        >
-          <p>They are deleted from the table of refused rows and cannot be replayed later.</p>
-        </ConfirmDialog>
-      )}
+      <Asking
+        button={
+          <Button small needs="developer" look="quiet" icon={Trash2}>
+            Discard …
+          </Button>
+        }
+        title={`Discard ${countText(rows)} ${rows === 1 ? "row" : "rows"}`}
+        action="Discard"
+        danger
+        needs="developer"
+        onConfirm={() => discard.mutateAsync({ params, query: selection } as never)}
+      >
+        <p>They are deleted from the table of refused rows and cannot be replayed later.</p>
+      </Asking>
     </>
   );
 }

@@ -26,12 +26,7 @@ const batchColumns: readonly Column<Batch>[] = [
   { key: "lane", header: "From", cell: ({ lane }) => <code>{lane}</code> },
   { key: "rows", header: "Rows", align: "end", cell: ({ rows }) => <Count value={rows} exact /> },
   { key: "bytes", header: "Bytes", align: "end", cell: ({ bytes }) => <Bytes value={bytes} /> },
-  {
-    key: "refused",
-    header: "Refused",
-    align: "end",
-    cell: (one) => <Count value={one.refusedRows} exact />,
-  },
+  { key: "refused", header: "Refused", align: "end", cell: (one) => <Count value={one.refusedRows} exact /> },
   { key: "took", header: "Took", align: "end", cell: ({ durationMs }) => <Duration value={durationMs / 1000} /> },
 ];
 

@@ -1,7 +1,6 @@
-import { useState } from "react";
 import { useChange } from "../../api/queries.ts";
 import { Button } from "../../parts/button.tsx";
-import { ConfirmDialog } from "../../parts/dialog.tsx";
+import { Asking } from "../../parts/dialog.tsx";
 import { Count, Duration } from "../../parts/numbers.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
@@ -16,11 +15,7 @@ type PipeTable = NonNullable<PipeDetails["tables"]>[number];
 const columns: readonly Column<PipeTable>[] = [
   { key: "source", header: "Source table", cell: ({ sourceTable }) => <code>{sourceTable}</code> },
   { key: "target", header: "Target table", cell: ({ targetTable }) => <code>{targetTable}</code> },
-  {
-    key: "state",
-    header: "State",
-    cell: (table) => <StateCell table={table} />,
-  },
+  { key: "state", header: "State", cell: (table) => <StateCell table={table} /> },
   { key: "lag", header: "Lag", align: "end", cell: ({ lagSeconds }) => <Duration value={lagSeconds} /> },
   { key: "rows", header: "Rows", align: "end", cell: ({ rows }) => <Count value={rows} /> },
   { key: "resync", header: "", align: "end", cell: (table) => <ResyncButton table={table} /> },
@@ -42,29 +37,25 @@ function StateCell({ table: { state, reason, stoppedAt, remedy } }: { readonly t
 /** Copies one table again, while the others go on. */
 function ResyncButton({ table: { sourceTable, targetTable } }: { readonly table: PipeTable }) {
   const params = usePipeParams();
-  const [isAsked, setAsked] = useState(false);
   const change = useChange("updatePipeState", {
     changes: pipeReads,
     onDone: () => toast(`${targetTable} is copied again.`, "info"),
   });
   const resync = () => change.mutateAsync({ params, body: { command: "resync", tables: [sourceTable] } });
   return (
-    <>
-      <Button small look="quiet" needs="developer" onClick={() => setAsked(true)}>
-        Resync …
-      </Button>
-      {isAsked && (
-        <ConfirmDialog
-          title={`Resync ${sourceTable}`}
-          action="Resync"
-          needs="developer"
-          onConfirm={resync}
-          onClose={() => setAsked(false)}
-        >
-          <p>The table is copied again while the others go on. Queries see the old rows until the copy is complete.</p>
-        </ConfirmDialog>
-      )}
-    </>
+    <Asking
+      button={
+        <Button small look="quiet" needs="developer">
+          Resync …
+        </Button>
+      }
+      title={`Resync ${sourceTable}`}
+      action="Resync"
+      needs="developer"
+      onConfirm={resync}
+    >
+      <p>The table is copied again while the others go on. Queries see the old rows until the copy is complete.</p>
+    </Asking>
   );
 }
 

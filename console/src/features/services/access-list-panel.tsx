@@ -35,12 +35,7 @@ export function AccessListPanel({ service }: { readonly service: Service }) {
       ),
     },
     { key: "description", header: "Description", cell: ({ description }) => description || "–" },
-    {
-      key: "remove",
-      header: "",
-      align: "end",
-      cell: (entry) => <RemoveButton service={service} entry={entry} />,
-    },
+    { key: "remove", header: "", align: "end", cell: (entry) => <RemoveButton service={service} entry={entry} /> },
   ];
   const add = (
     <Button small needs="admin" icon={Plus} onClick={() => setAdding(true)}>

@@ -39,11 +39,7 @@ export function ConfigurationPanel({ configuration }: { readonly configuration: 
 }
 
 const settingColumns: readonly Column<Setting>[] = [
-  {
-    key: "name",
-    header: "Setting",
-    cell: ({ flag }) => <code>{flag}</code>,
-  },
+  { key: "name", header: "Setting", cell: ({ flag }) => <code>{flag}</code> },
   {
     key: "value",
     header: "Value",
@@ -53,11 +49,7 @@ const settingColumns: readonly Column<Setting>[] = [
       </span>
     ),
   },
-  {
-    key: "environment",
-    header: "Variable",
-    cell: ({ environment }) => <span className="muted">{environment}</span>,
-  },
+  { key: "environment", header: "Variable", cell: ({ environment }) => <span className="muted">{environment}</span> },
   {
     key: "origin",
     header: "From",
