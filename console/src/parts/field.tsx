@@ -49,7 +49,7 @@ export function Field({ label, hint, error, children }: FieldText & { children: 
         "aria-invalid": error === undefined ? undefined : true,
       })}
       {hint !== undefined && (
-        <div className={css.hint} id={`${id}-hint`}>
+        <div className="muted" id={`${id}-hint`}>
           {hint}
         </div>
       )}
@@ -108,7 +108,7 @@ export function Checkbox({ label, hint, error, value, onChange, disabled }: Chec
     <label className={css.check}>
       <input type="checkbox" checked={value} disabled={disabled} onChange={(event) => onChange(event.target.checked)} />
       <span>{label}</span>
-      {hint !== undefined && <span className={css.hint}>{hint}</span>}
+      {hint !== undefined && <span className="muted">{hint}</span>}
       {error !== undefined && <span className={css.error}>{error}</span>}
     </label>
   );

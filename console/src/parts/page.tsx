@@ -98,9 +98,9 @@ type TileProps = { readonly label: ReactNode; readonly children: ReactNode; read
 export function Tile({ label, children, note }: TileProps) {
   return (
     <div className={`surface ${css.tile}`}>
-      <div className={css.tileLabel}>{label}</div>
+      <div className="muted">{label}</div>
       <div className={css.tileValue}>{children}</div>
-      {note !== undefined && <div className={css.tileNote}>{note}</div>}
+      {note !== undefined && <div className="muted">{note}</div>}
     </div>
   );
 }

@@ -1,10 +1,10 @@
-import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { Ban, Bell, CircleCheck, Ellipsis, Pencil, Plus, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useOperation } from "../../api/queries.ts";
 import { newStateAlertAddress } from "../../lib/addresses.ts";
-import { Button, ButtonLink, IconButton } from "../../parts/button.tsx";
-import { fieldsOf } from "../../parts/field.tsx";
+import { ButtonLink, IconButton } from "../../parts/button.tsx";
+import { NoMatch, useFilters } from "../../parts/filters.tsx";
 import { Menu, MenuItem, MenuSeparator } from "../../parts/menu.tsx";
 import { Filters, Page, Panel } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
@@ -16,10 +16,12 @@ import { type Alert, alertName, alertStates, conditionText, sortedAlerts } from 
 import { AlertStateBadge, stateWord } from "./alert-state.tsx";
 import { AlertTabs } from "./alert-tabs.tsx";
 import { DeleteAlertDialog } from "./delete-alert-dialog.tsx";
-import { type ListSearch, listSearch, matchingAlerts } from "./list-search.ts";
+import { matchingAlerts } from "./list-search.ts";
 import { useAlertToggle } from "./use-alert-toggle.ts";
 import { type Known, useKnown, watchedBy } from "./watched.ts";
 import { WatchedLink } from "./watched-link.tsx";
+
+const route = getRouteApi("/alerts");
 
 /** All alerts of the organization, those that fire first. */
 export function AlertsPage() {
@@ -41,11 +43,7 @@ export function AlertsPage() {
 
 function AlertList({ alerts }: { readonly alerts: readonly Alert[] }) {
   const known = useKnown();
-  const search: ListSearch = useSearch({ from: "/alerts" });
-  const navigate = useNavigate({ from: "/alerts" });
-  const change = (next: { readonly q?: string; readonly state?: string }) =>
-    void navigate({ search: (before) => listSearch({ ...before, ...next }), replace: true });
-  const field = fieldsOf({ form: search, onChange: change });
+  const { search, change, field } = useFilters(route);
   const shown = sortedAlerts(matchingAlerts(alerts, search));
   return (
     <>
@@ -59,9 +57,7 @@ function AlertList({ alerts }: { readonly alerts: readonly Alert[] }) {
         />
       </Filters>
       {shown.length === 0 ? (
-        <EmptyState title="No alert matches" actions={<Button onClick={() => change(all)}>Show all alerts</Button>}>
-          Other filters may show more.
-        </EmptyState>
+        <NoMatch what="alert" onAll={() => change({ q: "", state: "" })} />
       ) : (
         <Panel flush title={summary(shown)}>
           <Table label="Alerts" columns={columnsOf(known)} rows={shown} rowKey={({ id }) => id} />
@@ -70,8 +66,6 @@ function AlertList({ alerts }: { readonly alerts: readonly Alert[] }) {
     </>
   );
 }
-
-const all = { q: "", state: "" };
 
 function summary(alerts: readonly Alert[]): string {
   const firing = alerts.filter(({ state }) => state === "ALERT").length;

@@ -1,11 +1,10 @@
-import { useQuery } from "@tanstack/react-query";
 import type { CSSProperties, ReactNode } from "react";
-import { call } from "../../api/client.ts";
+import { useOperation } from "../../api/queries.ts";
 import { type DashboardPanel, type PipePanel, pipeMetrics } from "../../charts/dashboard.ts";
 import { HistoryChart } from "../../charts/history-chart.tsx";
 import type { Bounds, TimeRange } from "../../charts/time-range.ts";
 import { type DashboardVariable, type VariableValues, withVariables } from "../../charts/variables.ts";
-import { ErrorState, Skeleton } from "../../parts/states.tsx";
+import { Answer, Skeleton } from "../../parts/states.tsx";
 import { ChartPanelContent } from "./chart-panel-content.tsx";
 import { cursorKey } from "./cursor-key.ts";
 import css from "./dashboards.module.css";
@@ -62,31 +61,27 @@ type PipePanelContentProps = {
 function PipePanelContent({ panel, bounds, onRange }: PipePanelContentProps) {
   const { title, serviceId, pipeId, metric, height } = panel;
   const query = { from: new Date(bounds.from).toISOString(), to: new Date(bounds.to).toISOString() };
-  const { data, error, refetch } = useQuery({
-    queryKey: ["getPipeMetrics", serviceId, pipeId, query],
-    queryFn: ({ signal }) => call("getPipeMetrics", { params: { serviceId, pipeId }, query }, signal),
-    placeholderData: (before) => before,
-    staleTime: Number.POSITIVE_INFINITY,
-  });
+  const input = { params: { serviceId, pipeId }, query };
+  const metrics = useOperation("getPipeMetrics", input, { pace: "never", keep: true });
   return (
     <>
       <h2 className={`cut ${css.title}`}>{title}</h2>
-      {error !== null && <ErrorState error={error} onRetry={() => void refetch()} />}
-      {data === undefined && error === null && <Skeleton lines={6} />}
-      {data !== undefined && (
-        <HistoryChart
-          name={title}
-          history={data}
-          lines={[{ name: pipeMetrics[metric].title, values: data.series[metric] ?? [] }]}
-          {...bounds}
-          unit={pipeMetrics[metric].unit}
-          height={height}
-          hideHeader
-          hideLegend
-          syncKey={cursorKey}
-          onRange={onRange}
-        />
-      )}
+      <Answer query={metrics} loading={<Skeleton lines={6} />}>
+        {(history) => (
+          <HistoryChart
+            name={title}
+            history={history}
+            lines={[{ name: pipeMetrics[metric].title, values: history.series[metric] ?? [] }]}
+            {...bounds}
+            unit={pipeMetrics[metric].unit}
+            height={height}
+            hideHeader
+            hideLegend
+            syncKey={cursorKey}
+            onRange={onRange}
+          />
+        )}
+      </Answer>
     </>
   );
 }

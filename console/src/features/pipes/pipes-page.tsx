@@ -5,6 +5,7 @@ import { sourceKindKeys } from "../../../../src/sources/contract/descriptions.ts
 import { useOperation } from "../../api/queries.ts";
 import { Button, ButtonLink } from "../../parts/button.tsx";
 import { fieldsOf } from "../../parts/field.tsx";
+import { NoMatch } from "../../parts/filters.tsx";
 import { Filters, Page, Panel } from "../../parts/page.tsx";
 import { SearchInput } from "../../parts/search-input.tsx";
 import { InlineSelect, named } from "../../parts/select.tsx";
@@ -109,11 +110,7 @@ function NoPipes({ isFiltered }: { readonly isFiltered: boolean }) {
   const change = useListSearch();
   if (isFiltered) {
     const all = { name: undefined, state: undefined, kind: undefined, serviceId: undefined };
-    return (
-      <EmptyState title="No pipe matches" actions={<Button onClick={() => change(all)}>Show all pipes</Button>}>
-        Other filters may show more.
-      </EmptyState>
-    );
+    return <NoMatch what="pipe" onAll={() => change(all)} />;
   }
   return (
     <EmptyState

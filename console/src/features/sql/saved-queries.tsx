@@ -60,7 +60,7 @@ function List({ title, none, items }: ListProps) {
           <li key={item.id} className={css.node}>
             <button type="button" className={`plain ${css.entry}`} onClick={() => openSaved(item.id).catch(toastError)}>
               <span className="cut">{item.name}</span>
-              <span className={css.entryFacts}>
+              <span className="muted">
                 {item.updatedBy} · <RelativeTime at={item.updatedAt} />
               </span>
             </button>
