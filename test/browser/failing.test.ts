@@ -43,7 +43,7 @@ describe.skipIf(chromiumMissing !== undefined)("requests that fail", () => {
       await page.getByRole("button", { name: "Definition of events" }).press("Enter");
       const dialog = page.getByRole("dialog", { name: "events" });
       await dialog.getByText("MergeTree").first().waitFor();
-      const note = page.getByText(status === 404 ? "This does not exist any more" : stale);
+      const note = page.getByText(status === 404 ? "and does not exist any more" : stale);
       await fail(page, services, status);
       await note.waitFor();
       await page.unroute(services);

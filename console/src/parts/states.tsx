@@ -112,8 +112,9 @@ export function Answer<T>({ query, loading, children }: AnswerProps<T>) {
     <>
       {!isSaid && (
         <Note tone="warn">
-          {error.status === 404 ? "This does not exist any more: what you see is" : "What you see is"} from{" "}
-          <RelativeTime at={query.dataUpdatedAt} />. {error.message} <code>{identification(error)}</code>
+          What you see is from <RelativeTime at={query.dataUpdatedAt} />
+          {error.status === 404 ? " and does not exist any more" : "; newer data could not be loaded"}. {error.message}{" "}
+          <code>{identification(error)}</code>
         </Note>
       )}
       {children(data)}

@@ -1,5 +1,5 @@
 import { ArrowDown, ArrowUp } from "lucide-react";
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useRef } from "react";
 import { classes } from "../lib/classes.ts";
 import css from "./table.module.css";
 
@@ -31,10 +31,11 @@ type TableProps<Row, Key extends string> = {
 /** A table of some hundred rows at most; long results have a grid of their own. */
 export function Table<Row, Key extends string>(props: TableProps<Row, Key>) {
   const { label, columns, rows, rowKey, sort, onSort, none } = props;
+  const focus = useKeptFocus(rows);
   if (none !== undefined && rows.length === 0) return none;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it
-    <section className={css.frame} aria-label={label} tabIndex={0}>
+    <section {...focus} className={css.frame} aria-label={label} tabIndex={0}>
       <table className={css.table}>
         <thead>
           <tr>
@@ -61,6 +62,21 @@ export function Table<Row, Key extends string>(props: TableProps<Row, Key>) {
       </table>
     </section>
   );
+}
+
+/** The focus of a button that goes with its row is the table's then. */
+function useKeptFocus(rows: readonly unknown[]) {
+  const ref = useRef<HTMLElement>(null);
+  const isWithin = useRef(false);
+  const within = (is: boolean) => () => {
+    isWithin.current = is;
+  };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only other rows can take it away.
+  useEffect(() => {
+    if (!isWithin.current || document.activeElement !== document.body) return;
+    (ref.current ?? document.getElementById("main"))?.focus();
+  }, [rows]);
+  return { ref, onFocus: within(true), onBlur: within(false) };
 }
 
 type HeaderProps<Row, Key extends string> = {

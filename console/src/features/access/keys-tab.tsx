@@ -43,17 +43,19 @@ export function KeysTab() {
       </CredentialFilters>
       <Panel flush>
         <Answer query={query}>
-          {(keys) => {
-            const shown = shownCredentials(keys, search, serverNow());
-            if (shown.length === 0) {
-              return (
+          {(keys) => (
+            <Table
+              none={
                 <EmptyState icon={KeyRound} title="No key matches">
                   Programs and people sign in with keys. Give each its own, with the lowest role that suffices.
                 </EmptyState>
-              );
-            }
-            return <Table label="API keys" columns={columnsOf(own)} rows={shown} rowKey={({ id }) => id} />;
-          }}
+              }
+              label="API keys"
+              columns={columnsOf(own)}
+              rows={shownCredentials(keys, search, serverNow())}
+              rowKey={({ id }) => id}
+            />
+          )}
         </Answer>
       </Panel>
       {creates && <NewKeyDialog onClose={() => setCreates(false)} />}

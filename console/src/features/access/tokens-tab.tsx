@@ -40,17 +40,19 @@ export function TokensTab() {
       </CredentialFilters>
       <Panel flush>
         <Answer query={query}>
-          {(tokens) => {
-            const shown = shownCredentials(tokens, search, serverNow());
-            if (shown.length === 0) {
-              return (
+          {(tokens) => (
+            <Table
+              none={
                 <EmptyState icon={KeyRound} title={tokens.length === 0 ? "No tokens" : "No token matches"}>
                   The console itself needs none.
                 </EmptyState>
-              );
-            }
-            return <Table label="Access tokens" columns={columns} rows={shown} rowKey={({ id }) => id} />;
-          }}
+              }
+              label="Access tokens"
+              columns={columns}
+              rows={shownCredentials(tokens, search, serverNow())}
+              rowKey={({ id }) => id}
+            />
+          )}
         </Answer>
       </Panel>
       {creates && <NewTokenDialog onClose={() => setCreates(false)} />}
