@@ -127,7 +127,7 @@ describe.skipIf(chromiumMissing !== undefined)("backups in the console", () => {
       for (const path of ["", `/${service.id}`, `/${service.id}/${backupId}`, `/${service.id}/${backupId}/restore`]) {
         await go(`/backups${path}`);
         await page.getByRole("heading", { level: 1 }).waitFor();
-        await page.getByRole("status", { name: "Loading" }).waitFor({ state: "detached" });
+        await expect.poll(() => page.getByRole("status", { name: "Loading" }).count()).toBe(0);
         expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(size.width);
       }
     }
