@@ -46,7 +46,7 @@ export async function carryOut(
     if (step.action === "delete") await remove(shell, client, step.current);
     else if (step.action === "create") {
       await located(step.wanted, async () => {
-        known.push({ ...step.wanted, id: await create(run, step.wanted) });
+        known.push({ ...step.wanted, id: await create(run, step.wanted), fileId: step.wanted.id });
       });
     } else if (step.action === "change" || sendsSecrets(step)) {
       const { wanted, current, comparison } = step;
@@ -64,7 +64,7 @@ type Run = {
   readonly shell: Shell;
   readonly client: CliClient;
   readonly options: ApplyOptions;
-  /** New services by name. While another run takes its own back, the name alone is ambiguous. */
+  /** New services by name, or the id in their file. While another run takes its own back, the name is ambiguous. */
   readonly made: Map<string, ServiceObject>;
   /** What exists by now: documents name it. */
   readonly known: readonly Known[];
@@ -125,7 +125,7 @@ async function create(run: Run, wanted: WantedObject): Promise<string> {
 }
 
 async function createWantedService({ shell, client, options, made }: Run, wanted: WantedObject): Promise<string> {
-  const { name, spec } = wanted;
+  const { id, name, spec } = wanted;
   let password = "";
   const { kept, own } = await createOnce(
     async () => {
@@ -133,9 +133,10 @@ async function createWantedService({ shell, client, options, made }: Run, wanted
       password = created.password;
       return created.service;
     },
-    async () => (await client.call("listServices", {})).filter((one) => one.name === name),
+    // What has an id in its file is one of several.
+    async () => (id === undefined ? (await client.call("listServices", {})).filter((one) => one.name === name) : []),
   );
-  made.set(name, kept);
+  made.set(id ?? name, kept);
   const isOwn = own?.id === kept.id;
   if (isOwn) {
     options.keepSecret(`service ${name}`, password);
@@ -155,7 +156,7 @@ async function createWantedPipe(
   wanted: WantedObject,
   service: ServiceObject,
 ): Promise<string> {
-  const { name, spec } = wanted;
+  const { id, name, spec } = wanted;
   const params = { serviceId: service.id };
   const { kept, own } = await createOnce(
     async () => {
@@ -163,7 +164,8 @@ async function createWantedPipe(
       for (const { path, message } of warnings) shell.say(`warning: ${titleOf(wanted)}: ${path}: ${message}`);
       return pipe;
     },
-    async () => (await client.call("listPipes", { params })).filter((one) => one.name === name),
+    async () =>
+      id === undefined ? (await client.call("listPipes", { params })).filter((one) => one.name === name) : [],
   );
   const isOwn = own?.id === kept.id;
   if (isOwn) await addLabel(shell, client, service.id, "pipe", kept.id, options.set);

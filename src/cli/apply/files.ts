@@ -35,9 +35,19 @@ export type CurrentObject = ObjectDocument & { readonly id: string; readonly ser
 export type WantedObject = ObjectDocument & { readonly id: string | undefined; readonly file: FileDocument };
 
 /** `Pipe analytics/clicks`. */
-export function titleOf({ kind, service, name }: Omit<ObjectDocument, "spec">): string {
+export function titleOf({ kind, service, name }: Named): string {
   if (kind === "BackupSchedule") return `${kind} ${service}`;
   return service === undefined ? `${kind} ${name}` : `${kind} ${service}/${name}`;
+}
+
+type Named = Omit<ObjectDocument, "spec">;
+
+/** Whether another object has its name, or another service that of its service. */
+export function hasTwin(one: Named, all: readonly Named[]): boolean {
+  const isShared = (title: string) => all.filter((other) => titleOf(other) === title).length > 1;
+  const { service } = one;
+  if (isShared(titleOf(one))) return true;
+  return service !== undefined && isShared(titleOf({ kind: "Service", name: service, service: undefined }));
 }
 
 /** The objects of files and folders, in the order in which they depend on one another. Mistakes name file and line. */
@@ -118,10 +128,11 @@ function refuseTwice(wanted: readonly WantedObject[]): void {
   const seen = new Map<string, WantedObject>();
   for (const one of wanted) {
     const title = titleOf(one);
-    const before = seen.get(title);
+    const identity = `${title} ${one.id}`;
+    const before = seen.get(identity);
     if (before !== undefined) {
       throw fileError(one.file.placeOf(["name"]), `${title} is in ${before.file.placeOf(["name"])} too`);
     }
-    seen.set(title, one);
+    seen.set(identity, one);
   }
 }

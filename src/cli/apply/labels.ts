@@ -3,7 +3,8 @@ import type { CliClient } from "../client/client.ts";
 import { CliError } from "../errors.ts";
 import type { Shell } from "../shell.ts";
 import { labelPrefix } from "./current.ts";
-import { type CurrentObject, titleOf, type WantedObject } from "./files.ts";
+import type { CurrentObject } from "./files.ts";
+import type { PlannedStep } from "./plan.ts";
 
 /** Marks an object. A key that may not do so goes on: the object is then never pruned. */
 export async function addLabel(
@@ -23,20 +24,20 @@ export async function addLabel(
   }
 }
 
-/** Objects that `apply` made from this set of files and that the files no longer have. */
+/** Objects that `apply` made from this set of files and that no step is about. */
 export async function orphans(
   client: CliClient,
   existing: readonly CurrentObject[],
-  wanted: readonly WantedObject[],
+  steps: readonly PlannedStep[],
   set: string,
 ): Promise<CurrentObject[]> {
   const services = await client.call("listServices", {});
   const marked = new Set(
     services.flatMap(({ tags }) => tags.filter(({ value }) => value === set).map(({ key }) => key)),
   );
-  const kept = new Set(wanted.map((one) => one.id ?? titleOf(one)));
+  const kept = new Set(steps.map((step) => ("current" in step ? step.current : undefined)));
   return existing
     .filter((one) => marked.has(`${labelPrefix}${one.kind.toLowerCase()}.${one.id}`))
-    .filter((one) => !kept.has(one.id) && !kept.has(titleOf(one)))
+    .filter((one) => !kept.has(one))
     .toReversed();
 }

@@ -1,6 +1,5 @@
 /** What `apply` would do. */
 import { kindKeyOf, sourceDescriptions } from "../../sources/contract/descriptions.ts";
-import { fileError } from "../documents.ts";
 import { CliError, exitCodes } from "../errors.ts";
 import { printable, styled } from "../output/text.ts";
 import { type Change, type Comparison, compareSpecs } from "./compare.ts";
@@ -36,15 +35,17 @@ export function planOf(wanted: readonly WantedObject[], existing: readonly Curre
 function counterpart(one: WantedObject, existing: readonly CurrentObject[]): CurrentObject | undefined {
   const { kind, name, service, id, file } = one;
   const own = existing.filter(
-    (object) => object.kind === kind && (id === undefined ? object.name === name : object.id === id),
+    (object) => object.kind === kind && (service === undefined || [object.service, object.serviceId].includes(service)),
   );
-  const found = own.filter((object) => service === undefined || [object.service, object.serviceId].includes(service));
-  if (id !== undefined && found.length === 0) throw fileError(file.placeOf(["id"]), `there is no ${kind} with this id`);
-  if (found.length < 2) return found[0];
-  throw new CliError(`${file.placeOf(["name"])}: ${titleOf(one)} is ambiguous`, {
+  const alike = own.filter((object) => kind === "BackupSchedule" || object.name === name);
+  const found = id === undefined ? alike : own.filter((object) => object.id === id);
+  // An id of another server: the object is made here, unless one that has its name may be meant.
+  if (found.length === 1 || alike.length === 0) return found[0];
+  const problem = id === undefined ? "is ambiguous" : `has not the id ${id}`;
+  throw new CliError(`${file.placeOf([id === undefined ? "name" : "id"])}: ${titleOf(one)} ${problem}`, {
     exitCode: exitCodes.usage,
     code: "AMBIGUOUS",
-    issues: found.map((object) => ({ path: object.id, message: titleOf(object) })),
+    issues: alike.map((object) => ({ path: object.id, message: titleOf(object) })),
     hint: "Pin one of them with `id:`.",
   });
 }

@@ -3,11 +3,11 @@
  * name other objects: by ids at the server, by names in files.
  */
 import type { CliClient, OperationResult } from "../client/client.ts";
-import type { CurrentObject, ObjectDocument, ObjectKind, WantedObject } from "./files.ts";
+import { type CurrentObject, hasTwin, type ObjectDocument, type ObjectKind, type WantedObject } from "./files.ts";
 
 type Spec = Readonly<Record<string, unknown>>;
-/** An object that exists, without what it is. */
-export type Known = Omit<ObjectDocument, "spec"> & { readonly id: string };
+/** An object that exists, without what it is; `fileId` is the id that its file gives it. */
+export type Known = Omit<ObjectDocument, "spec"> & { readonly id: string; readonly fileId?: string | undefined };
 
 /** In the order in which they depend on one another. */
 const operations = {
@@ -98,16 +98,14 @@ const referenceTo = ({ service, name }: Known) => (service === undefined ? name 
 export function withNames(spec: Spec, known: readonly Known[]): Spec {
   return mapReferences(spec, (kind, id) => {
     const found = known.find((one) => one.kind === kind && one.id === id);
-    if (found === undefined) return id;
-    const name = referenceTo(found);
-    return known.filter((one) => one.kind === kind && referenceTo(one) === name).length > 1 ? id : name;
+    return found === undefined || hasTwin(found, known) ? id : referenceTo(found);
   }) as Spec;
 }
 
 /** With ids in place of names. A name that is not known stays; the server then says so. */
 function withIds(spec: Spec, known: readonly Known[]): Spec {
   const idOf = (kind: ObjectKind, name: string) =>
-    known.find((one) => one.kind === kind && referenceTo(one) === name)?.id ?? name;
+    known.find((one) => one.kind === kind && [referenceTo(one), one.fileId].includes(name))?.id ?? name;
   return mapReferences(spec, idOf) as Spec;
 }
 

@@ -70,7 +70,7 @@ async function planned(shell: Shell, flags: PlanFlags): Promise<Planned> {
   const steps = planOf(wanted, existing);
   checkServices(wanted, existing);
   if (flags.prune !== true) return { steps, existing };
-  const gone = await orphans(client, existing, wanted, flags.set);
+  const gone = await orphans(client, existing, steps, flags.set);
   return { steps: [...steps, ...gone.map((current) => ({ action: "delete" as const, current }))], existing };
 }
 
@@ -174,7 +174,7 @@ export function addExport(command: Command, shell: Shell): void {
           (all as readonly string[]).includes(kind) && (named.length === 0 || named.includes(service ?? name)),
       );
       const { stringify } = await import("yaml");
-      const documents = chosen.map((one) => exported(one));
+      const documents = exported(chosen, existing);
       if (shell.format === "json") return await shell.write(`${JSON.stringify(documents, null, 2)}\n`);
       await shell.write(documents.map((one) => stringify(one, { lineWidth: 0 })).join("---\n"));
     });
