@@ -266,7 +266,7 @@ describe.skipIf(missing !== undefined)("the life of Postgres pipes", () => {
     const made = () => query(service, "SELECT comment FROM system.tables WHERE name = 'again'");
     const before = await made();
     await command(pipeId, "resync");
-    // From before the supervisor has seen the command on; each change begins the copy anew.
+    // From before the supervisor has seen the command on.
     const { targetTable: _, ...named } = beside;
     for (let round = 0; round < 3; round += 1) {
       await patched({ tableMappingsToAdd: [beside] });
@@ -280,6 +280,45 @@ describe.skipIf(missing !== undefined)("the life of Postgres pipes", () => {
     await expect(patched({ tableMappingsToAdd: added })).rejects.toThrow("default.held exists and is not empty");
     await untilState(served, service, pipeId, "Running");
     await untilEqual(source, service, "again", plain);
+    await served.api.deletePipe({ params });
+    await until("the slot is gone", async () => (await slots()) === 0);
+  });
+
+  test("the copy of a resync goes on after a change of the pipe, a stop and a start, and readers see the old rows until its end", async () => {
+    await make("long", 100_000);
+    const settings = { initialLoadParallelism: 1, snapshotNumRowsPerPartition: 1000 };
+    const pipeId = await cdcPipe(served, service, source, ["long"], { settings });
+    const params = { ...service.params, pipeId };
+    await untilState(served, service, pipeId, "Running");
+    await source.sql("DELETE FROM long WHERE id % 1000 = 0; UPDATE long SET name = repeat(name, 30)");
+    await untilEqual(source, service, "long", plain);
+    const count = async (table: string) =>
+      Number(await query(service, `SELECT count() FROM ${table}`).catch(() => Number.NaN));
+    let copied = 0;
+    let fewer = 0;
+    const untilCopied = async (rows: number) =>
+      await until("more of it is copied, or all", async () => {
+        const [now, seen] = await Promise.all([count("long_resync"), count("long_current")]);
+        if (now < copied) fewer = now;
+        if (!Number.isNaN(now)) copied = now;
+        expect(seen).toBe(99_900);
+        return now >= rows || (Number.isNaN(now) && (await details(served, service, pipeId)).state === "Running");
+      });
+    await command(pipeId, "resync");
+    await untilCopied(1);
+    await served.api.updatePipe({
+      params,
+      body: { source: { relationalDb: { settings: { pullBatchSize: 1000 } } } } as never,
+    });
+    await untilCopied(copied + 1);
+    await command(pipeId, "stop");
+    await untilState(served, service, pipeId, "Stopped");
+    await source.sql("UPDATE long SET name = 'while it was stopped' WHERE id % 777 = 1");
+    await command(pipeId, "start");
+    await untilCopied(99_900);
+    await untilState(served, service, pipeId, "Running");
+    await untilEqual(source, service, "long", plain);
+    expect(fewer).toBe(0);
     await served.api.deletePipe({ params });
     await until("the slot is gone", async () => (await slots()) === 0);
   });
