@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { gatewayProblem, gatewaySettings } from "./config/gateway.ts";
-import { kubernetesProblem, kubernetesSettings } from "./config/kubernetes.ts";
+import { kubernetesSettings } from "./config/kubernetes.ts";
 import { parsingProblem, refusing } from "./config/problem.ts";
 import { nearMatches } from "./lib/near-matches.ts";
 import { parsePorts } from "./lib/port-range.ts";
@@ -279,7 +279,6 @@ const schema = z
     error: "tlsCert and tlsKey must be set together",
   })
   .superRefine(refusing(gatewayProblem))
-  .superRefine(refusing(kubernetesProblem))
   .refine((value) => value.cloudPort === undefined || value.cloudPort !== value.port, {
     error: "cloudPort must differ from port",
   })

@@ -9,13 +9,7 @@ export const kubernetesSettings = {
     .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, { error: "must be the name of a namespace" })
     .optional()
     .describe(
-      "Namespace for services with the runtime `kubernetes`, in which the operator for ClickHouse works; default: there are no such services. See docs/kubernetes.md",
-    ),
-  kubernetesOperator: z
-    .enum(["altinity", "clickhouse"])
-    .default("altinity")
-    .describe(
-      "Operator that makes the pods of services in Kubernetes: that of Altinity, or, as an experiment, that of ClickHouse Inc., which cannot stop pods. Existing services stay with the operator that made them",
+      "Namespace for services with the runtime `kubernetes`, in which the Altinity operator for ClickHouse works; default: there are no such services. See docs/kubernetes.md",
     ),
   kubernetesConfig: z
     .string()
@@ -46,20 +40,3 @@ export const kubernetesSettings = {
     .default("retain")
     .describe("Whether the volumes of a service in Kubernetes are kept when it is deleted"),
 };
-
-type Given = Readonly<z.output<z.ZodObject<typeof kubernetesSettings>>>;
-
-/** What is wrong with the settings together; undefined: nothing. */
-export function kubernetesProblem({
-  kubernetesOperator,
-  kubernetesImage,
-  kubernetesKeeper,
-  kubernetesVolumes,
-}: Given): string | undefined {
-  if (kubernetesOperator === "altinity") return undefined;
-  if (kubernetesImage.includes("@")) {
-    return "kubernetesImage must have a tag and not a digest with kubernetesOperator clickhouse, which would add a tag of its own";
-  }
-  if (kubernetesKeeper === undefined && kubernetesVolumes === "retain") return undefined;
-  return "kubernetesKeeper and kubernetesVolumes need kubernetesOperator altinity";
-}

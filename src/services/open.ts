@@ -8,6 +8,7 @@ import type { AccessEvents } from "../endpoint/auth/events.ts";
 import type { EgressProxy } from "../endpoint/egress/proxy.ts";
 import { ServicePorts } from "../endpoint/ports/service-ports.ts";
 import type { EngineUser } from "../engine/chdb/users.ts";
+import { parseHosts } from "../lib/host-list.ts";
 import type { Logger } from "../lib/logger.ts";
 import { Loop } from "../lib/loop.ts";
 import { parsePorts } from "../lib/port-range.ts";
@@ -24,7 +25,7 @@ import { EngineMetrics } from "./engine-metrics.ts";
 import { inspectConnection } from "./external/inspection.ts";
 import { Inventories } from "./inventory/inventories.ts";
 import { QueryHistory } from "./inventory/query-history.ts";
-import { clusterOf } from "./kubernetes/settings.ts";
+import { KubernetesApi } from "./kubernetes/api.ts";
 import { isMerging } from "./merging.ts";
 import { Moves } from "./moves/moves.ts";
 import { ServicesReconciler } from "./reconciler.ts";
@@ -163,10 +164,21 @@ export function openServices(options: ServicesOptions): Services {
 }
 
 function kubernetesRuntime({ config, stores, logger }: ServicesOptions): KubernetesRuntime | undefined {
-  const cluster = clusterOf(config);
-  if (cluster === undefined) return undefined;
+  const { kubernetesNamespace: namespace, kubernetesKeeper: keeper, kubernetesConfig: configFile } = config;
+  if (namespace === undefined) return undefined;
   const { connectionPasswords: passwords, services } = stores;
-  return new KubernetesRuntime({ ...cluster, passwords, services, logger });
+  const settings = {
+    ...{ namespace, image: config.kubernetesImage, storageClass: config.kubernetesStorageClass },
+    keeper: keeper === undefined ? [] : parseHosts(keeper),
+    volumes: config.kubernetesVolumes,
+  };
+  return new KubernetesRuntime({
+    api: new KubernetesApi({ namespace, configFile }),
+    settings,
+    passwords,
+    services,
+    logger,
+  });
 }
 
 function runtimesOf(

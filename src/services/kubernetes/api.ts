@@ -6,7 +6,7 @@ import type { KubernetesObject, KubernetesObjectApi } from "@kubernetes/client-n
 import { abortable } from "../../lib/abort.ts";
 import { AppError } from "../../lib/errors.ts";
 import { isAbsent, kubernetesFailure } from "./failure.ts";
-import type { ManagedObject, Resource } from "./objects.ts";
+import { type Installation, installationKind } from "./objects.ts";
 import type { Pod } from "./pods.ts";
 
 const fieldManager = "millrace";
@@ -16,8 +16,6 @@ export type ApiOptions = {
   readonly namespace: string;
   /** A kubeconfig file; default: the service account of the pod, or what kubectl would use. */
   readonly configFile: string | undefined;
-  /** What is to be installed where the cluster does not know a resource. */
-  readonly product: string;
 };
 
 type Opened = { readonly client: KubernetesObjectApi; readonly url: string };
@@ -25,35 +23,32 @@ type Opened = { readonly client: KubernetesObjectApi; readonly url: string };
 export class KubernetesApi {
   readonly #namespace: string;
   readonly #configFile: string | undefined;
-  readonly #product: string;
   #opened: Promise<Opened> | undefined;
 
-  constructor({ namespace, configFile, product }: ApiOptions) {
+  constructor({ namespace, configFile }: ApiOptions) {
     this.#namespace = namespace;
     this.#configFile = configFile;
-    this.#product = product;
   }
 
   /**
-   * Writes the object as a whole. With `isTrial` the API server only says whether it would accept it. Throws
+   * Writes the installation as a whole. With `isTrial` the API server only says whether it would accept it. Throws
    * KUBERNETES_REFUSED with the members that are wrong, and KUBERNETES_UNREACHABLE.
    */
-  async apply(object: ManagedObject, isTrial = false): Promise<ManagedObject> {
-    return await this.#ask(`write ${nameOf(object)}`, async ({ client }) => {
+  async apply(installation: Installation, isTrial = false): Promise<Installation> {
+    return await this.#ask(`write ${nameOf(installation)}`, async ({ client }) => {
       const { PatchStrategy } = await import("@kubernetes/client-node");
       const dryRun = isTrial ? "All" : undefined;
-      const written = structuredClone(object) as KubernetesObject;
+      const written = structuredClone(installation) as KubernetesObject;
       const strategy = PatchStrategy.ServerSideApply;
-      return (await client.patch(written, undefined, dryRun, fieldManager, true, strategy)) as ManagedObject;
+      return (await client.patch(written, undefined, dryRun, fieldManager, true, strategy)) as Installation;
     });
   }
 
   /** Undefined when it does not exist. Throws KUBERNETES_*. */
-  async read({ apiVersion, kind }: Resource, name: string): Promise<ManagedObject | undefined> {
+  async read(name: string): Promise<Installation | undefined> {
     return await this.#ask(`read ${name}`, async ({ client }) => {
       try {
-        const metadata = { name, namespace: this.#namespace };
-        return (await client.read({ apiVersion, kind, metadata })) as ManagedObject;
+        return (await client.read(this.#named(name))) as Installation;
       } catch (error) {
         if (isAbsent(error)) return undefined;
         throw error;
@@ -62,23 +57,28 @@ export class KubernetesApi {
   }
 
   /** Asks for its deletion, which ends when `read` finds nothing. Throws KUBERNETES_*. */
-  async remove({ apiVersion, kind }: Resource, name: string): Promise<void> {
+  async remove(name: string): Promise<void> {
     await this.#ask(`delete ${name}`, async ({ client }) => {
       try {
-        await client.delete({ apiVersion, kind, metadata: { name, namespace: this.#namespace } });
+        await client.delete(this.#named(name));
       } catch (error) {
         if (!isAbsent(error)) throw error;
       }
     });
   }
 
-  /** Throws KUBERNETES_*. */
-  async pods(selector: string): Promise<readonly Pod[]> {
+  /** The pods of an installation. Throws KUBERNETES_*. */
+  async pods(name: string): Promise<readonly Pod[]> {
+    const selector = `clickhouse.altinity.com/chi=${name}`;
     return await this.#ask(`list the pods ${selector}`, async ({ client }) => {
       const none = undefined;
       const listed = await client.list("v1", "Pod", this.#namespace, none, none, none, none, selector, 50);
       return listed.items as readonly Pod[];
     });
+  }
+
+  #named(name: string) {
+    return { ...installationKind, metadata: { name, namespace: this.#namespace } };
   }
 
   async #ask<T>(what: string, work: (opened: Opened) => Promise<T>): Promise<T> {
@@ -91,12 +91,12 @@ export class KubernetesApi {
     } catch (error) {
       // Credentials and the address are read again.
       this.#opened = undefined;
-      throw kubernetesFailure(error, url, what, this.#product);
+      throw kubernetesFailure(error, url, what);
     }
   }
 }
 
-function nameOf({ kind, metadata }: ManagedObject): string {
+function nameOf({ kind, metadata }: Installation): string {
   return `${kind} ${metadata.namespace}/${metadata.name}`;
 }
 

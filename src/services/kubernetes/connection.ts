@@ -16,14 +16,21 @@ import { addressesOf, type ExternalAddress } from "../external/addresses.ts";
 import { connectEngine } from "../external/engine.ts";
 import type { RunningEngine } from "../runtime.ts";
 import { ownUser } from "./installation.ts";
-import type { ClusterOperator } from "./operator.ts";
 
-export function managedConnection(
-  hosts: readonly string[],
-  { name, cluster }: Pick<ClusterOperator, "name" | "cluster">,
-): ManagedConnection {
+/** The operator by its name in the metadata, where services of another one were stored, too. */
+const operator = "altinity";
+
+/** `cluster`: on which tables are made; undefined: on one server. */
+export function managedConnection(hosts: readonly string[], cluster: string | undefined): ManagedConnection {
   const named = cluster === undefined ? {} : { cluster };
-  return { urls: hosts.map((host) => `http://${host}`), username: ownUser, ...named, operator: name };
+  return { urls: hosts.map((host) => `http://${host}`), username: ownUser, ...named, operator };
+}
+
+/** This operator would make an empty server beside the data of another one. Throws KUBERNETES_REFUSED. */
+export function requireOurOperator({ managedConnection: stored }: Service): void {
+  if (stored === null || stored.operator === operator) return;
+  const message = `The service was made with --kubernetes-operator ${stored.operator}, which is not supported any more.`;
+  throw new AppError("KUBERNETES_REFUSED", message);
 }
 
 export function managedAddresses(connection: ServiceConnection, password: string): ExternalAddress[] {

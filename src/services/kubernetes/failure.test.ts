@@ -5,7 +5,7 @@ const url = "https://10.0.0.1:6443";
 /** An error of the client library. */
 const refusedWith = (code: number, status: object) =>
   Object.assign(new Error("HTTP-Code"), { code, body: JSON.stringify(status) });
-const failureOf = (error: unknown) => kubernetesFailure(error, url, "write mr-1", "the operator");
+const failureOf = (error: unknown) => kubernetesFailure(error, url, "write mr-1");
 
 test("a field that the API server refuses is named, with the member of the service that determines it", () => {
   const field = "spec.configuration.clusters[0].layout.replicasCount";
@@ -40,7 +40,7 @@ test("a missing right, a quota, wrong credentials, a missing operator and a busy
   expect(quota.issues).toEqual([{ path: "maxReplicaMemoryGb", message: "exceeded quota: q, requested: memory=8Gi" }]);
   expect(failureOf(refusedWith(401, {})).message).toMatch(/does not accept the credentials/);
   const unknown = new Error("Unrecognized API version and kind: clickhouse.altinity.com/v1 ClickHouseInstallation");
-  expect(failureOf(unknown).message).toMatch(/install the operator\.$/);
+  expect(failureOf(unknown).message).toMatch(/install the Altinity operator for ClickHouse\.$/);
   expect(failureOf(refusedWith(404, { message: 'namespaces "x" not found', details: {} })).message).toMatch(
     /namespaces "x"/,
   );

@@ -11,7 +11,7 @@ type Status = {
 
 /** Fields of an installation that a member of a service determines. The first match counts. */
 const members: readonly (readonly [field: RegExp, member: string])[] = [
-  [/replicasCount|spec\.replicas/, "numReplicas"],
+  [/replicasCount/, "numReplicas"],
   [/volumeClaimTemplates|storage/, "diskGb"],
   [/resources|memory|cpu/, "maxReplicaMemoryGb"],
 ];
@@ -26,15 +26,12 @@ export function isAbsent(error: unknown): boolean {
   return (error as { code?: unknown }).code === 404 && statusOf(error)?.details !== undefined;
 }
 
-/**
- * `what` names the request as a verb and its object, `product` what may have to be installed. Throws nothing:
- * returns KUBERNETES_UNREACHABLE or _REFUSED.
- */
-export function kubernetesFailure(error: unknown, url: string, what: string, product: string): AppError {
+/** `what` names the request as a verb and its object. Throws nothing: returns KUBERNETES_UNREACHABLE or _REFUSED. */
+export function kubernetesFailure(error: unknown, url: string, what: string): AppError {
   if (error instanceof AppError) return error;
   const { code, message } = error as { code?: unknown; message?: unknown };
   if (typeof code !== "number") {
-    if (/^Unrecognized API version and kind/.test(String(message))) return missingResource(error, product);
+    if (/^Unrecognized API version and kind/.test(String(message))) return missingResource(error);
     const text = connectionFailure(error, url) ?? `no answer from ${url}`;
     return new AppError("KUBERNETES_UNREACHABLE", `The API server of Kubernetes: ${text}.`, { cause: error });
   }
@@ -48,8 +45,7 @@ export function kubernetesFailure(error: unknown, url: string, what: string, pro
   if (code === 403 && !/exceeded quota|forbidden: (maximum|minimum|max)/.test(said)) {
     return refused(`Millrace may not ${what}: ${said}. Grant it with a Role: docs/kubernetes.md.`);
   }
-  if (code === 404)
-    return status?.details === undefined ? missingResource(error, product) : refused(`Kubernetes: ${said}.`);
+  if (code === 404) return status?.details === undefined ? missingResource(error) : refused(`Kubernetes: ${said}.`);
   if (code === 409) {
     const message = "Another program changes the installation in Kubernetes; it is looked at again.";
     return new AppError("KUBERNETES_UNREACHABLE", message, { cause: error });
@@ -60,8 +56,9 @@ export function kubernetesFailure(error: unknown, url: string, what: string, pro
   return refused(`Kubernetes refuses to ${what}: ${said}.`, issuesOf(status, said));
 }
 
-function missingResource(cause: unknown, product: string): AppError {
-  const message = `The cluster does not know the kind of object of a service: install ${product}.`;
+function missingResource(cause: unknown): AppError {
+  const message =
+    "The cluster does not know the kind ClickHouseInstallation: install the Altinity operator for ClickHouse.";
   return new AppError("KUBERNETES_REFUSED", message, { cause });
 }
 

@@ -3,7 +3,6 @@ import { type InstallationSettings, installationDigest, installationOf, type Wan
 
 const settings: InstallationSettings = {
   ...{
-    operator: "altinity",
     namespace: "data",
     image: "clickhouse:26.7",
     storageClass: undefined,

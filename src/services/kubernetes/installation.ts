@@ -1,20 +1,26 @@
 /** A service as a `ClickHouseInstallation` of the Altinity operator. */
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { anywhere, sourcesOf } from "../../api/ip-access.ts";
 import { dedupWindow, dedupWindowSeconds } from "../../clickhouse/table-form.ts";
 import type { Json } from "../../lib/json.ts";
 import type { ServiceUser } from "../../store/services/service-users.ts";
 import type { Service } from "../../store/services/services.ts";
-import { type Installation, installationKind, type ManagedObject } from "./objects.ts";
+import { type Installation, installationKind } from "./objects.ts";
+import { phaseOf } from "./status.ts";
 
 /** The cluster of every installation, and the user that Millrace itself logs in as. */
 export const clusterName = "main";
 export const ownUser = "millrace";
 
+/** The setting `--kubernetes-keeper` allows replicas, whose tables are replicated from the beginning. */
+export function clusterOf({ keeper }: InstallationSettings): string | undefined {
+  return keeper.length === 0 ? undefined : clusterName;
+}
+
 /** Users of installations that no user of a service replaces: ours, and that of the operator. */
 const reservedUsers = new Set([ownUser, "clickhouse_operator"]);
 /** The profile of read-only users. */
-export const readerProfile = "millrace_reader";
+const readerProfile = "millrace_reader";
 /** As in ClickHouse Cloud: one processor for 4 GiB. It is requested, and not a limit. */
 const milliCpuPerGb = 250;
 
@@ -38,27 +44,26 @@ export type Wanted = Pick<Service, "id" | "ipAccessList" | "maxReplicaMemoryGb" 
 };
 
 /** Of a service that was created without `diskGb`. */
-export const defaultVolumeGb = 100;
+const defaultVolumeGb = 100;
 
 export function installationName(serviceId: string): string {
   return `mr-${serviceId.replaceAll("-", "").slice(0, 12)}`;
 }
 
-/** Of an object that belongs to the service. */
-export function metadataOf({ id }: Pick<Wanted, "id">, { namespace }: InstallationSettings) {
+function metadataOf({ id }: Wanted, { namespace }: InstallationSettings) {
   const labels = { "app.kubernetes.io/managed-by": "millrace", "millrace/service-id": id };
   return { name: installationName(id), namespace, labels };
 }
 
 /** What a pod requests, and its limits. */
-export function resourcesOf({ maxReplicaMemoryGb }: Pick<Wanted, "maxReplicaMemoryGb">) {
+function resourcesOf({ maxReplicaMemoryGb }: Wanted) {
   const memory = `${maxReplicaMemoryGb}Gi`;
   const cpu = `${maxReplicaMemoryGb * milliCpuPerGb}m`;
   return { requests: { memory, cpu }, limits: { memory } };
 }
 
 /** The claim of a volume. */
-export function volumeClaimOf(sizeGb: number, { storageClass }: InstallationSettings) {
+function volumeClaimOf(sizeGb: number, { storageClass }: InstallationSettings) {
   return {
     accessModes: ["ReadWriteOnce"],
     ...(storageClass === undefined ? {} : { storageClassName: storageClass }),
@@ -81,8 +86,19 @@ export function installationOf(wanted: Wanted, stop: "yes" | "no", settings: Ins
 }
 
 /** Equal for objects with the same content; `taskID` does not count. */
-export function installationDigest({ spec: { taskID: _, ...spec } }: ManagedObject): string {
+export function installationDigest({ spec: { taskID: _, ...spec } }: Installation): string {
   return createHash("sha256").update(JSON.stringify(spec)).digest("hex").slice(0, 16);
+}
+
+/**
+ * The installation as it is written over what is there. With the same content, it keeps its task and its generation.
+ * After a task that was given up it gets another one: the operator would not begin again otherwise.
+ */
+export function renewed(wanted: Installation, found: Installation | undefined): Installation {
+  const content = installationDigest(wanted);
+  const before = found === undefined || phaseOf(found) === "aborted" ? undefined : found.spec.taskID;
+  const taskID = before?.startsWith(`${content}-`) ? before : `${content}-${randomBytes(4).toString("hex")}`;
+  return { ...wanted, spec: { taskID, ...wanted.spec } };
 }
 
 function configurationOf(wanted: Wanted, { keeper }: InstallationSettings): Json {

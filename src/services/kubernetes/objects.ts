@@ -1,21 +1,5 @@
-/** Objects of operators in a cluster. */
+/** Objects of the operator in a cluster. */
 import type { Json } from "../../lib/json.ts";
-
-export type Resource = { readonly apiVersion: string; readonly kind: string };
-
-/** An object that Millrace writes, with the members that are written or read. */
-export type ManagedObject = Resource & {
-  readonly metadata: {
-    readonly name: string;
-    readonly namespace: string;
-    readonly labels: Readonly<Record<string, string>>;
-    readonly generation?: number;
-    readonly resourceVersion?: string;
-    readonly deletionTimestamp?: string;
-  };
-  readonly spec: { readonly [member: string]: Json | undefined };
-  readonly status?: object;
-};
 
 export const installationKind = {
   apiVersion: "clickhouse.altinity.com/v1",
@@ -34,13 +18,21 @@ export type InstallationStatus = {
   readonly fqdns?: readonly string[];
 };
 
-/** A `ClickHouseInstallation` of the Altinity operator. */
-export type Installation = ManagedObject &
-  typeof installationKind & {
-    readonly spec: {
-      /** Changes with every change of the rest: the operator names those that it has completed. */
-      readonly taskID?: string;
-      readonly stop: "yes" | "no";
-    };
-    readonly status?: InstallationStatus;
+/** A `ClickHouseInstallation` of the Altinity operator, with the members that are written or read. */
+export type Installation = typeof installationKind & {
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly labels: Readonly<Record<string, string>>;
+    readonly generation?: number;
+    readonly resourceVersion?: string;
+    readonly deletionTimestamp?: string;
   };
+  readonly spec: {
+    readonly [member: string]: Json | undefined;
+    /** Changes with every change of the rest: the operator names those that it has completed. */
+    readonly taskID?: string;
+    readonly stop: "yes" | "no";
+  };
+  readonly status?: InstallationStatus;
+};

@@ -3,13 +3,7 @@
 /** The read members of a pod. */
 export type Pod = {
   readonly metadata?: { readonly name?: string };
-  readonly spec?: {
-    readonly containers?: readonly {
-      readonly ports?: readonly { readonly name?: string; readonly containerPort: number }[];
-    }[];
-  };
   readonly status?: {
-    readonly podIP?: string;
     readonly conditions?: readonly {
       readonly type: string;
       readonly status: string;

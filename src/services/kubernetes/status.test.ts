@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { renewed } from "./altinity.ts";
-import type { InstallationStatus } from "./objects.ts";
+import { renewed } from "./installation.ts";
+import { type Installation, type InstallationStatus, installationKind } from "./objects.ts";
 import { podTrouble } from "./pods.ts";
 import { phaseOf, progressOf } from "./status.ts";
 
@@ -21,7 +21,8 @@ test("what the operator says of an earlier task does not count for this one", ()
 });
 
 test("a task that was given up is another one when it is tried again; any other keeps its id", () => {
-  const wanted = { apiVersion: "v1", kind: "x", metadata: { name: "mr-1", namespace: "d", labels: {} }, spec: {} };
+  const metadata = { name: "mr-1", namespace: "d", labels: {} };
+  const wanted: Installation = { ...installationKind, metadata, spec: { stop: "no" } };
   const first = renewed(wanted, undefined);
   const found = (status: string) => {
     const { taskID } = first.spec as { taskID: string };

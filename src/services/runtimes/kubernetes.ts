@@ -15,14 +15,23 @@ import {
   connectToStoredHosts,
   managedAddresses,
   managedConnection,
+  requireOurOperator,
   type StoredHostsOptions,
 } from "../kubernetes/connection.ts";
 import { withoutHashes } from "../kubernetes/failure.ts";
 import { hostChanges } from "../kubernetes/host-changes.ts";
-import { installationDigest, installationName, type Wanted } from "../kubernetes/installation.ts";
-import type { ManagedObject } from "../kubernetes/objects.ts";
-import type { ClusterOperator } from "../kubernetes/operator.ts";
+import {
+  clusterOf,
+  type InstallationSettings,
+  installationDigest,
+  installationName,
+  installationOf,
+  renewed,
+  type Wanted,
+} from "../kubernetes/installation.ts";
+import type { Installation } from "../kubernetes/objects.ts";
 import { podTrouble } from "../kubernetes/pods.ts";
+import { phaseOf, progressOf } from "../kubernetes/status.ts";
 import type { RunningEngine, ServiceRuntime } from "../runtime.ts";
 import type { Transition } from "../transitions.ts";
 
@@ -31,7 +40,7 @@ const lookMs = 1_000;
 
 export type KubernetesOptions = {
   readonly api: KubernetesApi;
-  readonly operator: ClusterOperator;
+  readonly settings: InstallationSettings;
   readonly passwords: ConnectionPasswords;
   readonly services: Pick<ServiceStore, "listUsers">;
   readonly logger: Logger;
@@ -49,17 +58,16 @@ export class KubernetesRuntime implements ServiceRuntime {
    * service's object; an API server that is away, and pods that do not start, are reported and waited for.
    */
   async start(service: Service, transition: Transition): Promise<RunningEngine> {
-    const { operator } = this.#options;
-    this.#requireSameOperator(service);
+    requireOurOperator(service);
     const password = this.#options.passwords.open(service);
-    const wanted = await this.#objects(service, password, "no");
+    const wanted = await this.#installation(service, password, "no");
     await this.#apply(wanted, transition);
     for (;;) {
       const found = await this.#read(service, transition);
-      if (operator.phaseOf(found) === "aborted") {
-        throw new AppError("KUBERNETES_REFUSED", sentence(operator.progressOf(found)));
+      if (phaseOf(found) === "aborted") {
+        throw new AppError("KUBERNETES_REFUSED", sentence(progressOf(found)));
       }
-      const hosts = await this.#patient(transition, () => this.#hostsOf(found));
+      const hosts = hostsOf(found);
       const failure = hosts.length === 0 ? undefined : await this.#tryToConnect(service, hosts, password, wanted);
       if (failure !== undefined && !(failure instanceof AppError)) return failure;
       await transition.report(await this.#whyNot(found, failure));
@@ -73,96 +81,71 @@ export class KubernetesRuntime implements ServiceRuntime {
 
   /** Resolves when the operator has ended the pods. */
   async halt(service: Service, transition: Transition): Promise<void> {
-    const { operator } = this.#options;
-    if (!operator.canStop) return;
-    this.#requireSameOperator(service);
-    const wanted = await this.#objects(service, this.#options.passwords.open(service), "yes");
+    requireOurOperator(service);
+    const wanted = await this.#installation(service, this.#options.passwords.open(service), "yes");
     // What does not exist has nothing to stop.
     if ((await this.#patient(transition, () => this.#find(service.id))) === undefined) return;
     await this.#apply(wanted, transition);
     for (;;) {
       const found = await this.#read(service, transition);
-      if (operator.phaseOf(found) === "completed") return;
-      await transition.report(sentence(operator.progressOf(found)));
+      if (phaseOf(found) === "completed") return;
+      await transition.report(sentence(progressOf(found)));
       await nextLook(transition);
     }
   }
 
-  /** Resolves when the service's objects are gone. Volumes stay, unless the operator of Millrace wants them deleted. */
+  /** Resolves when the installation is gone. Volumes stay, unless the operator of Millrace wants them deleted. */
   async remove(service: Service, transition: Transition): Promise<void> {
     if (service.runtime !== "kubernetes") return;
-    this.#requireSameOperator(service);
+    requireOurOperator(service);
     const name = installationName(service.id);
-    for (const resource of this.#options.operator.resources.toReversed()) {
-      for (;;) {
-        const found = await this.#patient(transition, (api) => api.read(resource, name));
-        if (found === undefined) break;
-        const isAsked = found.metadata.deletionTimestamp !== undefined;
-        if (isAsked) await transition.report("Waits until the ClickHouse operator has deleted the pods.");
-        else await this.#patient(transition, (api) => api.remove(resource, name));
-        await nextLook(transition);
-      }
+    for (;;) {
+      const found = await this.#patient(transition, (api) => api.read(name));
+      if (found === undefined) return;
+      const isAsked = found.metadata.deletionTimestamp !== undefined;
+      if (isAsked) await transition.report("Waits until the ClickHouse operator has deleted the pods.");
+      else await this.#patient(transition, (api) => api.remove(name));
+      await nextLook(transition);
     }
   }
 
   /** Why services have one replica; undefined: they may have more. */
   get whyOneReplica(): string | undefined {
-    return this.#options.operator.whyOneReplica;
-  }
-
-  get canStop(): boolean {
-    return this.#options.operator.canStop;
+    if (clusterOf(this.#options.settings) !== undefined) return undefined;
+    return "more replicas need ClickHouse Keeper, which --kubernetes-keeper names";
   }
 
   /** Has the API server judge a service before it is stored. Throws KUBERNETES_*. */
   async check(service: Omit<Wanted, "ownPasswordSha256">): Promise<void> {
-    const { api, operator } = this.#options;
-    const wanted = { ...service, ownPasswordSha256: sha256Hex("") };
-    for (const object of operator.objectsOf(wanted, "no")) await api.apply(object, true);
+    const { api, settings } = this.#options;
+    await api.apply(installationOf({ ...service, ownPasswordSha256: sha256Hex("") }, "no", settings), true);
   }
 
-  /** The other operator would make an empty server beside the data. */
-  #requireSameOperator({ managedConnection: stored }: Service): void {
-    if (stored === null || stored.operator === this.#options.operator.name) return;
-    const message = `The service was made with --kubernetes-operator ${stored.operator}: start the server with it.`;
-    throw new AppError("KUBERNETES_REFUSED", message);
-  }
-
-  async #objects(service: Service, password: string, stop: "yes" | "no"): Promise<readonly ManagedObject[]> {
+  async #installation(service: Service, password: string, stop: "yes" | "no"): Promise<Installation> {
     const users = await this.#options.services.listUsers(service.id);
     const wanted = { ...service, users, ownPasswordSha256: sha256Hex(password) };
-    return this.#options.operator.objectsOf(wanted, stop);
+    return installationOf(wanted, stop, this.#options.settings);
   }
 
-  async #apply(objects: readonly ManagedObject[], transition: Transition): Promise<void> {
-    for (const wanted of objects) {
-      await this.#patient(transition, async (api) => {
-        const found = await api.read(wanted, wanted.metadata.name);
-        const renewed = this.#options.operator.renewed(wanted, found);
-        // Whoever was suspended since the look, and has lost the service to another process, must not win.
-        const resourceVersion = found?.metadata.resourceVersion;
-        const metadata = { ...renewed.metadata, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
-        await api.apply({ ...renewed, metadata });
-      });
-    }
+  async #apply(wanted: Installation, transition: Transition): Promise<void> {
+    await this.#patient(transition, async (api) => {
+      const found = await api.read(wanted.metadata.name);
+      const written = renewed(wanted, found);
+      // Whoever was suspended since the look, and has lost the service to another process, must not win.
+      const resourceVersion = found?.metadata.resourceVersion;
+      const metadata = { ...written.metadata, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+      await api.apply({ ...written, metadata });
+    });
   }
 
-  /** The object that is observed. */
-  #find(serviceId: string): Promise<ManagedObject | undefined> {
-    const { api, operator } = this.#options;
-    const observed = operator.resources.at(-1) as ClusterOperator["resources"][number];
-    return api.read(observed, installationName(serviceId));
+  #find(serviceId: string): Promise<Installation | undefined> {
+    return this.#options.api.read(installationName(serviceId));
   }
 
-  async #read({ id }: Service, transition: Transition): Promise<ManagedObject> {
+  async #read({ id }: Service, transition: Transition): Promise<Installation> {
     const found = await this.#patient(transition, () => this.#find(id));
     if (found === undefined) throw new AppError("KUBERNETES_REFUSED", "Somebody has deleted the service's object.");
     return found;
-  }
-
-  #hostsOf(found: ManagedObject): Promise<readonly string[]> {
-    const { api, operator } = this.#options;
-    return operator.hostsOf(found, () => api.pods(operator.podsOf(found.metadata.name)));
   }
 
   /** Waits for an API server that is away. */
@@ -184,18 +167,18 @@ export class KubernetesRuntime implements ServiceRuntime {
     service: Service,
     hosts: readonly string[],
     password: string,
-    started: readonly ManagedObject[],
+    started: Installation,
   ): Promise<RunningEngine | AppError> {
-    const { operator, logger } = this.#options;
-    const content = contentOf(started);
+    const { settings, logger } = this.#options;
+    const content = installationDigest(started);
     const haveHostsChanged = hostChanges(hosts, async () => {
       const found = await this.#find(service.id);
       if (found === undefined) return undefined;
-      return { hosts: await this.#hostsOf(found), isComplete: operator.phaseOf(found) === "completed" };
+      return { hosts: hostsOf(found), isComplete: phaseOf(found) === "completed" };
     });
     const isCurrent = async (now: Service) =>
-      contentOf(await this.#objects(now, password, "no")) === content && !haveHostsChanged();
-    const connection = managedConnection(hosts, operator);
+      installationDigest(await this.#installation(now, password, "no")) === content && !haveHostsChanged();
+    const connection = managedConnection(hosts, clusterOf(settings));
     try {
       const engine = await connectEngine(managedAddresses(connection, password), { isCurrent, logger });
       return { ...engine, managedConnection: connection };
@@ -205,18 +188,17 @@ export class KubernetesRuntime implements ServiceRuntime {
     }
   }
 
-  async #whyNot(found: ManagedObject, failure: AppError | undefined): Promise<string> {
-    const { api, operator } = this.#options;
-    const trouble = podTrouble(await api.pods(operator.podsOf(found.metadata.name)).catch(() => []));
-    const progress = operator.progressOf(found);
+  async #whyNot(found: Installation, failure: AppError | undefined): Promise<string> {
+    const trouble = podTrouble(await this.#options.api.pods(found.metadata.name).catch(() => []));
+    const progress = progressOf(found);
     if (trouble !== undefined) return sentence(`${progress}; ${trouble}`);
     return failure === undefined ? sentence(progress) : sentence(`${progress}; ${failure.message.replace(/\.$/, "")}`);
   }
 }
 
-/** Equal for the same content. */
-function contentOf(objects: readonly ManagedObject[]): string {
-  return objects.map(installationDigest).join(" ");
+/** Hosts and ports of the HTTP interface, as far as they are known. */
+function hostsOf({ status }: Installation): readonly string[] {
+  return status?.fqdns ?? [];
 }
 
 /** Of a process without access to a cluster: it connects to what others run there, and can start nothing. */

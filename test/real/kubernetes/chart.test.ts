@@ -103,10 +103,9 @@ describe.skipIf(missing !== undefined)("the Helm chart", () => {
     ["several servers, and workers", severalServers],
     ["a gateway behind an Ingress, and no ports", behindIngress],
     [
-      "pools of workers, and the operator of ClickHouse Inc.",
+      "pools of workers",
       {
         ...onPostgres,
-        clickhouse: { operator: "clickhouse" },
         workers: { replicas: 1, pools: [{ name: "kafka", pipeKinds: ["messageBroker"] }] },
       },
     ],

@@ -38,10 +38,6 @@
 {{- if .enabled }}
 - name: MILLRACE_KUBERNETES_NAMESPACE
   value: {{ include "millrace.clickhouseNamespace" $ | quote }}
-{{- if ne .operator "altinity" }}
-- name: MILLRACE_KUBERNETES_OPERATOR
-  value: {{ .operator | quote }}
-{{- end }}
 - name: MILLRACE_KUBERNETES_IMAGE
   value: {{ .image | quote }}
 - name: MILLRACE_KUBERNETES_VOLUMES

@@ -7,15 +7,13 @@ import { newSecret } from "../../../store/database/secrets.ts";
 import type { ConnectionPasswords, NewManaged } from "../../../store/services/service-connections.ts";
 import type { NewService, Service, ServiceChange } from "../../../store/services/services.ts";
 
-type Judged = Pick<Service, "id" | "idleScaling" | "ipAccessList" | "maxReplicaMemoryGb" | "numReplicas" | "diskGb">;
+type Judged = Pick<Service, "id" | "ipAccessList" | "maxReplicaMemoryGb" | "numReplicas" | "diskGb">;
 
 export type Kubernetes = {
   /** Why services have one replica; undefined: they may have more. */
   readonly whyOneReplica: string | undefined;
-  /** False: pods run until the service is deleted. */
-  readonly canStop: boolean;
   /** Throws KUBERNETES_* with the members that the cluster refuses. */
-  check(service: Omit<Judged, "idleScaling"> & { readonly users: readonly [] }): Promise<void>;
+  check(service: Judged & { readonly users: readonly [] }): Promise<void>;
 };
 
 export type KubernetesDeps = {
@@ -29,8 +27,8 @@ export const kubernetesDefaults = { memoryGb: 8, diskGb: 100 };
 
 /** What makes a new service one of the cluster. Throws BAD_REQUEST and KUBERNETES_*. */
 export async function newManagedOf(deps: KubernetesDeps, service: NewService): Promise<NewManaged> {
-  const { idleScaling, ipAccessList, maxReplicaMemoryGb, numReplicas, diskGb = null } = service;
-  await judge(deps, { id: randomUUID(), idleScaling, ipAccessList, maxReplicaMemoryGb, numReplicas, diskGb });
+  const { ipAccessList, maxReplicaMemoryGb, numReplicas, diskGb = null } = service;
+  await judge(deps, { id: randomUUID(), ipAccessList, maxReplicaMemoryGb, numReplicas, diskGb });
   const password = newSecret();
   return { runtime: "kubernetes", sealFor: (serviceId) => deps.connectionPasswords.seal(serviceId, password) };
 }
@@ -46,28 +44,12 @@ export async function judgeChange(deps: KubernetesDeps, service: Service, change
   await judge(deps, { ...service, ...Object.fromEntries(given) });
 }
 
-/** Throws CONFLICT for a service whose pods cannot be stopped. */
-export function refuseStop({ kubernetes }: KubernetesDeps, service: Service): void {
-  if (!traitsOf(service).isInCluster || kubernetes?.canStop !== false) return;
-  const message =
-    "The service cannot be stopped: the operator of ClickHouse Inc. has no field that stops pods. Stop its pipes, or delete it.";
-  throw new AppError("CONFLICT", message);
-}
-
-/** True for a service that need not be stopped first, because it cannot be. */
-export function isDeletableRunning({ kubernetes }: KubernetesDeps, service: Service): boolean {
-  return traitsOf(service).isInCluster && kubernetes?.canStop === false;
-}
-
 async function judge({ kubernetes }: KubernetesDeps, service: Judged): Promise<void> {
   if (kubernetes === undefined) {
     throw refusal("runtime", "must be embedded or external: this server was started without --kubernetes-namespace");
   }
   if (service.numReplicas > 1 && kubernetes.whyOneReplica !== undefined) {
     throw refusal("numReplicas", `must be 1: ${kubernetes.whyOneReplica}`);
-  }
-  if (service.idleScaling && !kubernetes.canStop) {
-    throw refusal("idleScaling", "must be false: the operator of ClickHouse Inc. cannot stop pods");
   }
   const { id, ipAccessList, maxReplicaMemoryGb, numReplicas, diskGb } = service;
   await kubernetes.check({ id, ipAccessList, maxReplicaMemoryGb, numReplicas, diskGb, users: [] });

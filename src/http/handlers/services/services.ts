@@ -35,14 +35,7 @@ import {
   refuseQuota,
   refuseScaling,
 } from "./external-services.ts";
-import {
-  isDeletableRunning,
-  judgeChange,
-  type KubernetesDeps,
-  kubernetesDefaults,
-  newManagedOf,
-  refuseStop,
-} from "./kubernetes-services.ts";
+import { judgeChange, type KubernetesDeps, kubernetesDefaults, newManagedOf } from "./kubernetes-services.ts";
 import { refuseWhileMoving } from "./service-moves.ts";
 import { findService, serviceUserHandlers } from "./service-users.ts";
 
@@ -139,7 +132,7 @@ function stateHandlers(
   return {
     deleteService: async ({ params }, { signal, expected }) => {
       const service = await findService(services, params);
-      if (!deletable.includes(service.state) && !isDeletableRunning(deps, service)) {
+      if (!deletable.includes(service.state)) {
         const states = deletable.map((state) => `'${state}'`).join(",");
         throw new AppError(
           "CONFLICT",
@@ -156,7 +149,6 @@ function stateHandlers(
       // Also for commands that have nothing to write.
       requireVersion("service", service.version, expected);
       await refuseWhileMoving(deps.serviceMoves, service.id, "switch");
-      if (body.command === "stop") refuseStop(deps, service);
       await command(services, service, body.command, expected);
       deps.poke();
       return serviceRecordOf(await findService(services, params), deps.endpointOf(service));
