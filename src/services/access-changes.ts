@@ -76,6 +76,8 @@ export async function changeServiceAccess(
   if (!(await sqlAccess.apply(serviceId, change, limit))) return;
   logger.info({ serviceId, change: change.type, names: change.names }, "users or rights changed by a statement");
   await usersKnown();
+  // Passwords are the endpoint's matter.
+  if ((await engine.knowsRights?.(serviceId)) !== false) return;
   access.rightsChanged(serviceId);
   poke();
   await access.withdrawn(serviceId, engine, withdrawTimeoutMs);

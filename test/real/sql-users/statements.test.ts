@@ -82,6 +82,18 @@ test("no statement about users is in the query log", async () => {
   expect(found).toEqual([]);
 });
 
+test("a new password is taken at once, and restarts nothing", async () => {
+  await ok("CREATE USER rotated IDENTIFIED BY 'the one before'");
+  // On the engine that knows the user; it lasts as long as that.
+  await ok("CREATE TABLE in_memory ENGINE = Memory AS SELECT 1 AS a");
+  await ok("ALTER USER rotated IDENTIFIED BY 'the next one'");
+  expect(await refusal("SELECT 1", ["rotated", "the one before"])).toContain("AUTHENTICATION_FAILED");
+  expect(await rows("SELECT 1", ["rotated", "the next one"])).toEqual([["1"]]);
+  expect(await rows("SELECT a FROM in_memory")).toEqual([["1"]]);
+  await ok("DROP TABLE in_memory");
+  await ok("DROP USER rotated");
+});
+
 describe("a user with every privilege on one database", () => {
   const mallory: Login = ["mallory", "mallory-secret"];
   const onDatabase = [...privilegeLevels].filter(([, level]) => level !== "global").map(([name]) => name);

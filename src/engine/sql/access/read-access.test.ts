@@ -44,6 +44,11 @@ describe("users and roles", () => {
     expect(() => bound("CREATE USER a IDENTIFIED BY {p:Identifier}", ["p", "x"])).toThrow("text in quotes");
   });
 
+  test("a second authentication method is refused", () => {
+    const text = `CREATE USER a IDENTIFIED WITH sha256_hash BY '${passwordSha256}', sha256_hash BY '${passwordSha256}'`;
+    expect(() => read(text)).toThrow("A user has one password");
+  });
+
   test("a password of other bytes than ASCII is hashed as it was sent", () => {
     const text = `CREATE USER a IDENTIFIED BY '${Buffer.from("pässwort").toString("latin1")}'`;
     expect(read(text)).toMatchObject({ passwordSha256: createHash("sha256").update("pässwort").digest("hex") });

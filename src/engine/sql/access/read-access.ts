@@ -74,8 +74,14 @@ function readIfPresent(reader: TokenReader): IfPresent {
   return reader.skip("OR REPLACE") ? "replace" : "fail";
 }
 
-/** The SHA-256 of the password, lower-case hex. */
+/** The SHA-256 of the only password, lower-case hex. */
 function readPassword(reader: TokenReader): string {
+  const hash = readHash(reader);
+  if (reader.skipMark(",")) refuse("A user has one password: a second authentication method is not available.");
+  return hash;
+}
+
+function readHash(reader: TokenReader): string {
   if (reader.ended) refuse("A user needs a password: IDENTIFIED BY, or IDENTIFIED WITH sha256_hash BY.");
   if (!reader.skip("IDENTIFIED")) reader.unavailable();
   if (reader.skip("WITH sha256_hash BY")) {
