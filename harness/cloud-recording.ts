@@ -1,7 +1,7 @@
 /**
- * What programs of others send to the ClickHouse Cloud API, and the answers that they accepted. A recorder stands
- * between such a program and the server; a replay sends the same requests to another server and expects the same
- * answers.
+ * What programs of others send to the ClickHouse Cloud API and to endpoints of services, and the answers that they
+ * accepted. A recorder stands between such a program and the server; a replay sends the same requests to another server
+ * and expects the same answers.
  */
 import assert from "node:assert";
 import { once } from "node:events";
@@ -52,13 +52,13 @@ export async function startRecorder(target: string): Promise<Recorder> {
 
 async function pass(target: string, asked: IncomingMessage) {
   const { method = "", url: path = "" } = asked;
-  const { authorization, "content-type": sentType } = asked.headers;
   const body = await textOf(asked);
-  const headers = { authorization, ...(sentType === undefined ? {} : { "content-type": sentType }) };
-  const sent = request(`${target}${path}`, {
-    method,
-    headers: { ...headers, "content-length": Buffer.byteLength(body) },
+  const passed = ["authorization", "content-type", "x-clickhouse-format"].flatMap((name) => {
+    const value = asked.headers[name];
+    return value === undefined ? [] : [[name, value] as const];
   });
+  const headers = { ...Object.fromEntries(passed), "content-length": Buffer.byteLength(body) };
+  const sent = request(`${target}${path}`, { method, headers });
   sent.end(body);
   const [response] = (await once(sent, "response")) as [IncomingMessage];
   const text = await textOf(response);
@@ -73,7 +73,8 @@ async function textOf(message: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-function jsonOr(text: string): unknown {
+/** The JSON of a text, or the text itself. */
+export function jsonOr(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -171,19 +172,29 @@ function learn(then: unknown, now: unknown, ids: Map<string, string>): void {
   }
 }
 
-/** Without what depends on the time, the machine or the load. */
+/** Members that depend on the machine, the moment or the load. */
 const varying = new Set([
-  ...["requestId", "lastError", "stateMessage", "progress", "port", "password", "clickhouseVersion"],
-  ...["diskUsedBytes", "rows", "pipes", "keySuffix", "leftovers", "tables"],
+  // Made at random, or chosen among what is free.
+  ...["requestId", "password", "keySuffix", "port"],
+  // What loops have seen by now: alerts by the clock, others by the load.
+  ...["lastError", "stateMessage", "progress", "tables", "pipes", "leftovers", "idle", "usedAt", "stateChangedAt"],
+  ...["evaluatedUntil", "executionErrors"],
+  // Versions, sizes and counts.
+  ...["clickhouseVersion", "diskUsedBytes", "rows", "statistics"],
 ]);
 
 function comparable(value: unknown, left: ReadonlySet<string> = varying): unknown {
   if (typeof value === "string") {
-    return value.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "a time").replaceAll(/127\.0\.0\.1:\d+/g, "an address");
+    return value
+      .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "a time")
+      .replaceAll(/127\.0\.0\.1:\d+/g, "an address")
+      .replaceAll(/\b\d\d\.\d{1,2}\.\d+\.\d+\b/g, "a version");
   }
   if (Array.isArray(value)) return value.map((one) => comparable(one, left));
   if (typeof value !== "object" || value === null) return value;
-  const kept = Object.entries(value).filter(([name]) => !left.has(name));
+  // The state of an alert is what its evaluations were.
+  const isAlert = Object.hasOwn(value, "evaluatedUntil");
+  const kept = Object.entries(value).filter(([name]) => !left.has(name) && !(isAlert && name === "state"));
   return Object.fromEntries(
     kept.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([name, one]) => [name, comparable(one, left)]),
   );

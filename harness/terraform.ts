@@ -1,6 +1,7 @@
 /**
- * Terraform with the provider of ClickHouse Cloud. `MILLRACE_TERRAFORM_PROVIDER` names the folder of the program
- * `terraform-provider-clickhouse`. Nothing is downloaded.
+ * Terraform with the providers of ClickHouse Cloud and of ClickHouse itself. `MILLRACE_TERRAFORM_PROVIDER` names the
+ * folder of the programs `terraform-provider-clickhouse` and `terraform-provider-clickhousedbops`. Nothing is
+ * downloaded.
  */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -42,7 +43,8 @@ export function terraformFolder(
   if (files === undefined) cpSync(examples, folder, { recursive: true });
   for (const [name, text] of Object.entries(files ?? {})) writeFileSync(join(folder, name), text);
   const rc = join(folder, "terraformrc");
-  const overrides = `dev_overrides { "ClickHouse/clickhouse" = ${JSON.stringify(folderOfProvider)} }`;
+  const own = JSON.stringify(folderOfProvider);
+  const overrides = `dev_overrides {\n    "ClickHouse/clickhouse" = ${own}\n    "ClickHouse/clickhousedbops" = ${own}\n  }`;
   writeFileSync(rc, `disable_checkpoint = true\nprovider_installation {\n  ${overrides}\n}\n`);
   const env = {
     ...{

@@ -1,6 +1,6 @@
 /**
- * What the Terraform provider and the command line of ClickHouse Cloud send, through the whole life of a service, its
- * pipes and what is kept of ClickStack: recorded once with the programs themselves, and replayed everywhere.
+ * What the Terraform providers and the command line of ClickHouse Cloud send, through the whole life of a service, its
+ * pipes, its users and what is kept of ClickStack: recorded once with the programs themselves, and replayed everywhere.
  * `MILLRACE_RECORD=1` records again, where the programs are (see `harness/terraform.ts`, `harness/clickhousectl.ts`).
  */
 import { readFileSync, writeFileSync } from "node:fs";
@@ -8,9 +8,16 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { clickhousectl, clickhousectlMissing } from "../../../harness/clickhousectl.ts";
 import { CloudPeers, cloudPeersMissing } from "../../../harness/cloud-peers.ts";
-import { type Exchange, type Names, type Recorder, replay, startRecorder } from "../../../harness/cloud-recording.ts";
+import {
+  type Exchange,
+  jsonOr,
+  type Names,
+  type Recorder,
+  replay,
+  startRecorder,
+} from "../../../harness/cloud-recording.ts";
 import { responseProblems } from "../../../harness/cloud-responses.ts";
-import { type Served, serve, until } from "../../../harness/serve.ts";
+import { type BenchService, runningService, type Served, serve, until } from "../../../harness/serve.ts";
 import { terraformFolder, terraformMissing } from "../../../harness/terraform.ts";
 
 const missing = cloudPeersMissing();
@@ -18,6 +25,8 @@ if (missing !== undefined) console.warn(`skipped: ${missing}`);
 const records = process.env.MILLRACE_RECORD === "1";
 
 const file = (name: string) => fileURLToPath(new URL(`./recordings/${name}.json`, import.meta.url));
+const read = (name: string) => JSON.parse(readFileSync(file(name), "utf8")) as Exchange[];
+const endpointOf = ({ host, port }: BenchService) => `http://${host}:${port}`;
 
 let peers: CloudPeers;
 let served: Served;
@@ -46,8 +55,12 @@ describe.skipIf(missing !== undefined)("recordings", () => {
     };
   };
 
-  const recorded = async (name: string, work: (recorder: Recorder) => Promise<void>) => {
-    await using recorder = await startRecorder(served.credentials.baseUrl);
+  const recorded = async (
+    name: string,
+    work: (recorder: Recorder) => Promise<void>,
+    target = served.credentials.baseUrl,
+  ) => {
+    await using recorder = await startRecorder(target);
     await work(recorder);
     const lines = recorder.taken(names()).map((exchange) => JSON.stringify(exchange));
     writeFileSync(file(name), `[\n${lines.join(",\n")}\n]\n`);
@@ -77,8 +90,23 @@ describe.skipIf(missing !== undefined)("recordings", () => {
     await recorded("clickhousectl", lifeOfCommands);
   });
 
+  test.skipIf(!records || noTerraform !== undefined)("of Terraform at an endpoint are made", async () => {
+    const service = await runningService(served);
+    await recorded("clickhousedbops", (recorder) => lifeOfUsers(recorder, service.password), endpointOf(service));
+  });
+
+  test("of Terraform at an endpoint are answered as they were", async () => {
+    const service = await runningService(served);
+    const authorization = `Basic ${Buffer.from(`default:${service.password}`).toString("base64")}`;
+    await replay(read("clickhousedbops"), names(), async ({ method, path, body }) => {
+      const headers = { authorization, "x-clickhouse-format": "JSONCompactStrings" };
+      const response = await fetch(`${endpointOf(service)}${path}`, { method, headers, body: String(body) });
+      return { status: response.status, answer: jsonOr(await response.text()) };
+    });
+  });
+
   test.each(["terraform", "clickhousectl"])("of %s are answered as they were", async (name) => {
-    await replay(JSON.parse(readFileSync(file(name), "utf8")) as Exchange[], names(), send);
+    await replay(read(name), names(), send);
   });
 });
 
@@ -126,6 +154,23 @@ async function lifeOfTerraform({ url }: Recorder): Promise<void> {
   expect(await done("destroy -auto-approve -parallelism=1", changed)).toContain(
     "Destroy complete! Resources: 11 destroyed.",
   );
+}
+
+/** Databases, roles, users and their grants by statements. */
+async function lifeOfUsers({ url }: Recorder, password: string): Promise<void> {
+  const main = readFileSync(fileURLToPath(new URL("./dbops.tf", import.meta.url)), "utf8");
+  using folder = terraformFolder(served.credentials, { "main.tf": main });
+  const done = async (words: string, more: object = {}) => {
+    const all = [...words.split(" "), "-parallelism=1"];
+    const { code, output } = await folder.run(all, { port: Number(new URL(url).port), password, ...more });
+    if (code !== 0) throw new Error(`terraform ${words}: ${output}`);
+    return output;
+  };
+  for (const variables of [{}, { hash: "another" }]) {
+    expect(await done("apply -auto-approve", variables)).toContain("Apply complete!");
+    await done("plan -detailed-exitcode", variables);
+  }
+  expect(await done("destroy -auto-approve")).toContain("Destroy complete! Resources: 9 destroyed.");
 }
 
 async function lifeOfCommands({ url }: Recorder): Promise<void> {
