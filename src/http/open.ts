@@ -372,7 +372,8 @@ async function listen(server: FastifyInstance, config: Config, endpoint: Endpoin
     if (code === "EADDRINUSE")
       throw new Error(`${place} is in use by another program: stop it, or choose another port`, { cause });
     if (code === "EACCES") throw new Error(`${place} is reserved for root: choose a port from 1024 on`, { cause });
-    if (code === "EADDRNOTAVAIL") throw new Error(`${place} is not an address of this machine`, { cause });
+    if (["EADDRNOTAVAIL", "ENOTFOUND", "EAI_AGAIN"].includes(code ?? ""))
+      throw new Error(`${place} is not an address of this machine`, { cause });
     throw cause;
   }
   const port = announced(server.server);
