@@ -67,7 +67,7 @@ test("rows that an application sends are in the table", async () => {
 });
 
 test("rows that a view has changed are in its table", async () => {
-  expect((await run("transforms.md", {})).trim().split("\n").at(-1)).toBe("ann\t9.5");
+  expect((await run("transforms.md", {})).split("\n")).toContain("ann\t9.5");
 });
 
 test("a first pipe from object storage", async () => {
