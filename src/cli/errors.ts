@@ -93,13 +93,16 @@ export function errorText(error: CliError): string {
   const code = error.code === "FAILED" || error.code === "USAGE" ? "" : `${error.code}: `;
   const lines = [
     `millrace: ${code}${shortened(error.message)}`,
-    ...error.issues
-      .filter(({ message }) => message !== error.message)
-      .map(({ path, message }) => `  ${path === "" ? "" : `${path}: `}${message}`),
+    ...error.issues.filter(({ message }) => message !== error.message).map((issue) => `  ${issueText(issue)}`),
     ...(error.hint === undefined ? [] : [`hint: ${error.hint}`]),
     ...(error.requestId === undefined ? [] : [`request: ${error.requestId}`]),
   ];
   return `${lines.map((line) => printable(line)).join("\n")}\n`;
+}
+
+/** An issue as people read it; one of the whole request has no path. */
+export function issueText({ path, message }: { readonly path: string; readonly message: string }): string {
+  return path === "" ? message : `${path}: ${message}`;
 }
 
 /** Without the engine's long list of tokens that it would have accepted. */

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { kindKeyOf, type SourceKindKey, sourceDescriptions } from "../../sources/contract/descriptions.ts";
 import type { OperationResult } from "../client/client.ts";
 import { resolveServiceOrOnly } from "../client/resolve.ts";
-import { CliError, usageError } from "../errors.ts";
+import { CliError, issueText, usageError } from "../errors.ts";
 import { addWaitFlags } from "../flags.ts";
 import { machineText } from "../output/format.ts";
 import type { TableColumn } from "../output/table.ts";
@@ -143,7 +143,7 @@ async function validateFrom(shell: Shell, kind: SourceKindKey | undefined, flags
       { title: "", value: ({ ok }) => (ok ? "ok" : "fail") },
       { title: "CHECK", value: ({ name }) => name },
       { title: "TIME", value: ({ ms }) => `${Math.round(ms)} ms` },
-      { title: "ISSUE", value: ({ issues }) => issues?.map(({ path, message }) => `${path}: ${message}`).join("; ") },
+      { title: "ISSUE", value: ({ issues }) => issues?.map(issueText).join("; ") },
       { title: "REMEDY", value: ({ remedy }) => remedy },
     ],
     "There was nothing to check.",

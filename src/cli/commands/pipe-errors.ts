@@ -106,7 +106,8 @@ async function run(shell: Shell, reference: string, flags: ErrorFlags): Promise<
   const group = flags.group === undefined ? undefined : await findGroup(flags.group, groups);
   if (flags.replay === true || flags.discard === true) return await request(shell, client, pipe, flags, group);
   if (flags.rows !== true && group === undefined) {
-    const reason = pipe.lastError === undefined ? "" : ` It is ${pipe.state} for another reason: ${pipe.lastError}`;
+    const { stateMessage } = pipe;
+    const reason = stateMessage === undefined ? "" : ` It is ${pipe.state} for another reason: ${stateMessage}`;
     const nothing = `No refused rows of ${pipe.name} in the 7 days that are kept.${reason}`;
     return await shell.printList(await groups(), groupColumns, nothing);
   }

@@ -1,5 +1,6 @@
 /** `pipe update --column`: the columns and mappings that a pipe gets, and on request the change of its table. */
 import { identifier, tableName } from "../../clickhouse/sql.ts";
+import type { Issue } from "../../lib/errors.ts";
 import type { CliClient } from "../client/client.ts";
 import { CliError, usageError } from "../errors.ts";
 import { columnOf, mappingOf } from "./pipe-body.ts";
@@ -52,9 +53,10 @@ function merged<T>(before: readonly T[], later: readonly T[], keyOf: (one: T) =>
   return [...new Map([...before, ...later].map((one) => [keyOf(one), one])).values()];
 }
 
-/** The definition is right, and the table lacks a column or has another type. */
+/** The definition is right, and the table lacks a column or has another type: the issue has the ALTER TABLE. */
 function isOfTable(error: unknown): error is CliError {
-  return error instanceof CliError && error.issues.some(({ path }) => path === "destination.columns");
+  const isOf = ({ path, message }: Issue) => path === "destination.columns" && message.includes("ALTER TABLE");
+  return error instanceof CliError && error.issues.some(isOf);
 }
 
 async function alter(

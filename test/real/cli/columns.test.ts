@@ -27,10 +27,19 @@ test("columns are added to a pipe, and to its table on request", async () => {
     JSON.parse((await run(`pipe get ${pipe} -o json`)).stdout).destination.columns.map(
       ({ name, type }: { name: string; type: string }) => `${name} ${type}`,
     );
-  expect(await run(create("clicks", "in/*.json", "--wait", "--timeout", "60s"))).toMatchObject({ code: 0 });
+  expect(await run(create("clicks", "in/*.json", "--order-by", "user", "--wait", "--timeout", "60s"))).toMatchObject({
+    code: 0,
+  });
   // A table of the pipe itself gets its columns by the pipe.
   expect(await run("pipe update clicks --column score:Float64")).toMatchObject({ code: 0 });
   expect(await columnsOf("clicks")).toEqual(["user String", "n Int64", "score Float64"]);
+  // No ALTER TABLE changes a column that the table is sorted by.
+  const sorted = await run("pipe update clicks --column user:Int64");
+  expect(sorted).toMatchObject({ code: 1, stderr: expect.stringContaining("load into a new table") });
+  expect(sorted.stderr).not.toContain("--alter-table");
+  expect((await run("pipe errors clicks")).stderr).toMatch(
+    /^No refused rows of clicks in the 7 days that are kept\.\n/,
+  );
   await run(["sql", "analytics", "CREATE TABLE own (user String, n Int64) ORDER BY user"]);
   const made = await run(create("own", "in/*.json", "--existing-table", "--start-paused"));
   expect(made).toMatchObject({ code: 0 });
