@@ -106,8 +106,8 @@ async function fill(tool: KafkaTool, file: string, messageBytes: number, rows: n
 }
 
 /**
- * Programs side by side: each says how long it took, without its start, and the slower one counts. The processor time is
- * that of the whole processes.
+ * Programs side by side: each says how long it took, without its start, and the slower one counts. The processor time
+ * is that of the whole processes.
  */
 async function timed(...programs: readonly (readonly [string, ...string[]])[]): Promise<Cost> {
   const before = endedChildrenCpuSeconds();

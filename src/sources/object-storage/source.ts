@@ -26,7 +26,6 @@ import { marksOf, sortByKey, Tracker } from "./selection/tracker.ts";
 import type { ObjectFile, ObjectStore } from "./stores/store.ts";
 
 type Batch = SourceBatch<ObjectDurable>;
-
 /** Pages of a listing that are read before their files are loaded, so that the progress gauge knows the total. */
 const pagesAhead = 100;
 

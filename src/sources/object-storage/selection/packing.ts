@@ -105,8 +105,8 @@ export class Packer {
 }
 
 /**
- * A common prefix of the files under which the store has few other keys, none in deeper folders, and none whose name goes
- * on after a file's, like that of a checksum beside it: the engine would read it with them.
+ * A common prefix of the files under which the store has few other keys, none in deeper folders, and none whose name
+ * goes on after a file's, like that of a checksum beside it: the engine would read it with them.
  */
 function folderOf(files: readonly ObjectFile[], page: ListedPage | undefined): string | undefined {
   if (page === undefined || files.length < 10) return undefined;

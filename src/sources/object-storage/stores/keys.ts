@@ -4,9 +4,9 @@
  * The path argument with which the engine reads these keys. Characters that the engine treats as wildcards cannot be
  * escaped there; they become `*`, and the caller's filter on `_path` selects the exact key.
  *
- * With `listed`, a prefix of all keys (see `listedPrefix`), the engine lists what begins with it, and learns the versions
- * of all objects from that. It asks for each of a list `{a,b}`, unless a wildcard follows: that stands for the last
- * character of the keys, so that next to nothing else matches.
+ * With `listed`, a prefix of all keys (see `listedPrefix`), the engine lists what begins with it, and learns the
+ * versions of all objects from that. It asks for each of a list `{a,b}`, unless a wildcard follows: that stands for the
+ * last character of the keys, so that next to nothing else matches.
  */
 export function enginePattern(keys: readonly string[], encode: (text: string) => string, listed?: string): string {
   const encoded = (text: string) => text.split("/").map(encode).join("/");
