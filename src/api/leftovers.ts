@@ -16,7 +16,7 @@ export const deleted = z
   })
   .meta({ id: "Deleted" });
 
-const leftover = z
+export const leftover = z
   .object({
     id: uuid,
     ...object,

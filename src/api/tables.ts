@@ -32,14 +32,14 @@ const summary = {
   bytes: z.int().optional().describe("Size on disk or in memory"),
 };
 
-const tableSummary = z
+export const tableSummary = z
   .object({
     ...summary,
     columns: z.array(z.object({ name: z.string(), type: z.string() })).optional(),
   })
   .meta({ id: "TableSummary" });
 
-const tableRecord = z
+export const tableRecord = z
   .object({
     ...seen,
     ...summary,
@@ -57,7 +57,7 @@ const tableRecord = z
 
 const named = z.object({ name: z.string(), description: z.string() });
 
-const completions = z
+export const completions = z
   .object({
     version: z.string().describe("Version of the engine; empty if nothing is known yet"),
     keywords: z.array(z.string()),

@@ -1,24 +1,38 @@
 /** Backups, restores and their configuration as the API shows them. */
 import type { z } from "zod";
-import type {
-  backupConfiguration,
+import {
+  type backupConfiguration,
   backupDetails,
   backupRecord,
-  restorePlan,
+  type restorePlan,
   restoreRecord,
 } from "../../api/backups.ts";
 import type { RestorePlan } from "../../backups/plan.ts";
 import type { Backup, BackupConfiguration } from "../../store/backups/backups.ts";
 import type { Restore } from "../../store/backups/restores.ts";
 import type { Pipe } from "../../store/pipes/pipes.ts";
+import { type Shown, viewOf } from "./view-of.ts";
 
 export type BucketRole = { readonly arn: string; readonly sessionName: string };
 
 export type BackupDefaults = { readonly periodHours: number; readonly retentionHours: number };
 
-export function backupRecordOf(backup: Backup, role: BucketRole): z.input<typeof backupRecord> {
+const recordView = viewOf(backupRecord);
+const detailsView = viewOf(backupDetails);
+const restoreView = viewOf(restoreRecord);
+
+export function backupRecordOf(backup: Backup, role: BucketRole) {
+  return recordView(shownBackup(backup, role));
+}
+
+export function backupDetailsOf(backup: Backup, role: BucketRole) {
+  const { baseId: baseBackupId, totalBytes: restoresBytes, checkWanted: checkRequested } = backup;
+  return detailsView({ ...backup, baseBackupId, restoresBytes, checkRequested, ...shownBackup(backup, role) });
+}
+
+function shownBackup(backup: Backup, role: BucketRole): Shown<z.input<typeof backupRecord>> {
   const end = backup.finishedAt === null ? Date.now() : Date.parse(backup.finishedAt);
-  const finished = backup.status === "done" || backup.status === "error";
+  const status = endedOr(backup.status);
   const location = backup.location as { kind: string; bucket?: string; prefix?: string };
   const bucket = {
     bucketPath: `s3://${location.bucket}/${location.prefix}services/${backup.serviceId}/${backup.name}`,
@@ -26,33 +40,19 @@ export function backupRecordOf(backup: Backup, role: BucketRole): z.input<typeof
     iamRoleSessionName: role.sessionName,
   };
   return {
-    id: backup.id,
-    serviceId: backup.serviceId,
-    startedAt: backup.startedAt,
-    ...(finished && backup.finishedAt !== null ? { finishedAt: backup.finishedAt } : {}),
+    ...backup,
+    finishedAt: status === "in_progress" ? null : backup.finishedAt,
     sizeInBytes: backup.sizeBytes,
     durationInSeconds: Math.max(0, Math.round((end - Date.parse(backup.startedAt)) / 10) / 100),
     backupName: backup.name,
-    ...(location.kind === "s3" ? { bucket } : {}),
-    status: backup.status === "done" || backup.status === "error" ? backup.status : "in_progress",
-    type: backup.type,
-    verification: backup.verification,
+    bucket: location.kind === "s3" ? bucket : null,
+    status,
   };
 }
 
-export function backupDetailsOf(backup: Backup, role: BucketRole): z.input<typeof backupDetails> {
-  return {
-    ...backupRecordOf(backup, role),
-    ...(backup.error === null ? {} : { error: backup.error }),
-    ...(backup.baseId === null ? {} : { baseBackupId: backup.baseId }),
-    restoresBytes: backup.totalBytes,
-    encrypted: backup.encrypted,
-    trigger: backup.trigger,
-    ...(backup.verifiedAt === null ? {} : { verifiedAt: backup.verifiedAt }),
-    ...(backup.deepVerifiedAt === null ? {} : { deepVerifiedAt: backup.deepVerifiedAt }),
-    ...(backup.checkWanted === null ? {} : { checkRequested: backup.checkWanted }),
-    problems: [...backup.problems],
-  };
+/** What is requested, runs, or is being removed is in progress. */
+export function endedOr(status: Backup["status"]) {
+  return status === "done" || status === "error" ? status : "in_progress";
 }
 
 /** A start time implies one backup a day. */
@@ -67,27 +67,10 @@ export function configurationOf(
   };
 }
 
-export function restoreRecordOf(restore: Restore): z.input<typeof restoreRecord> {
-  const optional = {
-    sourceDatabase: restore.sourceDatabase,
-    sourceTable: restore.sourceTable,
-    targetDatabase: restore.targetDatabase,
-    targetTable: restore.targetTable,
-    error: restore.error,
-    finishedAt: restore.finishedAt,
-  };
-  const present = Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== null));
-  return {
-    id: restore.id,
-    backupId: restore.backupId,
-    serviceId: restore.serviceId,
-    scope: restore.scope === "rebuild" ? "service" : restore.scope,
-    ...present,
-    status: restore.status,
-    progress: { doneBytes: restore.doneBytes, totalBytes: restore.totalBytes },
-    notes: [...restore.notes],
-    createdAt: restore.createdAt,
-  };
+export function restoreRecordOf(restore: Restore) {
+  const { scope, doneBytes, totalBytes } = restore;
+  const shownScope = scope === "rebuild" ? "service" : scope;
+  return restoreView({ ...restore, scope: shownScope, progress: { doneBytes, totalBytes } });
 }
 
 /** `unaffected`: the pipes of the receiving service; undefined when the service is to be created. */

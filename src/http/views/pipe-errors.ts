@@ -1,14 +1,18 @@
 /** Refused rows as the API shows them. */
 import type { z } from "zod";
-import type { pipeErrorGroup, pipeErrorRequest, pipeErrorRow } from "../../api/pipe-errors.ts";
+import { pipeErrorGroup, pipeErrorRequest, pipeErrorRow } from "../../api/pipe-errors.ts";
 import type { ErrorGroup, ErrorRow } from "../../pipes/control/cleanup/error-rows.ts";
 import type { ErrorRequest } from "../../store/pipes/error-requests.ts";
+import { viewOf } from "./view-of.ts";
 
-export function errorGroupOf(group: ErrorGroup): z.input<typeof pipeErrorGroup> {
+const groupView = viewOf(pipeErrorGroup);
+const rowView = viewOf(pipeErrorRow);
+export const errorRequestOf: (request: ErrorRequest) => z.input<typeof pipeErrorRequest> = viewOf(pipeErrorRequest);
+
+export function errorGroupOf(group: ErrorGroup) {
   const [id, message, origin, position, raw] = group.example;
-  return {
-    id: group.id,
-    shape: group.shape,
+  return groupView({
+    ...group,
     rows: Number(group.total),
     records: Number(group.records),
     replayableRows: Number(group.replayable),
@@ -16,40 +20,24 @@ export function errorGroupOf(group: ErrorGroup): z.input<typeof pipeErrorGroup> 
     firstAt: timeOf(group.first),
     lastAt: timeOf(group.last),
     example: { id, message, origin, position, raw },
-  };
+  });
 }
 
-export function errorRowOf(row: ErrorRow): z.input<typeof pipeErrorRow> {
-  return {
+export function errorRowOf(row: ErrorRow) {
+  const isHex = row.raw_format === "hex";
+  return rowView({
+    ...row,
     id: row.row_id,
     groupId: row.group_id,
     time: timeOf(row.ms),
-    origin: row.origin,
-    position: row.position,
-    message: row.message,
     rows: Number(row.rows),
-    raw: row.raw_format === "hex" ? row.raw.slice("hex:".length) : row.raw,
-    rawFormat: row.raw_format === "hex" ? "hex" : "text",
+    raw: isHex ? row.raw.slice("hex:".length) : row.raw,
+    rawFormat: isHex ? "hex" : "text",
     rawSizeBytes: Number(row.raw_size),
     replayable: row.replayable === 1,
-    ...(row.tried === null ? {} : { triedAt: timeOf(row.tried) }),
+    triedAt: row.tried && timeOf(row.tried),
     ...(row.replayed === null ? {} : { replayedAt: timeOf(row.replayed), replayedBy: row.replayed_by }),
-  };
-}
-
-export function errorRequestOf(request: ErrorRequest): z.input<typeof pipeErrorRequest> {
-  return {
-    id: request.id,
-    kind: request.kind,
-    state: request.state,
-    requestedBy: request.requestedBy,
-    createdAt: request.createdAt,
-    ...(request.reason === null ? {} : { reason: request.reason }),
-    ...(request.finishedAt === null ? {} : { finishedAt: request.finishedAt }),
-    ...(request.selectedRows === null ? {} : { selectedRows: request.selectedRows }),
-    ...(request.replayedRows === null ? {} : { replayedRows: request.replayedRows }),
-    ...(request.refusedRows === null ? {} : { refusedRows: request.refusedRows }),
-  };
+  });
 }
 
 function timeOf(ms: string): string {

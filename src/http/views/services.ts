@@ -3,13 +3,15 @@
 import { cpus, totalmem } from "node:os";
 import type { z } from "zod";
 import { traitsOf } from "../../api/runtimes.ts";
-import type { ServiceState, serviceDetails, serviceRecord } from "../../api/services.ts";
+import { type ServiceState, serviceDetails, serviceRecord } from "../../api/services.ts";
 import { packagedVersion } from "../../clickhouse/version.ts";
 import { hostNameOf } from "../../endpoint/hosts/host-name.ts";
 import { servicePortOf } from "../../endpoint/ports/service-ports.ts";
 import { serverOf } from "../../store/services/service-connections.ts";
-import type { LastBackup, ServiceFacts } from "../../store/services/service-facts.ts";
+import type { ServiceFacts } from "../../store/services/service-facts.ts";
 import type { Service } from "../../store/services/services.ts";
+import { endedOr } from "./backups.ts";
+import { viewOf } from "./view-of.ts";
 
 /** Facts about a service that are not stored. */
 export type LiveFacts = {
@@ -43,24 +45,34 @@ export type NamedEndpoints = {
   readonly hasNative: boolean;
 };
 
+const recordView = viewOf(serviceRecord);
+const detailsView = viewOf(serviceDetails);
+const backupView = viewOf(serviceDetails.shape.lastBackup.unwrap());
+const statesView = viewOf(
+  serviceDetails.pick({
+    state: true,
+    stateMessage: true,
+    diskGb: true,
+    diskUsedBytes: true,
+    stateChangedAt: true,
+    lastBackup: true,
+  }),
+);
+
 /** Exactly the contract's record, without additional members. */
-export function serviceRecordOf(service: Service, endpoint: EndpointFacts): z.input<typeof serviceRecord> {
+export function serviceRecordOf(service: Service, endpoint: EndpointFacts) {
+  return recordView(shownService(service, endpoint));
+}
+
+function shownService(service: Service, endpoint: EndpointFacts) {
+  const { databaseVersion, minReplicaMemoryGb, maxReplicaMemoryGb, numReplicas } = service;
   return {
-    id: service.id,
-    name: service.name,
+    ...service,
     // A service that never ran will run on the packaged engine. An external server reports its version.
-    databaseVersion:
-      service.databaseVersion === "" && traitsOf(service).isOwnProcess ? packagedVersion : service.databaseVersion,
+    databaseVersion: databaseVersion === "" && traitsOf(service).isOwnProcess ? packagedVersion : databaseVersion,
     endpoints: [...ownEndpoints(service, endpoint), ...serverEndpoints(service)],
-    minTotalMemoryGb: service.minReplicaMemoryGb * service.numReplicas,
-    maxTotalMemoryGb: service.maxReplicaMemoryGb * service.numReplicas,
-    minReplicaMemoryGb: service.minReplicaMemoryGb,
-    maxReplicaMemoryGb: service.maxReplicaMemoryGb,
-    numReplicas: service.numReplicas,
-    idleScaling: service.idleScaling,
-    idleTimeoutMinutes: service.idleTimeoutMinutes,
-    ipAccessList: [...service.ipAccessList],
-    createdAt: service.createdAt,
+    minTotalMemoryGb: minReplicaMemoryGb * numReplicas,
+    maxTotalMemoryGb: maxReplicaMemoryGb * numReplicas,
     privateEndpointIds: [],
     availablePrivateEndpointIds: [],
     dataWarehouseId: service.id,
@@ -108,14 +120,13 @@ export function serviceStatesOf(
   const state = stateAfterCommand(service);
   const stateMessage = service.stateMessage ?? endpointProblem ?? diskProblem;
   const reachable = endpointProblem === undefined || !["running", "idle"].includes(state);
-  return {
-    state: reachable ? state : ("degraded" as const),
-    ...(stateMessage === undefined ? {} : { stateMessage }),
-    ...(service.diskGb === null ? {} : { diskGb: service.diskGb }),
-    ...(diskUsedBytes === undefined ? {} : { diskUsedBytes }),
-    ...(service.stateChangedAt === null ? {} : { stateChangedAt: service.stateChangedAt }),
-    ...(lastBackup === undefined ? {} : { lastBackup: lastBackupOf(lastBackup) }),
-  };
+  return statesView({
+    ...service,
+    state: reachable ? state : "degraded",
+    stateMessage,
+    diskUsedBytes,
+    lastBackup: lastBackup && backupView({ ...lastBackup, status: endedOr(lastBackup.status) }),
+  });
 }
 
 /** `note`: a sentence that needs nobody's attention, shown when there is none that does. */
@@ -124,30 +135,22 @@ export function serviceDetailsOf(
   endpoint: EndpointFacts,
   facts: LiveFacts & ServiceFacts,
   note?: string,
-): z.input<typeof serviceDetails> {
+) {
+  const { connection, idleTimeoutMinutes } = service;
   const { lastActivityAt } = facts;
   const idles = service.state === "running" && service.idleScaling && lastActivityAt !== undefined;
-  return {
-    ...serviceRecordOf(service, endpoint),
-    ...(servicePortOf(service) === undefined ? {} : { port: service.port }),
-    version: service.version,
-    ...(note === undefined ? {} : { stateMessage: note }),
-    ...serviceStatesOf(service, facts),
-    ...(service.tableRows === null ? {} : { rows: service.tableRows }),
+  return detailsView({
+    ...shownService(service, endpoint),
+    ...{ stateMessage: note, diskUsedBytes: undefined, ...serviceStatesOf(service, facts) },
+    port: servicePortOf(service),
+    rows: service.tableRows,
     pipes: facts.pipes,
-    runtime: service.runtime,
-    ...(service.connection === null
-      ? {}
-      : { connection: { ...service.connection, urls: [...service.connection.urls] } }),
-    provider: service.provider,
-    region: service.region,
-    ...(service.releaseChannel === null ? {} : { releaseChannel: service.releaseChannel }),
-    tags: [...service.tags],
+    connection: connection && { ...connection, urls: [...connection.urls] },
     idle: {
       ...(lastActivityAt === undefined ? {} : { lastQueryAt: new Date(lastActivityAt).toISOString() }),
-      ...(idles ? { idleAt: new Date(lastActivityAt + service.idleTimeoutMinutes * 60_000).toISOString() } : {}),
+      ...(idles ? { idleAt: new Date(lastActivityAt + idleTimeoutMinutes * 60_000).toISOString() } : {}),
     },
-  };
+  });
 }
 
 /** The stored state, or after a command that the reconciler has not seen yet, the state that the command leads to. */
@@ -157,20 +160,6 @@ function stateAfterCommand({ desiredState, state, wakeRequested }: Service): Ser
   if (state === "idle") return wakeRequested ? "awaking" : "idle";
   const starts = state === "stopped" || state === "stopping" || (state === "failed" && wakeRequested);
   return starts ? "starting" : state;
-}
-
-function lastBackupOf({ id, name, status, startedAt, verification, ...times }: LastBackup) {
-  const { finishedAt, verifiedAt, deepVerifiedAt } = times;
-  return {
-    id,
-    name,
-    status: status === "done" || status === "error" ? status : ("in_progress" as const),
-    startedAt,
-    ...(finishedAt === null ? {} : { finishedAt }),
-    verification,
-    ...(verifiedAt === null ? {} : { verifiedAt }),
-    ...(deepVerifiedAt === null ? {} : { deepVerifiedAt }),
-  };
 }
 
 /** A memory size in the API's steps (1, 2, multiples of 4) that leaves this machine half of its memory. */

@@ -1,10 +1,10 @@
 /** Activities of an organization. */
-import type { z } from "zod";
-import type { activityOperations, activityRecord } from "../../../api/activities.ts";
+import { type activityOperations, activityRecord } from "../../../api/activities.ts";
 import type { Handlers } from "../../../api/operations.ts";
 import { AppError, found } from "../../../lib/errors.ts";
 import type { ActivityRecord, ActivityStore } from "../../../store/access/activities.ts";
 import type { Context } from "../../caller/context.ts";
+import { viewOf } from "../../views/view-of.ts";
 
 export function activityHandlers({
   activities,
@@ -27,28 +27,11 @@ export function activityHandlers({
   };
 }
 
-function activityOf(row: ActivityRecord): z.input<typeof activityRecord> {
-  const optional = {
-    actorId: row.actorId,
-    actorDetails: row.actorName,
-    actorIpAddress: row.actorAddress,
-    userAgent: row.userAgent,
-    requestId: row.requestId,
-    serviceId: row.serviceId,
-    objectName: row.objectName,
-    reason: row.reason,
-    fields: row.fields,
-  };
-  return {
-    id: row.id,
-    createdAt: row.createdAt,
-    type: row.type,
-    actorType: row.actorId === null ? "system" : "api",
-    organizationId: row.organizationId,
-    objectType: row.objectType,
-    objectId: row.objectId,
-    ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== null)),
-  };
+const activityMembers = viewOf(activityRecord);
+
+function activityOf(row: ActivityRecord) {
+  const { actorId, actorName: actorDetails, actorAddress: actorIpAddress } = row;
+  return activityMembers({ ...row, actorType: actorId === null ? "system" : "api", actorDetails, actorIpAddress });
 }
 
 /** As stored, whatever offset was sent. */

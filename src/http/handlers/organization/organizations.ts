@@ -1,18 +1,18 @@
 /** Organizations, API keys, access tokens. */
-import type { z } from "zod";
 import { anywhere, sourcesOf } from "../../../api/ip-access.ts";
-import type { KeyRole, keyRecord, tokenRecord } from "../../../api/keys.ts";
+import { type KeyRole, keyRecord, tokenRecord } from "../../../api/keys.ts";
 import type { Handlers, ManagementOperations } from "../../../api/operations.ts";
-import type { organizationRecord } from "../../../api/organizations.ts";
+import { organizationRecord } from "../../../api/organizations.ts";
 import { accessCheck } from "../../../endpoint/auth/access-list.ts";
 import { AppError, badRequest, found } from "../../../lib/errors.ts";
-import type { AccessToken, ApiKey, CredentialStore } from "../../../store/access/credentials.ts";
+import type { ApiKey, CredentialStore } from "../../../store/access/credentials.ts";
 import type { Organization, OrganizationStore } from "../../../store/access/organizations.ts";
 import type { OrganizationLimits } from "../../../store/database/limits.ts";
 import type { PipeStore } from "../../../store/pipes/pipes.ts";
 import type { ServiceStore } from "../../../store/services/services.ts";
 import type { Context } from "../../caller/context.ts";
 import { requirePushPipe } from "../../push/pipes.ts";
+import { viewOf } from "../../views/view-of.ts";
 
 type Names = Extract<keyof ManagementOperations, `${string}${"Organization" | "Key" | "AccessToken"}${string}`>;
 
@@ -122,41 +122,14 @@ function utc<T extends null | undefined>(time: string | T): string | T {
   return typeof time === "string" ? new Date(time).toISOString() : time;
 }
 
-function organizationView(organization: Organization): z.input<typeof organizationRecord> {
-  return {
-    id: organization.id,
-    name: organization.name,
-    createdAt: organization.createdAt,
-    awsExternalId: organization.id,
-  };
+const keyMembers = viewOf(keyRecord);
+const tokenView = viewOf(tokenRecord);
+const organizationMembers = viewOf(organizationRecord);
+
+function organizationView(organization: Organization) {
+  return organizationMembers({ ...organization, awsExternalId: organization.id });
 }
 
-function keyView(key: ApiKey): z.input<typeof keyRecord> {
-  return {
-    id: key.id,
-    name: key.name,
-    state: key.state,
-    roles: [key.role],
-    ipAccessList: [...(key.ipAccessList ?? anywhere)],
-    keySuffix: key.keySuffix,
-    version: key.version,
-    createdAt: key.createdAt,
-    expireAt: key.expireAt,
-    ...(key.usedAt === null ? {} : { usedAt: key.usedAt }),
-    ...(key.pipeId === undefined ? {} : { pipeId: key.pipeId }),
-    ...(key.pushLimits === undefined ? {} : { pushLimits: key.pushLimits }),
-  };
-}
-
-function tokenView(token: AccessToken): z.input<typeof tokenRecord> {
-  return {
-    id: token.id,
-    name: token.name,
-    state: token.state,
-    tokenSuffix: token.tokenSuffix,
-    version: token.version,
-    createdAt: token.createdAt,
-    expireAt: token.expireAt,
-    ...(token.usedAt === null ? {} : { usedAt: token.usedAt }),
-  };
+function keyView(key: ApiKey) {
+  return keyMembers({ ...key, roles: [key.role], ipAccessList: key.ipAccessList ?? anywhere });
 }

@@ -1,10 +1,13 @@
 /** What deleted pipes have left at their sources: listing it, and giving it up. */
-import type { leftoverOperations } from "../../../api/leftovers.ts";
+import { leftover, type leftoverOperations } from "../../../api/leftovers.ts";
 import type { Handlers } from "../../../api/operations.ts";
 import { found } from "../../../lib/errors.ts";
 import type { AuditEvent } from "../../../store/access/audit-events.ts";
 import type { Leftover, LeftoverStore } from "../../../store/pipes/leftovers.ts";
 import type { Context } from "../../caller/context.ts";
+import { viewOf } from "../../views/view-of.ts";
+
+const leftoverView = viewOf(leftover);
 
 export type LeftoverDeps = {
   readonly leftovers: LeftoverStore;
@@ -30,11 +33,7 @@ export async function deletedOf(afterAttempt: AfterAttempt, list: () => Promise<
 
 export function leftoverHandlers({ leftovers, note }: LeftoverDeps): Handlers<typeof leftoverOperations, Context> {
   return {
-    listLeftovers: async ({ params }) =>
-      (await leftovers.listIn(params.organizationId)).map(({ organizationId: _, lastError, ...rest }) => ({
-        ...rest,
-        ...(lastError === null ? {} : { lastError }),
-      })),
+    listLeftovers: async ({ params }) => (await leftovers.listIn(params.organizationId)).map(leftoverView),
     deleteLeftover: async ({ params: { organizationId, leftoverId } }, { credentialId, address }) => {
       const { kind, name, pipeName } = found(
         await leftovers.giveUp(organizationId, leftoverId),

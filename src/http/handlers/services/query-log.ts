@@ -1,12 +1,12 @@
 /** Running and recent queries of services. */
-import type { z } from "zod";
 import type { Handlers, ManagementOperations } from "../../../api/operations.ts";
-import type { queryRecord } from "../../../api/queries.ts";
+import { queryRecord } from "../../../api/queries.ts";
 import { AppError, notFound } from "../../../lib/errors.ts";
 import type { QueryHistory } from "../../../services/inventory/query-history.ts";
 import type { QueryPlace, QueryRecord } from "../../../services/inventory/query-log.ts";
 import type { ServiceStore } from "../../../store/services/services.ts";
 import type { Context } from "../../caller/context.ts";
+import { viewOf } from "../../views/view-of.ts";
 import { findService } from "./service-users.ts";
 
 export function queryLogHandlers(deps: {
@@ -48,10 +48,9 @@ function placeOf(cursor: string): QueryPlace {
   });
 }
 
-function view({ errorCode, error, totalRows, ...record }: QueryRecord): z.input<typeof queryRecord> {
-  return {
-    ...record,
-    ...(totalRows > 0 ? { totalRows } : {}),
-    ...(errorCode === 0 ? {} : { error: { code: errorCode, message: error } }),
-  };
+const recordView = viewOf(queryRecord);
+
+function view({ errorCode, error, totalRows, ...record }: QueryRecord) {
+  const failure = errorCode === 0 ? undefined : { code: errorCode, message: error };
+  return recordView({ ...record, totalRows: totalRows || undefined, error: failure });
 }

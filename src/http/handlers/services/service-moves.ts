@@ -4,7 +4,7 @@ import type { z } from "zod";
 import type { Handlers, ManagementOperations } from "../../../api/operations.ts";
 import { traitsOf } from "../../../api/runtimes.ts";
 import type { serverConnection } from "../../../api/service-connections.ts";
-import type { moveRecord, serviceMoveOperations } from "../../../api/service-moves.ts";
+import { moveRecord, type serviceMoveOperations } from "../../../api/service-moves.ts";
 import { AppError, found } from "../../../lib/errors.ts";
 import type { MovePlan, Moves } from "../../../services/moves/moves.ts";
 import type { RestoreStore } from "../../../store/backups/restores.ts";
@@ -12,6 +12,7 @@ import type { ServiceConnection } from "../../../store/services/service-connecti
 import type { ServiceMove, ServiceMoves } from "../../../store/services/service-moves.ts";
 import type { Service, ServiceStore } from "../../../store/services/services.ts";
 import type { Context } from "../../caller/context.ts";
+import { viewOf } from "../../views/view-of.ts";
 import type { ConnectionDeps } from "./external-services.ts";
 import { findService } from "./service-users.ts";
 
@@ -128,19 +129,11 @@ function planOf({ objects, left, obstacles }: MovePlan) {
   };
 }
 
-function recordOf(move: ServiceMove): z.input<typeof moveRecord> {
+const moveView = viewOf(moveRecord);
+
+function recordOf(move: ServiceMove) {
   const secondsLeft = secondsLeftOf(move);
-  return {
-    id: move.id,
-    serviceId: move.serviceId,
-    status: move.status,
-    ...(move.message === null ? {} : { message: move.message }),
-    cancelRequested: move.cancelRequested,
-    progress: { ...move.progress, ...(secondsLeft === undefined ? {} : { secondsLeft }) },
-    ...(move.oldServiceId === null ? {} : { oldServiceId: move.oldServiceId }),
-    createdAt: move.createdAt,
-    ...(move.finishedAt === null ? {} : { finishedAt: move.finishedAt }),
-  };
+  return moveView({ ...move, progress: { ...move.progress, ...(secondsLeft === undefined ? {} : { secondsLeft }) } });
 }
 
 /** From the mean speed until the last progress. */

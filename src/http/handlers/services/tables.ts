@@ -1,13 +1,17 @@
 /** What is in services. */
 import type { Handlers } from "../../../api/operations.ts";
-import type { tableOperations } from "../../../api/tables.ts";
+import { completions, type tableOperations, tableRecord, tableSummary } from "../../../api/tables.ts";
 import { found } from "../../../lib/errors.ts";
 import type { Completions } from "../../../services/inventory/completions.ts";
 import type { Inventories } from "../../../services/inventory/inventories.ts";
-import type { TableFacts } from "../../../services/inventory/tables.ts";
 import type { ServiceStore } from "../../../store/services/services.ts";
 import type { Context } from "../../caller/context.ts";
+import { viewOf } from "../../views/view-of.ts";
 import { findService } from "./service-users.ts";
+
+const summaryView = viewOf(tableSummary);
+const tableView = viewOf(tableRecord);
+const completionsView = viewOf(completions);
 
 const noCompletions: Completions = {
   version: "",
@@ -36,44 +40,21 @@ export function tableHandlers(deps: {
         live,
         truncated: facts.truncated,
         databases: [...facts.databases],
-        tables: facts.tables.map((table) => ({
-          ...summaryOf(table),
-          ...(withColumns ? { columns: table.columns.map(({ name, type }) => ({ name, type })) } : {}),
-        })),
+        tables: facts.tables.map((table) =>
+          summaryView({
+            ...table,
+            columns: withColumns ? table.columns.map(({ name, type }) => ({ name, type })) : null,
+          }),
+        ),
       };
     },
     getTable: async ({ params }) => {
       const service = await findService(services, params);
       const seen = await inventories.table(service, params.database, params.table);
       const table = found(seen?.facts, "Table", `${params.database}.${params.table}`);
-      const { partitionKey, sortingKey, primaryKey, samplingKey, createStatement, changedAt, columns } = table;
-      return {
-        ...(seen === undefined ? { live: false } : { asOf: seen.asOf, live: seen.live }),
-        ...summaryOf(table),
-        ...(table.uncompressedBytes === null ? {} : { uncompressedBytes: table.uncompressedBytes }),
-        ...(table.parts === null ? {} : { parts: table.parts }),
-        ...{ partitionKey, sortingKey, primaryKey, samplingKey, createStatement, changedAt },
-        columns: [...columns],
-      };
+      return tableView({ ...table, live: seen?.live ?? false, asOf: seen?.asOf });
     },
-    getCompletions: async ({ params }) => {
-      const known = (await inventories.completions(await findService(services, params))) ?? noCompletions;
-      const { keywords, functions, tableFunctions, tableEngines, dataTypes, formats, settings, version } = known;
-      return {
-        version,
-        keywords: [...keywords],
-        functions: [...functions],
-        tableFunctions: [...tableFunctions],
-        tableEngines: [...tableEngines],
-        dataTypes: [...dataTypes],
-        formats: [...formats],
-        settings: [...settings],
-      };
-    },
+    getCompletions: async ({ params }) =>
+      completionsView((await inventories.completions(await findService(services, params))) ?? noCompletions),
   };
-}
-
-function summaryOf({ database, name, engine, comment, rows, bytes }: TableFacts) {
-  const sizes = { ...(rows === null ? {} : { rows }), ...(bytes === null ? {} : { bytes }) };
-  return { database, name, engine, comment, ...sizes };
 }
