@@ -1,10 +1,10 @@
 /** Requests about pipes that differ from ours by more than names. */
+import { badRequest } from "../lib/errors.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { KeptValues } from "./accepted.ts";
 import { replacingAgents } from "./dialect.ts";
 import { isObject } from "./members.ts";
 import type { CallOperation, CloudRequest, Run } from "./route.ts";
-import { refused } from "./services.ts";
 
 const readCommitted = "kafka_read_committed";
 const keptReadCommitted = `settings.${readCommitted}`;
@@ -60,5 +60,5 @@ function withReadCommitted(settings: JsonObject, kafka: boolean): JsonObject {
 
 function refuseUnlessKafka(kept: KeptValues, kafka: boolean): void {
   if (kafka || kept[keptReadCommitted] == null) return;
-  throw refused(keptReadCommitted, "is only for Kafka pipes");
+  throw badRequest(keptReadCommitted, "is only for Kafka pipes");
 }

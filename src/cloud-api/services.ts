@@ -1,5 +1,5 @@
 /** Requests about services, keys and organizations that differ from ours by more than names. */
-import { AppError } from "../lib/errors.ts";
+import { badRequest } from "../lib/errors.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { CloudRequest, Run } from "./route.ts";
 
@@ -29,9 +29,9 @@ function inReplicas({ minTotalMemoryGb, maxTotalMemoryGb, ...body }: JsonObject)
 
 function replicaSize(totalName: string, total: JsonObject[string] | undefined, name: string, body: JsonObject): object {
   if (total == null) return {};
-  if (body[name] != null) throw refused(totalName, `cannot be combined with ${name}`);
+  if (body[name] != null) throw badRequest(totalName, `cannot be combined with ${name}`);
   if (typeof total === "number" && total % 3 === 0) return { [name]: total / 3 };
-  throw refused(totalName, "must be a number that is divisible by 3: the total of three replicas");
+  throw badRequest(totalName, "must be a number that is divisible by 3: the total of three replicas");
 }
 
 export const getPrivateEndpointConfig: Run = async (call, { params }) => {
@@ -62,7 +62,3 @@ export const updateCloudBackupConfiguration: Run = (call, { params, body }: Clou
   const isImplied = backupPeriodInHours === 24 && rest.backupStartTime != null;
   return call("updateBackupConfiguration", { params, body: isImplied ? rest : body });
 };
-
-export function refused(path: string, message: string): AppError {
-  return new AppError("BAD_REQUEST", `${path} ${message}.`, { issues: [{ path, message }] });
-}

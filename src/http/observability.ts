@@ -23,22 +23,15 @@ export type ObservabilityParts = {
   readonly pokeAlerts: () => void;
 };
 
-export function observabilityHandlers({
-  stores,
-  charts,
-  limits,
-  endpoint,
-  webhookPolicy,
-  pokeAlerts,
-}: ObservabilityParts) {
-  const { chartSources: sources, services } = stores;
+export function observabilityHandlers(parts: ObservabilityParts) {
+  const { stores, charts, limits, endpoint, webhookPolicy, pokeAlerts } = parts;
   return {
     ...chartHandlers(charts.charts),
-    ...chartSourceHandlers({ sources, services, limits }),
-    ...exploreHandlers({ ...charts, services }),
-    ...connectionHandlers({ services, endpoint }),
-    ...savedDocumentHandlers({ ...stores, sources, limits }),
-    ...webhookHandlers({ webhooks: stores.webhooks, policy: webhookPolicy, limits }),
+    ...chartSourceHandlers({ ...stores, limits }),
+    ...exploreHandlers({ ...stores, ...charts }),
+    ...connectionHandlers({ ...stores, endpoint }),
+    ...savedDocumentHandlers({ ...stores, limits }),
+    ...webhookHandlers({ ...stores, policy: webhookPolicy, limits }),
     ...alertHandlers({ ...stores, limits, poke: pokeAlerts }),
   };
 }

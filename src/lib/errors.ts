@@ -256,6 +256,12 @@ export function badRequest(path: string, message: string): AppError {
   return memberError("BAD_REQUEST", path, message);
 }
 
+/** Throws an error whose sentence names every issue; nothing without one. */
+export function refuseIssues(issues: readonly Issue[], code: ErrorCode = "BAD_REQUEST"): void {
+  if (issues.length === 0) return;
+  throw new AppError(code, issues.map(({ path, message }) => `${path}: ${message}`).join("; "), { issues });
+}
+
 /** NOT_FOUND with its standard sentence; `what` is a capitalized noun. */
 export function notFound(what: string, id: string): AppError {
   return new AppError("NOT_FOUND", `${what} ${id} does not exist.`);

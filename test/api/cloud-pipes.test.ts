@@ -109,7 +109,7 @@ describe("settings", () => {
   test("of other pipes have no such setting", async () => {
     const path = `${root}/${await storedPipe("objectStorage")}/settings`;
     const { status, body } = await call("PUT", path, { kafka_read_committed: true });
-    expect([status, body.error]).toEqual([400, "BAD_REQUEST: settings.kafka_read_committed is only for Kafka pipes."]);
+    expect([status, body.error]).toEqual([400, "BAD_REQUEST: settings.kafka_read_committed: is only for Kafka pipes"]);
   });
 
   test("are refused under our names, and by theirs when a value is wrong", async () => {

@@ -71,7 +71,7 @@ test("the total memory of three workers is the memory of one replica", async () 
   const { body } = await call("PATCH", `${path}/scaling`, { minTotalMemoryGb: 36, maxTotalMemoryGb: 72 });
   expect(body.result).toMatchObject({ minReplicaMemoryGb: 12, maxReplicaMemoryGb: 24, maxTotalMemoryGb: 72 });
   const refused = await call("PATCH", `${path}/scaling`, { minTotalMemoryGb: 25 });
-  expect(refused.body.error).toMatch(/^BAD_REQUEST: minTotalMemoryGb must be a number that is divisible by 3/);
+  expect(refused.body.error).toMatch(/^BAD_REQUEST: minTotalMemoryGb: must be a number that is divisible by 3/);
 });
 
 test("a size that is no valid total there is left out, and not invented", async () => {

@@ -1,6 +1,6 @@
 /** Backups: handlers read rows and write requests; the backups room carries them out. */
 
-import type { Handlers, ManagementOperations } from "../../api/operations.ts";
+import type { ManagementOperations } from "../../api/operations.ts";
 import { traitsOf } from "../../api/runtimes.ts";
 import type { Rescan, RescanScope } from "../../backups/catalogue.ts";
 import type { planRestore, RestorePlan } from "../../backups/plan.ts";
@@ -9,11 +9,9 @@ import { assertRestorable } from "../../backups/restorable.ts";
 import type { RetentionVerdict } from "../../backups/retention.ts";
 import type { PlannedFacts } from "../../backups/schedule.ts";
 import { AppError, found, notFound } from "../../lib/errors.ts";
-import type { Backup, BackupStore } from "../../store/backups/backups.ts";
-import type { RestoreStore } from "../../store/backups/restores.ts";
-import type { PipeStore } from "../../store/pipes/pipes.ts";
-import type { Service, ServiceStore } from "../../store/services/services.ts";
-import type { Context } from "../caller/context.ts";
+import type { Backup } from "../../store/backups/backups.ts";
+import type { Stores } from "../../store/open.ts";
+import type { Service } from "../../store/services/services.ts";
 import {
   type BackupDefaults,
   type BucketRole,
@@ -23,18 +21,16 @@ import {
   restorePlanOf,
   restoreRecordOf,
 } from "../views/backups.ts";
+import type { Management, ServiceParams } from "./lookups.ts";
+import { findService } from "./lookups.ts";
 
-export type BackupDeps = {
-  readonly services: ServiceStore;
-  readonly backups: BackupStore;
-  readonly restores: RestoreStore;
+export type BackupDeps = Pick<Stores, "services" | "backups" | "restores" | "pipes"> & {
   readonly role: BucketRole;
   readonly defaults: BackupDefaults;
   /** The location and format of the next backup. */
   readonly plannedFacts: () => PlannedFacts;
   readonly retention: (serviceId: string) => Promise<RetentionVerdict[]>;
   readonly rescan: (scope: RescanScope, signal: AbortSignal) => Promise<Rescan>;
-  readonly pipes: PipeStore;
   /** Looks at the target only in a service that runs; without one, the plan is for a new service. */
   readonly planRestore: (
     restore: Parameters<typeof planRestore>[1],
@@ -56,19 +52,15 @@ export type BackupDeps = {
 
 type Names = Extract<keyof ManagementOperations, `${string}${"Backup" | "Restore" | "Retention"}${string}`>;
 type Of<Params> = { params: Params };
-type ServiceParams = { organizationId: string; serviceId: string };
-type BackupParams = ServiceParams & { backupId: string };
+type BackupParams = ServiceParams & { readonly backupId: string };
 
-export function backupHandlers(deps: BackupDeps): Pick<Handlers<ManagementOperations, Context>, Names> {
+export function backupHandlers(deps: BackupDeps): Management<Names> {
   return { ...recordHandlers(deps), ...restoreHandlers(deps), ...scheduleHandlers(deps) };
 }
 
 function recordHandlers(
   deps: BackupDeps,
-): Pick<
-  Handlers<ManagementOperations, Context>,
-  "listBackups" | "createBackup" | "getBackup" | "verifyBackup" | "listAllBackups" | "rescanBackups"
-> {
+): Management<"listBackups" | "createBackup" | "getBackup" | "verifyBackup" | "listAllBackups" | "rescanBackups"> {
   const { backups, restores, role } = deps;
   return {
     listBackups: async ({ params }) => {
@@ -76,7 +68,7 @@ function recordHandlers(
       return rows.map((row) => backupRecordOf(row, role));
     },
     createBackup: async ({ params }, { signal }) => {
-      const service = await liveService(deps, params);
+      const service = await findService(deps, params);
       if (service.state === "provisioning" || (await restores.findUnfinishedFor(service.id)) !== undefined) {
         throw new AppError("CONFLICT", "The service is still being provisioned; there is nothing to back up yet.");
       }
@@ -107,7 +99,7 @@ function recordHandlers(
 
 function restoreHandlers(
   deps: BackupDeps,
-): Pick<Handlers<ManagementOperations, Context>, "restoreBackup" | "planRestore" | "listRestores" | "getRestore"> {
+): Management<"restoreBackup" | "planRestore" | "listRestores" | "getRestore"> {
   const { restores } = deps;
   return {
     restoreBackup: async (input, { signal }) => {
@@ -135,11 +127,11 @@ function restoreHandlers(
       return restorePlanOf(plan, await deps.pipes.listIn(target.id));
     },
     listRestores: async ({ params }) => {
-      const service = await liveService(deps, params);
+      const service = await findService(deps, params);
       return (await restores.listIn(service.id)).map(restoreRecordOf);
     },
     getRestore: async ({ params }) => {
-      const service = await liveService(deps, params);
+      const service = await findService(deps, params);
       return restoreRecordOf(found(await restores.findIn(service.id, params.restoreId), "Restore", params.restoreId));
     },
   };
@@ -175,7 +167,7 @@ async function targetOf(
   backup: Backup,
   signal: AbortSignal,
 ): Promise<Service> {
-  const target = await liveService(deps, { ...params, serviceId: body.targetServiceId ?? params.serviceId });
+  const target = await findService(deps, { ...params, serviceId: body.targetServiceId ?? params.serviceId });
   refuseStopped(target);
   if (traitsOf(target).makesOwnBackups) await deps.requireServerRestore(target, backup, body.targetDatabase, signal);
   return target;
@@ -194,18 +186,15 @@ function refuseStopped(service: Service): void {
 
 function scheduleHandlers(
   deps: BackupDeps,
-): Pick<
-  Handlers<ManagementOperations, Context>,
-  "getBackupConfiguration" | "updateBackupConfiguration" | "previewRetention"
-> {
+): Management<"getBackupConfiguration" | "updateBackupConfiguration" | "previewRetention"> {
   const { backups } = deps;
   return {
     getBackupConfiguration: async ({ params }) => {
-      const service = await liveService(deps, params);
+      const service = await findService(deps, params);
       return configurationOf(await backups.configuration(service.id), deps.defaults);
     },
     updateBackupConfiguration: async ({ params, body }, { signal }) => {
-      const service = await liveService(deps, params);
+      const service = await findService(deps, params);
       const sets = body.backupPeriodInHours != null || body.backupStartTime != null;
       if (sets) await requireBackup(deps, service, signal);
       const now = await backups.configuration(service.id);
@@ -235,10 +224,6 @@ async function scopeOf(deps: BackupDeps, organizationId: string): Promise<Rescan
   const backups = await deps.backups.listInOrganization(organizationId);
   const ids = new Set([...services.map(({ id }) => id), ...backups.map((row) => row.serviceId)]);
   return { ownerOf: (id) => (id === organizationId ? id : undefined), names: (serviceId) => ids.has(serviceId) };
-}
-
-async function liveService(deps: BackupDeps, params: ServiceParams): Promise<Service> {
-  return found(await deps.services.findIn(params.organizationId, params.serviceId), "Service", params.serviceId);
 }
 
 /** Id of an existing service, or of a deleted one that has backups left. */

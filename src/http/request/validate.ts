@@ -35,6 +35,11 @@ export function issuesOf(error: unknown): { path: string; message: string }[] {
   return error.issues.map(({ path, message }) => ({ path, message }));
 }
 
+/** BAD_REQUEST of a parameter of the query. */
+export function refusedQuery(path: string, message: string): AppError {
+  return invalid([{ path, message }], "query");
+}
+
 function invalid(all: readonly Issue[], where: string): AppError {
   const issues = all.slice(0, maxIssues).map(({ path, message }) => ({ path: cut(path), message: cut(message) }));
   const summary = issues

@@ -1,6 +1,7 @@
 /** Webhooks of organizations. URL, headers and query parameters are sealed. */
+
 import { randomUUID } from "node:crypto";
-import { AppError } from "../../lib/errors.ts";
+import { AppError, badRequest, refuseIssues } from "../../lib/errors.ts";
 import { insertRow, recordReader } from "../database/columns.ts";
 import type { Database, StoredColumns } from "../database/database.ts";
 import { type Limit, requireRoom } from "../database/limits.ts";
@@ -168,8 +169,7 @@ function contextOf(webhookId: string): string {
 }
 
 function nameInUse(): AppError {
-  const message = "is the name of another webhook of this service";
-  return new AppError("BAD_REQUEST", `name: ${message}.`, { issues: [{ path: "name", message }] });
+  return badRequest("name", "is the name of another webhook of this service");
 }
 
 /** What is kept goes to the server that it was given for: a new URL must not have it sent to another one. */
@@ -179,7 +179,5 @@ function refuseRedirect(former: WebhookSecrets | undefined, next: WebhookSecrets
     (name) => next[name] === undefined && Object.keys(former[name] ?? {}).length > 0,
   );
   const message = "must be given again with a URL of another server; {} removes them";
-  const issues = kept.map((path) => ({ path, message }));
-  const [first] = issues;
-  if (first !== undefined) throw new AppError("BAD_REQUEST", `${first.path} ${message}.`, { issues });
+  refuseIssues(kept.map((path) => ({ path, message })));
 }

@@ -1,16 +1,15 @@
 /** Activities of an organization. */
 import { type activityOperations, activityRecord } from "../../../api/activities.ts";
-import type { Handlers } from "../../../api/operations.ts";
-import { AppError, found } from "../../../lib/errors.ts";
-import type { ActivityRecord, ActivityStore } from "../../../store/access/activities.ts";
-import type { Context } from "../../caller/context.ts";
+import { found } from "../../../lib/errors.ts";
+import type { ActivityRecord } from "../../../store/access/activities.ts";
+import type { Stores } from "../../../store/open.ts";
+import { refusedQuery } from "../../request/validate.ts";
 import { viewOf } from "../../views/view-of.ts";
+import type { Management } from "../lookups.ts";
 
 export function activityHandlers({
   activities,
-}: {
-  activities: ActivityStore;
-}): Handlers<typeof activityOperations, Context> {
+}: Pick<Stores, "activities">): Management<keyof typeof activityOperations> {
   return {
     listActivities: async ({ params, query }) => {
       const { object, actor } = query;
@@ -47,6 +46,5 @@ function readCursor(cursor: string | undefined): string | undefined {
   if (cursor === undefined) return undefined;
   const id = Buffer.from(cursor, "base64url").toString("utf8");
   if (/^\d{1,15}$/.test(id)) return id;
-  const issue = { path: "cursor", message: "is not a cursor of this list" };
-  throw new AppError("BAD_REQUEST", `Invalid request query: cursor: ${issue.message}`, { issues: [issue] });
+  throw refusedQuery("cursor", "is not a cursor of this list");
 }

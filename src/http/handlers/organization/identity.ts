@@ -1,25 +1,21 @@
 /** Who the caller is, links to sign in, and browser sessions. */
 import type { z } from "zod";
 import type { identityOperations, identityRecord } from "../../../api/identity.ts";
-import type { Handlers } from "../../../api/operations.ts";
 import { plainAddress } from "../../../endpoint/auth/access-list.ts";
 import { AppError, found } from "../../../lib/errors.ts";
-import type { ConsoleSession, ConsoleSessionStore } from "../../../store/access/console-sessions.ts";
-import type { CredentialStore } from "../../../store/access/credentials.ts";
-import type { OrganizationStore } from "../../../store/access/organizations.ts";
+import type { ConsoleSession } from "../../../store/access/console-sessions.ts";
+import type { Stores } from "../../../store/open.ts";
 import type { Context } from "../../caller/context.ts";
 import type { Principal } from "../../caller/principals.ts";
+import type { Management } from "../lookups.ts";
 
-export type IdentityDeps = {
-  readonly organizations: OrganizationStore;
-  readonly credentials: CredentialStore;
-  readonly consoleSessions: ConsoleSessionStore;
+export type IdentityDeps = Pick<Stores, "organizations" | "credentials" | "consoleSessions"> & {
   readonly version: string;
   /** URL of the API, as clients use it. */
   readonly baseUrl: () => string;
 };
 
-export function identityHandlers(deps: IdentityDeps): Handlers<typeof identityOperations, Context> {
+export function identityHandlers(deps: IdentityDeps): Management<keyof typeof identityOperations> {
   const { credentials, consoleSessions: sessions } = deps;
   /** Only admins see the sessions of other keys. */
   const visible = ({ organizationId, role, credentialId }: Context) =>

@@ -1,31 +1,25 @@
 /** Organizations, API keys, access tokens. */
 import { anywhere, sourcesOf } from "../../../api/ip-access.ts";
 import { type KeyRole, keyRecord, tokenRecord } from "../../../api/keys.ts";
-import type { Handlers, ManagementOperations } from "../../../api/operations.ts";
+import type { ManagementOperations } from "../../../api/operations.ts";
 import { organizationRecord } from "../../../api/organizations.ts";
 import { accessCheck } from "../../../endpoint/auth/access-list.ts";
 import { AppError, badRequest, found } from "../../../lib/errors.ts";
-import type { ApiKey, CredentialStore } from "../../../store/access/credentials.ts";
-import type { Organization, OrganizationStore } from "../../../store/access/organizations.ts";
+import type { ApiKey } from "../../../store/access/credentials.ts";
+import type { Organization } from "../../../store/access/organizations.ts";
 import type { OrganizationLimits } from "../../../store/database/limits.ts";
-import type { PipeStore } from "../../../store/pipes/pipes.ts";
-import type { ServiceStore } from "../../../store/services/services.ts";
-import type { Context } from "../../caller/context.ts";
+import type { Stores } from "../../../store/open.ts";
 import { requirePushPipe } from "../../push/pipes.ts";
 import { viewOf } from "../../views/view-of.ts";
+import type { Management } from "../lookups.ts";
 
 type Names = Extract<keyof ManagementOperations, `${string}${"Organization" | "Key" | "AccessToken"}${string}`>;
 
-export type OrganizationDeps = {
-  readonly organizations: OrganizationStore;
-  readonly credentials: CredentialStore;
-  /** For keys that push. */
-  readonly pipes: PipeStore;
-  readonly services: ServiceStore;
+export type OrganizationDeps = Pick<Stores, "organizations" | "credentials" | "pipes" | "services"> & {
   readonly limits: OrganizationLimits;
 };
 
-export function organizationHandlers(deps: OrganizationDeps): Pick<Handlers<ManagementOperations, Context>, Names> {
+export function organizationHandlers(deps: OrganizationDeps): Management<Names> {
   const { organizations, credentials } = deps;
   const organization = async (id: string) => organizationView(found(await organizations.find(id), "Organization", id));
   const key = async (organizationId: string, id: string) =>
@@ -102,13 +96,10 @@ function refuseWrongMembers(
   role: KeyRole,
   body: { readonly pipeId?: string | undefined; readonly pushLimits?: object | undefined },
 ): void {
-  const refuse = (path: string, message: string) => {
-    throw badRequest(path, message);
-  };
-  if (role === "push" && body.pipeId === undefined) refuse("pipeId", "is required for the role push");
+  if (role === "push" && body.pipeId === undefined) throw badRequest("pipeId", "is required for the role push");
   if (role === "push") return;
-  if (body.pipeId !== undefined) refuse("roles", "must be push for a key of one pipe");
-  if (body.pushLimits !== undefined) refuse("pushLimits", "are only for the role push");
+  if (body.pipeId !== undefined) throw badRequest("roles", "must be push for a key of one pipe");
+  if (body.pushLimits !== undefined) throw badRequest("pushLimits", "are only for the role push");
 }
 
 /** A credential that has expired before it exists is a mistake. An existing one may be ended by a time that is past. */

@@ -1,16 +1,15 @@
 /** What deleted pipes have left at their sources: listing it, and giving it up. */
 import { leftover, type leftoverOperations } from "../../../api/leftovers.ts";
-import type { Handlers } from "../../../api/operations.ts";
 import { found } from "../../../lib/errors.ts";
 import type { AuditEvent } from "../../../store/access/audit-events.ts";
-import type { Leftover, LeftoverStore } from "../../../store/pipes/leftovers.ts";
-import type { Context } from "../../caller/context.ts";
+import type { Stores } from "../../../store/open.ts";
+import type { Leftover } from "../../../store/pipes/leftovers.ts";
 import { viewOf } from "../../views/view-of.ts";
+import type { Management } from "../lookups.ts";
 
 const leftoverView = viewOf(leftover);
 
-export type LeftoverDeps = {
-  readonly leftovers: LeftoverStore;
+export type LeftoverDeps = Pick<Stores, "leftovers"> & {
   /** Takes an event of the audit trail. */
   readonly note: (event: AuditEvent) => void;
 };
@@ -31,7 +30,7 @@ export async function deletedOf(afterAttempt: AfterAttempt, list: () => Promise<
   return { leftovers: left.map(({ kind, name }) => ({ kind, name })) };
 }
 
-export function leftoverHandlers({ leftovers, note }: LeftoverDeps): Handlers<typeof leftoverOperations, Context> {
+export function leftoverHandlers({ leftovers, note }: LeftoverDeps): Management<keyof typeof leftoverOperations> {
   return {
     listLeftovers: async ({ params }) => (await leftovers.listIn(params.organizationId)).map(leftoverView),
     deleteLeftover: async ({ params: { organizationId, leftoverId } }, { credentialId, address }) => {

@@ -1,37 +1,28 @@
 /** Rows that a pipe refused. */
 
 import { withoutNulls } from "../../../api/operation.ts";
-import type { Handlers } from "../../../api/operations.ts";
 import type { pipeErrorOperations } from "../../../api/pipe-errors.ts";
-import { found } from "../../../lib/errors.ts";
 import type { ErrorRows, Wake } from "../../../pipes/control/cleanup/error-rows.ts";
-import type { CredentialStore } from "../../../store/access/credentials.ts";
-import type { ErrorRequest, ErrorRequestStore, ErrorSelection } from "../../../store/pipes/error-requests.ts";
-import type { Pipe, PipeStore } from "../../../store/pipes/pipes.ts";
-import type { ServiceStore } from "../../../store/services/services.ts";
+import type { Stores } from "../../../store/open.ts";
+import type { ErrorRequest, ErrorSelection } from "../../../store/pipes/error-requests.ts";
 import type { Context } from "../../caller/context.ts";
 import { errorGroupOf, errorRequestOf, errorRowOf } from "../../views/pipe-errors.ts";
+import { findPipe, type Management, type PipeParams } from "../lookups.ts";
 
-export type PipeErrorDeps = {
-  readonly pipes: PipeStore;
-  readonly services: ServiceStore;
-  readonly credentials: CredentialStore;
-  readonly errorRequests: ErrorRequestStore;
+export type PipeErrorDeps = Pick<Stores, "pipes" | "services" | "credentials" | "errorRequests"> & {
   readonly errorRows: ErrorRows;
   /** Triggers a pass of the pipes. */
   readonly poke: () => void;
 };
 
-type PipeParams = { organizationId: string; serviceId: string; pipeId: string };
-
-export function pipeErrorHandlers(deps: PipeErrorDeps): Handlers<typeof pipeErrorOperations, Context> {
+export function pipeErrorHandlers(deps: PipeErrorDeps): Management<keyof typeof pipeErrorOperations> {
   return {
     listPipeErrors: async ({ params, query }, { signal }) => {
-      const groups = await deps.errorRows.groups(await find(deps, params), query, query.wake, signal);
+      const groups = await deps.errorRows.groups(await findPipe(deps, params), query, query.wake, signal);
       return groups.map(errorGroupOf);
     },
     listPipeErrorRows: async ({ params, query }, { signal }) => {
-      const page = await deps.errorRows.page(await find(deps, params), query, query.wake, signal);
+      const page = await deps.errorRows.page(await findPipe(deps, params), query, query.wake, signal);
       const next = page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor };
       return { rows: page.rows.map(errorRowOf), ...next };
     },
@@ -44,7 +35,7 @@ export function pipeErrorHandlers(deps: PipeErrorDeps): Handlers<typeof pipeErro
       return await request(deps, params, context, "discard", selection as ErrorSelection, wake);
     },
     listPipeErrorRequests: async ({ params }) => {
-      const pipe = await find(deps, params);
+      const pipe = await findPipe(deps, params);
       return (await deps.errorRequests.list(pipe.id)).map(errorRequestOf);
     },
   };
@@ -59,16 +50,11 @@ async function request(
   selection: ErrorSelection,
   wake: Wake,
 ) {
-  const pipe = await find(deps, params);
+  const pipe = await findPipe(deps, params);
   deps.errorRows.requireEngine(pipe, wake);
   const key = await deps.credentials.findKey(context.organizationId, context.credentialId);
   const requestedBy = key?.name ?? context.credentialId;
   const added = await deps.errorRequests.add({ pipeId: pipe.id, kind, selection, requestedBy });
   deps.poke();
   return errorRequestOf(added);
-}
-
-async function find(deps: PipeErrorDeps, { organizationId, serviceId, pipeId }: PipeParams): Promise<Pipe> {
-  const service = found(await deps.services.findIn(organizationId, serviceId), "Service", serviceId);
-  return found(await deps.pipes.findIn(service.id, pipeId), "Pipe", pipeId);
 }

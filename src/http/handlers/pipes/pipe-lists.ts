@@ -1,26 +1,23 @@
 /** The list of all pipes of an organization. Reads stored facts and samples: it wakes no service. */
 import type { Input } from "../../../api/operation.ts";
-import type { Handlers } from "../../../api/operations.ts";
 import type { pipeListOperations, pipeSortKeys } from "../../../api/pipe-lists.ts";
 import type { PipeVitals } from "../../../pipes/control/progress/vitals.ts";
-import type { PipeOverview, PipeOverviews } from "../../../store/pipes/pipe-overviews.ts";
-import type { Context } from "../../caller/context.ts";
+import type { Stores } from "../../../store/open.ts";
+import type { PipeOverview } from "../../../store/pipes/pipe-overviews.ts";
 import { pageOf, type SortValue } from "../../request/paging.ts";
 import { asShown } from "../../views/pipe-state.ts";
 import { type ListedPipe, pipeSummaryOf } from "../../views/pipe-summaries.ts";
+import type { Management } from "../lookups.ts";
 
-export type PipeListDeps = {
-  readonly pipeOverviews: PipeOverviews;
+export type PipeListDeps = Pick<Stores, "pipeOverviews"> & {
   /** Sampled numbers of a pipe. */
   readonly vitals: (pipeId: string) => PipeVitals;
 };
 
 type Query = Input<(typeof pipeListOperations)["listAllPipes"]>["query"];
 
-export function pipeListHandlers({
-  pipeOverviews,
-  vitals,
-}: PipeListDeps): Handlers<typeof pipeListOperations, Context> {
+export function pipeListHandlers(deps: PipeListDeps): Management<keyof typeof pipeListOperations> {
+  const { pipeOverviews, vitals } = deps;
   return {
     listAllPipes: async ({ params, query }) => {
       const all = (await pipeOverviews.listIn(params.organizationId)).map(asShown).filter(filterOf(query));

@@ -1,26 +1,24 @@
 /** Looks at sources before a pipe is created. Nothing of a request is stored. */
 import { withoutNulls } from "../../../api/operation.ts";
-import type { Handlers, ManagementOperations } from "../../../api/operations.ts";
 import type { pipePreparationOperations } from "../../../api/pipe-preparation.ts";
-import { AppError, type Issue } from "../../../lib/errors.ts";
+import { type Issue, refuseIssues } from "../../../lib/errors.ts";
 import { checkSource } from "../../../pipes/control/definition/definition.ts";
 import { proposedTable } from "../../../pipes/control/definition/proposal.ts";
 import { CheckRun } from "../../../sources/contract/checks.ts";
-import type { ServiceStore } from "../../../store/services/services.ts";
-import type { Context } from "../../caller/context.ts";
-import { findService } from "../services/service-users.ts";
+import type { Stores } from "../../../store/open.ts";
+import { findService, type Management } from "../lookups.ts";
 import { type CreationDeps, checkNewPipe, refuseUnlessRunning } from "./pipe-creation.ts";
 
-export type PreparationDeps = CreationDeps & { readonly services: ServiceStore };
+export type PreparationDeps = CreationDeps & Pick<Stores, "services">;
 
-export type PreparationHandlers = Pick<Handlers<ManagementOperations, Context>, keyof typeof pipePreparationOperations>;
+export type PreparationHandlers = Management<keyof typeof pipePreparationOperations>;
 
 const defaultLimit = 100;
 
 export function pipePreparationHandlers(deps: PreparationDeps): PreparationHandlers {
   return {
     validatePipe: async ({ params, body }, { signal }) => {
-      const service = await findService(deps.services, params);
+      const service = await findService(deps, params);
       const run = new CheckRun({ goesOn: true });
       const { organizationId } = params;
       const accepted = await checkNewPipe(deps, { organizationId, service, body }, run, signal);
@@ -34,10 +32,10 @@ export function pipePreparationHandlers(deps: PreparationDeps): PreparationHandl
       };
     },
     listSource: async ({ params, body }, { signal }) => {
-      await findService(deps.services, params);
+      await findService(deps, params);
       const { kind, config, issues } = checkSource(withoutNulls(body.source));
       const isListed = ({ path }: Issue) => path === `source.${kind.key}.${kind.listing.member}`;
-      refuse(issues.filter((issue) => !isListed(issue)));
+      refuseIssues(issues.filter((issue) => !isListed(issue)));
       const page = {
         within: body.within ?? undefined,
         cursor: body.cursor ?? undefined,
@@ -47,10 +45,10 @@ export function pipePreparationHandlers(deps: PreparationDeps): PreparationHandl
       return await deps.checks.list({ organizationId, kind, config, page }, signal);
     },
     discoverSchema: async ({ params, body }, { signal }) => {
-      const service = await findService(deps.services, params);
+      const service = await findService(deps, params);
       refuseUnlessRunning(service, "discovery");
       const { kind, config, issues } = checkSource(withoutNulls(body.source));
-      refuse(issues);
+      refuseIssues(issues);
       const { organizationId } = params;
       const { database, table } = body.destination ?? {};
       const target = { database: database ?? service.connection?.database ?? "default", table: table ?? "new_table" };
@@ -60,10 +58,4 @@ export function pipePreparationHandlers(deps: PreparationDeps): PreparationHandl
       return { fields: [...found.fields], samples: [...found.samples], proposedTable: proposed };
     },
   };
-}
-
-function refuse(issues: readonly Issue[]): void {
-  if (issues.length === 0) return;
-  const list = issues.map(({ path, message }) => `${path}: ${message}`).join("; ");
-  throw new AppError("BAD_REQUEST", list, { issues });
 }

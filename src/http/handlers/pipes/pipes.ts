@@ -2,9 +2,8 @@
 
 import type { z } from "zod";
 import { withoutNulls } from "../../../api/operation.ts";
-import type { Handlers, ManagementOperations } from "../../../api/operations.ts";
 import type { pipeOperations } from "../../../api/pipes.ts";
-import { AppError, found, type Issue } from "../../../lib/errors.ts";
+import { AppError, type Issue } from "../../../lib/errors.ts";
 import type { JsonObject } from "../../../lib/json.ts";
 import { checkChange, mergeSettings } from "../../../pipes/control/definition/changes.ts";
 import type { PipeChecks } from "../../../pipes/control/definition/check.ts";
@@ -15,31 +14,23 @@ import { kindOf } from "../../../sources/contract/registry.ts";
 import type { TableProgress } from "../../../sources/contract/several-tables.ts";
 import type { OrganizationLimits } from "../../../store/database/limits.ts";
 import { type ExpectedVersions, requireVersion } from "../../../store/database/versions.ts";
-import type { LeftoverStore } from "../../../store/pipes/leftovers.ts";
-import type { PipeOverviews } from "../../../store/pipes/pipe-overviews.ts";
-import type { Pipe, PipeStore } from "../../../store/pipes/pipes.ts";
-import type { ChartSourceStore } from "../../../store/saved/chart-sources.ts";
-import type { Service, ServiceStore } from "../../../store/services/services.ts";
-import type { Context } from "../../caller/context.ts";
+import type { Stores } from "../../../store/open.ts";
+import type { Pipe } from "../../../store/pipes/pipes.ts";
 import { listedPipeOf, pipeDetailsOf, pipeRecordOf } from "../../views/pipes.ts";
+import { findPipe, findService, type Management, type ServiceParams } from "../lookups.ts";
 import { type AfterAttempt, deletedOf } from "./leftovers.ts";
 import { registerChartSources } from "./pipe-charts.ts";
 import { commandedChange } from "./pipe-commands.ts";
 import { type AcceptedPipe, checkNewPipe, refuseUnlessRunning, requireReplicas } from "./pipe-creation.ts";
 import { type PreparationHandlers, pipePreparationHandlers } from "./pipe-preparation.ts";
 
-export type PipeDeps = {
-  readonly pipes: PipeStore;
-  readonly pipeOverviews: PipeOverviews;
-  readonly services: ServiceStore;
+export type PipeDeps = Pick<Stores, "pipes" | "pipeOverviews" | "services" | "chartSources" | "leftovers"> & {
   readonly checks: PipeChecks;
   readonly limits: OrganizationLimits;
-  readonly chartSources: Pick<ChartSourceStore, "create" | "list">;
   /** Gauges of the running workers of a pipe. */
   readonly gauges: (pipeId: string) => Readonly<Record<string, number>>;
   /** What should be looked at at the source of a pipe without workers. */
   readonly sourceWarning: (pipeId: string) => string | undefined;
-  readonly leftovers: LeftoverStore;
   readonly afterAttempt: AfterAttempt;
   /** Triggers a pass of the supervisor. */
   readonly poke: () => void;
@@ -48,9 +39,8 @@ export type PipeDeps = {
 type Params = { organizationId: string; serviceId: string };
 
 type PipeParams = Params & { pipeId: string };
-type PipeHandlers<Name extends keyof typeof pipeOperations> = Pick<Handlers<ManagementOperations, Context>, Name>;
 
-export function pipeHandlers(deps: PipeDeps): PipeHandlers<keyof typeof pipeOperations> & PreparationHandlers {
+export function pipeHandlers(deps: PipeDeps): Management<keyof typeof pipeOperations> & PreparationHandlers {
   return {
     ...pipePreparationHandlers(deps),
     ...creationHandlers(deps),
@@ -59,7 +49,7 @@ export function pipeHandlers(deps: PipeDeps): PipeHandlers<keyof typeof pipeOper
   };
 }
 
-function creationHandlers(deps: PipeDeps): PipeHandlers<"listPipes" | "createPipe"> {
+function creationHandlers(deps: PipeDeps): Management<"listPipes" | "createPipe"> {
   const { pipes } = deps;
   return {
     listPipes: async ({ params }) => {
@@ -82,11 +72,11 @@ function creationHandlers(deps: PipeDeps): PipeHandlers<"listPipes" | "createPip
 
 function changeHandlers(
   deps: PipeDeps,
-): PipeHandlers<"getPipe" | "updatePipe" | "deletePipe" | "getPipeSettings" | "updatePipeSettings"> {
+): Management<"getPipe" | "updatePipe" | "deletePipe" | "getPipeSettings" | "updatePipeSettings"> {
   const { pipes } = deps;
   return {
     getPipe: async ({ params }) => {
-      const pipe = await find(deps, params);
+      const pipe = await findPipe(deps, params);
       const { tables } = kindOf(pipe.sourceKind);
       const kept = tables?.(pipe.source[pipe.sourceKind] as JsonObject, await pipes.marksFrom(pipe.id, "table:"));
       const shown = kept?.map((table) => afterCommand(table, pipe));
@@ -95,7 +85,7 @@ function changeHandlers(
     },
     updatePipe: async ({ params, body }, { signal, expected }) => {
       for (let attempt = 1; ; attempt += 1) {
-        const pipe = await find(deps, params);
+        const pipe = await findPipe(deps, params);
         const made = await updated(deps, pipe, { params, body, expected }, signal);
         if (made !== "changed meanwhile") return made;
         if (attempt === maxAttempts) {
@@ -104,14 +94,14 @@ function changeHandlers(
       }
     },
     deletePipe: async ({ params }, { signal, expected }) => {
-      const { id } = await find(deps, params);
+      const { id } = await findPipe(deps, params);
       await pipes.change(id, { desiredState: "deleted" }, expected);
       deps.poke();
       return await deletedOf(deps.afterAttempt, () => deps.leftovers.ofPipe(id), signal);
     },
-    getPipeSettings: async ({ params }) => (await find(deps, params)).settings,
+    getPipeSettings: async ({ params }) => (await findPipe(deps, params)).settings,
     updatePipeSettings: async ({ params, body }, { expected }) => {
-      const pipe = await find(deps, params);
+      const pipe = await findPipe(deps, params);
       const settings = mergeSettings(pipe.settings, body);
       await checkSettings(deps, params, settings);
       await pipes.change(pipe.id, { settings }, expected);
@@ -157,16 +147,16 @@ async function updated(deps: PipeDeps, pipe: Pipe, { params, body, expected }: U
   return answerOf(await changed(deps, params), warnings);
 }
 
-function commandHandlers(deps: PipeDeps): PipeHandlers<"updatePipeState" | "updatePipeScaling"> {
+function commandHandlers(deps: PipeDeps): Management<"updatePipeState" | "updatePipeScaling"> {
   const { pipes } = deps;
   return {
     updatePipeState: async ({ params, body }, { expected }) => {
-      const pipe = await find(deps, params);
+      const pipe = await findPipe(deps, params);
       await pipes.change(pipe.id, await commandedChange(pipe, body, pipes), expected);
       return pipeRecordOf(await changed(deps, params));
     },
     updatePipeScaling: async ({ params, body }, { expected }) => {
-      const pipe = await find(deps, params);
+      const pipe = await findPipe(deps, params);
       const scaling = withoutNulls({ ...pipe.scaling, ...body }) as Record<string, number>;
       if ((scaling.replicas ?? 1) > (pipe.scaling.replicas ?? 1)) requireReplicas(scaling, deps.limits);
       await pipes.change(pipe.id, { scaling }, expected);
@@ -175,23 +165,18 @@ function commandHandlers(deps: PipeDeps): PipeHandlers<"updatePipeState" | "upda
   };
 }
 
-async function checkSettings(deps: PipeDeps, params: Params, settings: Pipe["settings"] | undefined): Promise<void> {
+async function checkSettings(
+  deps: PipeDeps,
+  params: ServiceParams,
+  settings: Pipe["settings"] | undefined,
+): Promise<void> {
   if ((await findService(deps, params)).connection?.cluster !== undefined) refuseSharedReading(settings);
-}
-
-async function findService(deps: PipeDeps, params: Params): Promise<Service> {
-  return found(await deps.services.findIn(params.organizationId, params.serviceId), "Service", params.serviceId);
-}
-
-async function find(deps: PipeDeps, params: PipeParams): Promise<Pipe> {
-  const pipe = await deps.pipes.findIn((await findService(deps, params)).id, params.pipeId);
-  return found(pipe, "Pipe", params.pipeId);
 }
 
 /** The pipe after a change, which pokes the supervisor. */
 async function changed(deps: PipeDeps, params: PipeParams): Promise<Pipe> {
   deps.poke();
-  return await find(deps, params);
+  return await findPipe(deps, params);
 }
 
 /** A table that is asked to start over is shown so at once. */

@@ -1,4 +1,5 @@
 /** Alerts of the observability API: handlers write what is wanted, and the loop of alerts what it observes. */
+
 import {
   type AlertBody,
   type AlertDefinition,
@@ -9,27 +10,18 @@ import {
 import type { DashboardBody } from "../../../api/dashboards.ts";
 import { setByServer } from "../../../api/known-members.ts";
 import { withoutNulls } from "../../../api/operation.ts";
-import type { Handlers, ObservabilityOperations } from "../../../api/operations.ts";
 import type { SavedSearchBody } from "../../../api/saved-searches.ts";
 import { type AlertSubject, alertRequestOf } from "../../../charts/alerts/alert-request.ts";
-import { AppError } from "../../../lib/errors.ts";
+import { AppError, badRequest } from "../../../lib/errors.ts";
 import type { OrganizationLimits } from "../../../store/database/limits.ts";
-import type { PipeOverviews } from "../../../store/pipes/pipe-overviews.ts";
-import type { AlertEvaluations } from "../../../store/saved/alert-evaluations.ts";
-import type { Alert, AlertStore } from "../../../store/saved/alerts.ts";
-import type { SavedObjectStore } from "../../../store/saved/saved-objects.ts";
-import type { WebhookStore } from "../../../store/saved/webhooks.ts";
-import type { ServiceStore } from "../../../store/services/services.ts";
-import type { Context } from "../../caller/context.ts";
+import type { Stores } from "../../../store/open.ts";
+import type { Alert } from "../../../store/saved/alerts.ts";
+import type { Observability } from "../lookups.ts";
 
-export type AlertDeps = {
-  readonly alerts: AlertStore;
-  readonly alertEvaluations: AlertEvaluations;
-  readonly webhooks: WebhookStore;
-  readonly savedSearches: SavedObjectStore<"savedSearch">;
-  readonly dashboards: SavedObjectStore<"tiledDashboard">;
-  readonly services: Pick<ServiceStore, "findIn">;
-  readonly pipeOverviews: Pick<PipeOverviews, "listIn">;
+export type AlertDeps = Pick<
+  Stores,
+  "alerts" | "alertEvaluations" | "webhooks" | "savedSearches" | "dashboards" | "services" | "pipeOverviews"
+> & {
   readonly limits: OrganizationLimits;
   /** Triggers a pass of the loop that evaluates. */
   readonly poke: () => void;
@@ -37,7 +29,7 @@ export type AlertDeps = {
 
 type Names = keyof typeof alertOperations;
 
-export function alertHandlers(deps: AlertDeps): Pick<Handlers<ObservabilityOperations, Context>, Names> {
+export function alertHandlers(deps: AlertDeps): Observability<Names> {
   const { alerts, limits } = deps;
   const found = (alert: Alert | undefined) => {
     if (alert === undefined) throw new AppError("NOT_FOUND", "Alert not found");
@@ -135,6 +127,5 @@ async function subjectOf(deps: AlertDeps, organizationId: string, definition: Al
 }
 
 function missing(path: string, noun: string, id: string): AppError {
-  const message = `there is no ${noun} ${id}`;
-  return new AppError("BAD_REQUEST", `${path}: ${message}.`, { issues: [{ path, message }] });
+  return badRequest(path, `there is no ${noun} ${id}`);
 }

@@ -1,23 +1,18 @@
 /** Sources of charts: create, list, get, replace, delete. */
-import type { chartSourceOperations, SourceBody } from "../../../api/chart-sources.ts";
-import type { Handlers, ObservabilityOperations } from "../../../api/operations.ts";
-import { chartSourceRecordOf, sourceContent } from "../../../charts/sources.ts";
-import { AppError, notFound } from "../../../lib/errors.ts";
-import type { OrganizationLimits } from "../../../store/database/limits.ts";
-import type { ChartSourceStore } from "../../../store/saved/chart-sources.ts";
-import type { ServiceStore } from "../../../store/services/services.ts";
-import type { Context } from "../../caller/context.ts";
 
-export type ChartSourceDeps = {
-  readonly sources: ChartSourceStore;
-  readonly services: ServiceStore;
-  readonly limits: OrganizationLimits;
-};
+import type { chartSourceOperations, SourceBody } from "../../../api/chart-sources.ts";
+import { chartSourceRecordOf, sourceContent } from "../../../charts/sources.ts";
+import { AppError, badRequest, notFound } from "../../../lib/errors.ts";
+import type { OrganizationLimits } from "../../../store/database/limits.ts";
+import type { Stores } from "../../../store/open.ts";
+import type { Observability } from "../lookups.ts";
+
+export type ChartSourceDeps = Pick<Stores, "chartSources" | "services"> & { readonly limits: OrganizationLimits };
 
 type Names = keyof typeof chartSourceOperations;
 
-export function chartSourceHandlers(deps: ChartSourceDeps): Pick<Handlers<ObservabilityOperations, Context>, Names> {
-  const { sources } = deps;
+export function chartSourceHandlers(deps: ChartSourceDeps): Observability<Names> {
+  const { chartSources: sources } = deps;
   const found = <T>(row: T | undefined): T => {
     if (row === undefined) throw new AppError("NOT_FOUND", "Source not found");
     return row;
@@ -25,8 +20,7 @@ export function chartSourceHandlers(deps: ChartSourceDeps): Pick<Handlers<Observ
   const content = async (organizationId: string, body: SourceBody) => {
     const made = sourceContent(body);
     if ((await deps.services.findIn(organizationId, made.serviceId)) === undefined) {
-      const { message } = notFound("Service", made.serviceId);
-      throw new AppError("BAD_REQUEST", message, { issues: [{ path: "serviceId", message }] });
+      throw badRequest("serviceId", notFound("Service", made.serviceId).message);
     }
     return made;
   };
@@ -47,8 +41,7 @@ export function chartSourceHandlers(deps: ChartSourceDeps): Pick<Handlers<Observ
       return { data: chartSourceRecordOf(found(await sources.replace(organizationId, params.id, made, expected))) };
     },
     deleteSource: async ({ params }, { organizationId, expected }) => {
-      if (!(await sources.delete(organizationId, params.id, expected)))
-        throw new AppError("NOT_FOUND", "Source not found");
+      if (!(await sources.delete(organizationId, params.id, expected))) found(undefined);
       return {};
     },
   };

@@ -1,11 +1,10 @@
 /** Metrics over time, as the histories have them. Reads files only: it wakes no service. */
 import { type historyOperations, maxPoints } from "../../../api/history.ts";
 import type { Input } from "../../../api/operation.ts";
-import type { Handlers } from "../../../api/operations.ts";
-import { AppError, found } from "../../../lib/errors.ts";
 import type { Stores } from "../../../store/open.ts";
 import { type HistoryRange, keptSeconds, sampleSeconds } from "../../../store/saved/history.ts";
-import type { Context } from "../../caller/context.ts";
+import { refusedQuery } from "../../request/validate.ts";
+import { findPipe, findService, type Management } from "../lookups.ts";
 
 export type HistoryDeps = Pick<Stores, "services" | "pipes" | "pipeHistory" | "serviceHistory"> & {
   /** The clock, in ms: replaced in tests. */
@@ -19,19 +18,16 @@ const defaultPoints = 720;
 /** Widened to a whole step, a range must end in a year of four digits. In seconds. */
 const year9999 = Date.UTC(9999) / 1000;
 
-export function historyHandlers(deps: HistoryDeps): Handlers<typeof historyOperations, Context> {
-  const serviceOf = async ({ organizationId, serviceId }: { organizationId: string; serviceId: string }) =>
-    found(await deps.services.findIn(organizationId, serviceId), "Service", serviceId);
+export function historyHandlers(deps: HistoryDeps): Management<keyof typeof historyOperations> {
   const rangeNow = (query: Query) => rangeOf(query, (deps.now ?? Date.now)());
   return {
     getPipeMetrics: async ({ params, query }) => {
-      const service = await serviceOf(params);
-      const pipe = found(await deps.pipes.findIn(service.id, params.pipeId), "Pipe", params.pipeId);
+      const pipe = await findPipe(deps, params);
       const range = rangeNow(query);
       return { ...shownRange(range), series: deps.pipeHistory.read(pipe.id, range) };
     },
     getServiceMetrics: async ({ params, query }) => {
-      const service = await serviceOf(params);
+      const service = await findService(deps, params);
       const range = rangeNow(query);
       return { ...shownRange(range), series: deps.serviceHistory.read(service.id, range) };
     },
@@ -42,24 +38,20 @@ export function historyHandlers(deps: HistoryDeps): Handlers<typeof historyOpera
 export function rangeOf({ from, to, step }: Query, nowMs: number): HistoryRange {
   const end = to === undefined ? nowMs / 1000 : Date.parse(to) / 1000;
   const begin = from === undefined ? end - 3_600 : Date.parse(from) / 1000;
-  if (begin < 0) throw refusal(from === undefined ? "to" : "from", "must be later than 1970");
-  if (end >= year9999) throw refusal("to", "must be earlier than 9999");
-  if (begin >= end) throw refusal("from", "must be before `to`");
+  if (begin < 0) throw refusedQuery(from === undefined ? "to" : "from", "must be later than 1970");
+  if (end >= year9999) throw refusedQuery("to", "must be earlier than 9999");
+  if (begin >= end) throw refusedQuery("from", "must be before `to`");
   const isRecent = begin >= nowMs / 1000 - keptSeconds.samples - sampleSeconds;
   const fitting = steps.find((s) => (end - begin) / s <= defaultPoints && (isRecent || s >= 60));
   const seconds = step ?? fitting ?? 3_600 * Math.ceil((end - begin) / 3_600 / defaultPoints);
-  if (seconds > 60 && seconds % 60 !== 0) throw refusal("step", "must be whole minutes above 60 seconds");
+  if (seconds > 60 && seconds % 60 !== 0) throw refusedQuery("step", "must be whole minutes above 60 seconds");
   const first = Math.floor(begin / seconds) * seconds;
   const points = Math.ceil((end - first) / seconds);
-  if (points > maxPoints) throw refusal("step", `must be larger: this is more than ${maxPoints} points`);
+  if (points > maxPoints) throw refusedQuery("step", `must be larger: this is more than ${maxPoints} points`);
   return { from: first, step: seconds, points };
 }
 
 function shownRange({ from, step, points }: HistoryRange) {
   const time = (seconds: number) => new Date(seconds * 1000).toISOString();
   return { from: time(from), to: time(from + points * step), stepSeconds: step };
-}
-
-function refusal(path: string, message: string): AppError {
-  return new AppError("BAD_REQUEST", `Invalid request query: ${path}: ${message}`, { issues: [{ path, message }] });
 }

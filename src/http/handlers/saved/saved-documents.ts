@@ -1,4 +1,5 @@
 /** Saved searches and dashboards of the observability API. */
+
 import { randomUUID } from "node:crypto";
 import {
   type DashboardBody,
@@ -7,33 +8,25 @@ import {
   type dashboardOperations,
 } from "../../../api/dashboards.ts";
 import { setByServer } from "../../../api/known-members.ts";
-import type { Handlers, ObservabilityOperations } from "../../../api/operations.ts";
 import type { SavedSearchBody, SavedSearchRecord, savedSearchOperations } from "../../../api/saved-searches.ts";
-import { AppError, type Issue } from "../../../lib/errors.ts";
+import { AppError, type Issue, refuseIssues } from "../../../lib/errors.ts";
 import type { JsonObject } from "../../../lib/json.ts";
-import type { CredentialStore } from "../../../store/access/credentials.ts";
 import type { OrganizationLimits } from "../../../store/database/limits.ts";
-import type { ChartSourceStore } from "../../../store/saved/chart-sources.ts";
+import type { Stores } from "../../../store/open.ts";
 import type { SavedObject, SavedObjectKind, SavedObjectStore } from "../../../store/saved/saved-objects.ts";
-import type { ServiceStore } from "../../../store/services/services.ts";
 import type { Context } from "../../caller/context.ts";
 import { issuesOf, validate } from "../../request/validate.ts";
+import type { Observability } from "../lookups.ts";
 import { authorOf, readerOf } from "./saved-objects.ts";
 
-export type SavedDocumentDeps = {
-  readonly savedSearches: SavedObjectStore<"savedSearch">;
-  readonly dashboards: SavedObjectStore<"tiledDashboard">;
-  readonly sources: Pick<ChartSourceStore, "find">;
-  readonly services: Pick<ServiceStore, "findIn">;
-  readonly credentials: Pick<CredentialStore, "findKey">;
-  readonly limits: OrganizationLimits;
-};
+export type SavedDocumentDeps = Pick<
+  Stores,
+  "savedSearches" | "dashboards" | "chartSources" | "services" | "credentials"
+> & { readonly limits: OrganizationLimits };
 
 type Names = keyof typeof savedSearchOperations | keyof typeof dashboardOperations;
 
-export function savedDocumentHandlers(
-  deps: SavedDocumentDeps,
-): Pick<Handlers<ObservabilityOperations, Context>, Names> {
+export function savedDocumentHandlers(deps: SavedDocumentDeps): Observability<Names> {
   const searches = documents<SavedSearchRecord, "savedSearch">(deps, deps.savedSearches, "savedSearch", "Saved search");
   const dashboards = documents<DashboardRecord, "tiledDashboard">(deps, deps.dashboards, "tiledDashboard", "Dashboard");
   const search = async (body: SavedSearchBody, { organizationId }: Context) => {
@@ -146,7 +139,7 @@ function dashboardReferences({ tiles, filters }: DashboardBody): Reference[] {
 }
 
 /** Tells whether what is referred to exists in the organization; each object is looked up once. */
-function referenceCheck({ sources, services }: SavedDocumentDeps, organizationId: string) {
+function referenceCheck({ chartSources: sources, services }: SavedDocumentDeps, organizationId: string) {
   const known = new Map<string, Promise<boolean>>();
   const look = async ({ kind, id }: Reference) =>
     (await (kind === "source" ? sources.find(organizationId, id) : services.findIn(organizationId, id))) !== undefined;
@@ -163,6 +156,5 @@ async function requireNone(references: readonly Reference[], exists: (one: Refer
   for (const one of references) {
     if (!(await exists(one))) issues.push({ path: one.path, message: `there is no ${one.kind} ${one.id}` });
   }
-  const [first] = issues;
-  if (first !== undefined) throw new AppError("BAD_REQUEST", `${first.path}: ${first.message}.`, { issues });
+  refuseIssues(issues);
 }

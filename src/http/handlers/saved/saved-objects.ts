@@ -1,17 +1,15 @@
-/** Saved queries, charts, dashboards and drafts. */
-import type { Handlers } from "../../../api/operations.ts";
-import type { savedObjectKinds, savedObjectOperations } from "../../../api/saved-objects.ts";
+import type { savedObjectOperations } from "../../../api/saved-objects.ts";
 import { AppError, found, notFound } from "../../../lib/errors.ts";
 import type { CredentialStore } from "../../../store/access/credentials.ts";
 import type { OrganizationLimits } from "../../../store/database/limits.ts";
-import type { SavedObjectReader, SavedObjectStore } from "../../../store/saved/saved-objects.ts";
+import type { Stores } from "../../../store/open.ts";
+import type { SavedObjectReader } from "../../../store/saved/saved-objects.ts";
 import type { Context } from "../../caller/context.ts";
+import type { Management } from "../lookups.ts";
 
-export function savedObjectHandlers(deps: {
-  savedObjects: SavedObjectStore<(typeof savedObjectKinds)[number]>;
-  credentials: CredentialStore;
-  limits: OrganizationLimits;
-}): Handlers<typeof savedObjectOperations, Context> {
+export function savedObjectHandlers(
+  deps: Pick<Stores, "savedObjects" | "credentials"> & { readonly limits: OrganizationLimits },
+): Management<keyof typeof savedObjectOperations> {
   const { savedObjects } = deps;
   const get = async (reader: SavedObjectReader, id: string) => {
     const { content, ...summary } = found(await savedObjects.find(reader, id), "Saved object", id);

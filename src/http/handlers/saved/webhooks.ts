@@ -1,16 +1,16 @@
 /** Webhooks of the observability API. Headers and query parameters go in, and never come out. */
+
 import type { KeyRole } from "../../../api/keys.ts";
-import type { Handlers, ObservabilityOperations } from "../../../api/operations.ts";
 import type { WebhookBody, WebhookRecord, webhookOperations } from "../../../api/webhooks.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { Dialer } from "../../../outgoing/dialer.ts";
 import type { OutgoingPolicy } from "../../../outgoing/policy.ts";
 import type { OrganizationLimits } from "../../../store/database/limits.ts";
-import type { Webhook, WebhookContent, WebhookStore } from "../../../store/saved/webhooks.ts";
-import type { Context } from "../../caller/context.ts";
+import type { Stores } from "../../../store/open.ts";
+import type { Webhook, WebhookContent } from "../../../store/saved/webhooks.ts";
+import type { Observability } from "../lookups.ts";
 
-export type WebhookDeps = {
-  readonly webhooks: WebhookStore;
+export type WebhookDeps = Pick<Stores, "webhooks"> & {
   /** Where webhooks may be. */
   readonly policy: OutgoingPolicy;
   readonly limits: OrganizationLimits;
@@ -18,11 +18,7 @@ export type WebhookDeps = {
 
 type Names = keyof typeof webhookOperations;
 
-export function webhookHandlers({
-  webhooks,
-  policy,
-  limits,
-}: WebhookDeps): Pick<Handlers<ObservabilityOperations, Context>, Names> {
+export function webhookHandlers({ webhooks, policy, limits }: WebhookDeps): Observability<Names> {
   const dialer = new Dialer(policy, "url");
   const found = (webhook: Webhook | undefined, role: KeyRole) => {
     if (webhook === undefined) throw new AppError("NOT_FOUND", "Webhook not found");

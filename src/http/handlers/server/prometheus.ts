@@ -15,18 +15,15 @@ import {
 } from "../../../cloud-api/metrics.ts";
 import type { MetricSample } from "../../../lib/metric-sample.ts";
 import type { EngineValues } from "../../../services/recorder.ts";
-import type { PipeOverviews } from "../../../store/pipes/pipe-overviews.ts";
-import type { Pipe, PipeStore } from "../../../store/pipes/pipes.ts";
-import type { Service, ServiceStore } from "../../../store/services/services.ts";
+import type { Stores } from "../../../store/open.ts";
+import type { Pipe } from "../../../store/pipes/pipes.ts";
+import type { Service } from "../../../store/services/services.ts";
 import { sendText } from "../../answer/answer.ts";
 import type { Context } from "../../caller/context.ts";
 import { metricsContentType, renderMetrics } from "../../server/metrics.ts";
-import { findService } from "../services/service-users.ts";
+import { findService } from "../lookups.ts";
 
-export type PrometheusDeps = {
-  readonly services: ServiceStore;
-  readonly pipes: PipeStore;
-  readonly pipeOverviews: PipeOverviews;
+export type PrometheusDeps = Pick<Stores, "services" | "pipes" | "pipeOverviews"> & {
   /** Last readings of a running engine, the newest last; empty if there is none. */
   readonly readings: (serviceId: string) => readonly EngineValues[];
   /** Gauges of a pipe's workers. */
@@ -54,7 +51,7 @@ export function prometheusHandlers(deps: PrometheusDeps) {
       { params, query }: Input<{ organizationId: string; serviceId: string }>,
       _context: Context,
       reply: FastifyReply,
-    ): Promise<void> => await send([await findService(deps.services, params)], query, reply),
+    ): Promise<void> => await send([await findService(deps, params)], query, reply),
   };
 }
 

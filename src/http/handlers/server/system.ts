@@ -2,10 +2,10 @@
  * The program itself: versions, disk, certificate, backup location, ports, loops, engines, workers, limits,
  * configuration.
  */
+
 import { statfs } from "node:fs/promises";
 import { arch, release, type } from "node:os";
 import type { z } from "zod";
-import type { Handlers } from "../../../api/operations.ts";
 import type { systemOperations, systemRecord } from "../../../api/system.ts";
 import type { Backups } from "../../../backups/open.ts";
 import { packagedVersion } from "../../../clickhouse/version.ts";
@@ -25,9 +25,9 @@ import type { Pipes } from "../../../pipes/control/open.ts";
 import type { ServiceAccess } from "../../../services/access.ts";
 import type { PipeStore } from "../../../store/pipes/pipes.ts";
 import type { ServiceStore } from "../../../store/services/services.ts";
-import type { Context } from "../../caller/context.ts";
 import { type Certificates, certificateView } from "../../server/certificates.ts";
 import { backupLocationView, servicePortsView } from "../../views/system.ts";
+import type { Management } from "../lookups.ts";
 
 export type SystemDeps = {
   readonly version: string;
@@ -51,7 +51,7 @@ export type SystemDeps = {
 
 type SystemView = z.input<typeof systemRecord>;
 
-export function systemHandlers(deps: SystemDeps): Handlers<typeof systemOperations, Context> {
+export function systemHandlers(deps: SystemDeps): Management<keyof typeof systemOperations> {
   const { backups } = deps;
   return {
     getSystem: async (_input, { organizationId }) => {

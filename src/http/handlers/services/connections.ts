@@ -1,21 +1,17 @@
 /** Connections of the observability API: the services of the organization. */
+
 import type { ConnectionRecord, connectionOperations } from "../../../api/connections.ts";
-import type { Handlers, ObservabilityOperations } from "../../../api/operations.ts";
 import { AppError } from "../../../lib/errors.ts";
-import type { Service, ServiceStore } from "../../../store/services/services.ts";
-import type { Context } from "../../caller/context.ts";
+import type { Stores } from "../../../store/open.ts";
+import type { Service } from "../../../store/services/services.ts";
 import { hostInUrl } from "../../request/hosts.ts";
 import { type EndpointFacts, ownEndpoints } from "../../views/services.ts";
-
-export type ConnectionListDeps = {
-  readonly services: Pick<ServiceStore, "findIn" | "listIn">;
-  readonly endpoint: EndpointFacts;
-};
+import type { Observability } from "../lookups.ts";
 
 export function connectionHandlers({
   services,
   endpoint,
-}: ConnectionListDeps): Pick<Handlers<ObservabilityOperations, Context>, keyof typeof connectionOperations> {
+}: Pick<Stores, "services"> & { readonly endpoint: EndpointFacts }): Observability<keyof typeof connectionOperations> {
   const recordOf = (service: Service): ConnectionRecord => ({
     id: service.id,
     name: service.name,

@@ -3,7 +3,7 @@
 import type { z } from "zod";
 import { traitsOf } from "../../../api/runtimes.ts";
 import { type connectionChange, noIdling, type serverConnection } from "../../../api/service-connections.ts";
-import { AppError, type Issue } from "../../../lib/errors.ts";
+import { badRequest, refuseIssues } from "../../../lib/errors.ts";
 import {
   type ConnectionPasswords,
   type NewConnection,
@@ -40,7 +40,7 @@ export async function connectionChangeOf(
 ): Promise<Pick<ServiceChange, "connection" | "connectionPassword">> {
   if (change === undefined) return {};
   if (service.connection === null) {
-    throw refusal([{ path: "connection", message: "applies to external services only" }]);
+    throw badRequest("connection", "applies to external services only");
   }
   const { password, ...members } = change;
   const given = Object.entries(members).filter(([, value]) => value !== undefined);
@@ -57,8 +57,7 @@ function refuseRedirect(before: ServiceConnection, after: ServiceConnection): vo
   const addressOf = (url: string) => JSON.stringify(serverOf(url));
   const known = new Set(before.urls.map(addressOf));
   if (after.urls.every((url) => known.has(addressOf(url)))) return;
-  const message = "must be given again with a URL of another server";
-  throw refusal([{ path: "connection.password", message }]);
+  throw badRequest("connection.password", "must be given again with a URL of another server");
 }
 
 type Scaling = { readonly idleScaling?: boolean | undefined } & Readonly<Record<string, unknown>>;
@@ -71,15 +70,11 @@ export function refuseScaling(service: Service, body: Scaling): void {
     const message = path === "idleScaling" ? noIdling : "does not apply to an external server, which has its own size";
     return [{ path, message }];
   });
-  if (issues.length > 0) throw refusal(issues);
+  refuseIssues(issues);
 }
 
 /** Throws BAD_REQUEST for a quota of a disk that is not ours. */
 export function refuseQuota(service: Service, diskGb: number | null | undefined): void {
   if (traitsOf(service).hasSizes || diskGb == null) return;
-  throw refusal([{ path: "diskGb", message: "does not apply to an external server, which has its own disk" }]);
-}
-
-function refusal(issues: readonly Issue[]): AppError {
-  return new AppError("BAD_REQUEST", issues.map(({ path, message }) => `${path}: ${message}`).join("; "), { issues });
+  throw badRequest("diskGb", "does not apply to an external server, which has its own disk");
 }

@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { traitsOf } from "../../../api/runtimes.ts";
-import { AppError, type Issue } from "../../../lib/errors.ts";
+import { badRequest } from "../../../lib/errors.ts";
 import { newSecret } from "../../../store/database/secrets.ts";
 import type { ConnectionPasswords, NewManaged } from "../../../store/services/service-connections.ts";
 import type { NewService, Service, ServiceChange } from "../../../store/services/services.ts";
@@ -38,7 +38,7 @@ export async function judgeChange(deps: KubernetesDeps, service: Service, change
   if (!traitsOf(service).isInCluster) return;
   const { diskGb } = change;
   if (diskGb !== undefined && (diskGb === null || diskGb < (service.diskGb ?? 0))) {
-    throw refusal("diskGb", `must be at least ${service.diskGb}: the volumes of a service in Kubernetes only grow`);
+    throw badRequest("diskGb", `must be at least ${service.diskGb}: the volumes of a service in Kubernetes only grow`);
   }
   const given = Object.entries(change).filter(([, value]) => value !== undefined);
   await judge(deps, { ...service, ...Object.fromEntries(given) });
@@ -46,16 +46,11 @@ export async function judgeChange(deps: KubernetesDeps, service: Service, change
 
 async function judge({ kubernetes }: KubernetesDeps, service: Judged): Promise<void> {
   if (kubernetes === undefined) {
-    throw refusal("runtime", "must be embedded or external: this server was started without --kubernetes-namespace");
+    throw badRequest("runtime", "must be embedded or external: this server was started without --kubernetes-namespace");
   }
   if (service.numReplicas > 1 && kubernetes.whyOneReplica !== undefined) {
-    throw refusal("numReplicas", `must be 1: ${kubernetes.whyOneReplica}`);
+    throw badRequest("numReplicas", `must be 1: ${kubernetes.whyOneReplica}`);
   }
   const { id, ipAccessList, maxReplicaMemoryGb, numReplicas, diskGb } = service;
   await kubernetes.check({ id, ipAccessList, maxReplicaMemoryGb, numReplicas, diskGb, users: [] });
-}
-
-function refusal(path: string, message: string): AppError {
-  const issues: Issue[] = [{ path, message }];
-  return new AppError("BAD_REQUEST", `${path} ${message}.`, { issues });
 }

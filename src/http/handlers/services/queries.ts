@@ -11,14 +11,14 @@ import { traceHeadersOf } from "../../../endpoint/handoff/passed-headers.ts";
 import { AppError } from "../../../lib/errors.ts";
 import type { ServiceAccess, ServiceLease } from "../../../services/access.ts";
 import type { AuditEvent } from "../../../store/access/audit-events.ts";
-import type { Service, ServiceStore } from "../../../store/services/services.ts";
+import type { Stores } from "../../../store/open.ts";
+import type { Service } from "../../../store/services/services.ts";
 import { engineRefusal } from "../../answer/engine-refusal.ts";
 import { streamQuery } from "../../answer/query-stream.ts";
 import type { Context } from "../../caller/context.ts";
-import { findService } from "./service-users.ts";
+import { findService, type ServiceParams } from "../lookups.ts";
 
-export type QueryDeps = {
-  readonly services: ServiceStore;
+export type QueryDeps = Pick<Stores, "services"> & {
   readonly access: Pick<ServiceAccess, "acquire" | "acquireRunning">;
   readonly upstreams: Upstreams;
   readonly note: (event: AuditEvent) => void;
@@ -26,7 +26,7 @@ export type QueryDeps = {
   readonly headers: (reply: FastifyReply) => readonly string[];
 };
 
-type QueryInput = { readonly params: { organizationId: string; serviceId: string }; readonly body: QueryBody };
+type QueryInput = { readonly params: ServiceParams; readonly body: QueryBody };
 
 /** The engine has no user of this name, so that a stand-in with the rights of the role runs the statement. */
 const apiUser = "millrace-api";
@@ -36,7 +36,7 @@ const refusals = codesOf("ACCESS_DENIED", "READONLY", "SETTING_CONSTRAINT_VIOLAT
 export function queryHandlers(deps: QueryDeps) {
   return {
     runQuery: async ({ params, body }: QueryInput, context: Context, reply: FastifyReply): Promise<void> => {
-      const service = await findService(deps.services, params);
+      const service = await findService(deps, params);
       await runStatement(deps, { service, body, member: "query" }, context, reply);
     },
   };

@@ -1,43 +1,37 @@
 /** Query endpoints of services, and the statements that chosen keys run there. */
 import type { FastifyReply } from "fastify";
 import type { Input } from "../../../api/operation.ts";
-import type { Handlers } from "../../../api/operations.ts";
 import { originsOf, type queryEndpointOperations } from "../../../api/query-endpoints.ts";
-import { AppError, type Issue } from "../../../lib/errors.ts";
-import type { CredentialStore } from "../../../store/access/credentials.ts";
+import { AppError, refuseIssues } from "../../../lib/errors.ts";
+import type { Stores } from "../../../store/open.ts";
 import type { QueryEndpoint, QueryEndpointStore } from "../../../store/services/query-endpoints.ts";
 import type { Context } from "../../caller/context.ts";
+import { findService, type Management } from "../lookups.ts";
 import { type QueryDeps, runStatement } from "./queries.ts";
-import { findService } from "./service-users.ts";
 
 type Operations = typeof queryEndpointOperations;
 
-export type QueryEndpointDeps = QueryDeps & {
-  readonly queryEndpoints: QueryEndpointStore;
-  readonly credentials: CredentialStore;
-};
+export type QueryEndpointDeps = QueryDeps & Pick<Stores, "queryEndpoints" | "credentials">;
 
 export function queryEndpointHandlers(deps: QueryEndpointDeps) {
   return { ...configurationHandlers(deps), runAtQueryEndpoint: runHandler(deps) };
 }
 
-function configurationHandlers({
-  services,
-  queryEndpoints,
-  credentials,
-}: QueryEndpointDeps): Omit<Handlers<Operations, Context>, "runAtQueryEndpoint"> {
+function configurationHandlers(
+  deps: QueryEndpointDeps,
+): Management<"getQueryEndpoint" | "setQueryEndpoint" | "deleteQueryEndpoint"> {
+  const { queryEndpoints, credentials } = deps;
   return {
-    getQueryEndpoint: async ({ params }) =>
-      view(await findEndpoint(queryEndpoints, await findService(services, params))),
+    getQueryEndpoint: async ({ params }) => view(await findEndpoint(queryEndpoints, await findService(deps, params))),
     setQueryEndpoint: async ({ params, body }) => {
-      const service = await findService(services, params);
+      const service = await findService(deps, params);
       const known = new Set((await credentials.listKeys(params.organizationId)).map(({ id }) => id));
       refuseUnknownKeys(body.openApiKeys, known);
       await queryEndpoints.set(service.id, body);
       return view(await findEndpoint(queryEndpoints, service));
     },
     deleteQueryEndpoint: async ({ params }) => {
-      const service = await findService(services, params);
+      const service = await findService(deps, params);
       if (!(await queryEndpoints.remove(service.id))) throw notConfigured(service.id);
       return undefined;
     },
@@ -50,7 +44,7 @@ function runHandler(deps: QueryEndpointDeps) {
     context: Context,
     reply: FastifyReply,
   ): Promise<void> => {
-    const service = await findService(deps.services, params);
+    const service = await findService(deps, params);
     const endpoint = await findEndpoint(deps.queryEndpoints, service);
     if (!endpoint.openApiKeys.includes(context.credentialId)) {
       throw new AppError("FORBIDDEN", "The key is not in openApiKeys of the service's query endpoint.");
@@ -87,11 +81,8 @@ function notConfigured(serviceId: string): AppError {
 }
 
 function refuseUnknownKeys(keys: readonly string[], known: ReadonlySet<string>): void {
-  const issues = keys.flatMap((id, index): Issue[] =>
-    known.has(id) ? [] : [{ path: `openApiKeys.${index}`, message: "must be the id of a key of the organization" }],
-  );
-  const [first] = issues;
-  if (first !== undefined) throw new AppError("BAD_REQUEST", `${first.path} ${first.message}.`, { issues });
+  const message = "must be the id of a key of the organization";
+  refuseIssues(keys.flatMap((id, index) => (known.has(id) ? [] : [{ path: `openApiKeys.${index}`, message }])));
 }
 
 function view({ id, roles, openApiKeys, allowedOrigins }: QueryEndpoint) {

@@ -1,22 +1,20 @@
 /** Running and recent queries of services. */
-import type { Handlers, ManagementOperations } from "../../../api/operations.ts";
 import { queryRecord } from "../../../api/queries.ts";
-import { AppError, notFound } from "../../../lib/errors.ts";
+import { notFound } from "../../../lib/errors.ts";
 import type { QueryHistory } from "../../../services/inventory/query-history.ts";
 import type { QueryPlace, QueryRecord } from "../../../services/inventory/query-log.ts";
-import type { ServiceStore } from "../../../store/services/services.ts";
-import type { Context } from "../../caller/context.ts";
+import type { Stores } from "../../../store/open.ts";
+import { refusedQuery } from "../../request/validate.ts";
 import { viewOf } from "../../views/view-of.ts";
-import { findService } from "./service-users.ts";
+import { findService, type Management } from "../lookups.ts";
 
-export function queryLogHandlers(deps: {
-  services: ServiceStore;
-  history: Pick<QueryHistory, "page" | "kill">;
-}): Pick<Handlers<ManagementOperations, Context>, "listQueries" | "cancelQuery"> {
-  const { services, history } = deps;
+export function queryLogHandlers(
+  deps: Pick<Stores, "services"> & { readonly history: Pick<QueryHistory, "page" | "kill"> },
+): Management<"listQueries" | "cancelQuery"> {
+  const { history } = deps;
   return {
     listQueries: async ({ params, query }) => {
-      const service = await findService(services, params);
+      const service = await findService(deps, params);
       const after = query.cursor === undefined ? undefined : placeOf(query.cursor);
       const page = await history.page(service, { limit: query.limit, after, failed: query.failed === "true" });
       return {
@@ -28,7 +26,7 @@ export function queryLogHandlers(deps: {
       };
     },
     cancelQuery: async ({ params }) => {
-      const service = await findService(services, params);
+      const service = await findService(deps, params);
       if (!(await history.kill(service, params.queryId))) throw notFound("Running query", params.queryId);
       return undefined;
     },
@@ -42,10 +40,7 @@ function cursorOf({ endedAt, queryId }: QueryPlace): string {
 function placeOf(cursor: string): QueryPlace {
   const [, endedAt, queryId] = /^(\d{1,17}) (.*)$/s.exec(Buffer.from(cursor, "base64url").toString()) ?? [];
   if (endedAt !== undefined && queryId !== undefined) return { endedAt, queryId };
-  const message = "is not a cursor of this operation";
-  throw new AppError("BAD_REQUEST", `Invalid request query: cursor: ${message}`, {
-    issues: [{ path: "cursor", message }],
-  });
+  throw refusedQuery("cursor", "is not a cursor of this list");
 }
 
 const recordView = viewOf(queryRecord);

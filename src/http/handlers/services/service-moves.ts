@@ -1,29 +1,25 @@
 /** Moves of services: handlers check and request, the services room carries out. */
 
 import type { z } from "zod";
-import type { Handlers, ManagementOperations } from "../../../api/operations.ts";
 import { traitsOf } from "../../../api/runtimes.ts";
 import type { serverConnection } from "../../../api/service-connections.ts";
 import { moveRecord, type serviceMoveOperations } from "../../../api/service-moves.ts";
-import { AppError, found } from "../../../lib/errors.ts";
+import { AppError, badRequest, found } from "../../../lib/errors.ts";
 import type { MovePlan, Moves } from "../../../services/moves/moves.ts";
-import type { RestoreStore } from "../../../store/backups/restores.ts";
+import type { Stores } from "../../../store/open.ts";
 import type { ServiceConnection } from "../../../store/services/service-connections.ts";
 import type { ServiceMove, ServiceMoves } from "../../../store/services/service-moves.ts";
-import type { Service, ServiceStore } from "../../../store/services/services.ts";
-import type { Context } from "../../caller/context.ts";
+import type { Service } from "../../../store/services/services.ts";
 import { viewOf } from "../../views/view-of.ts";
+import { findService, type Management, type ServiceParams } from "../lookups.ts";
 import type { ConnectionDeps } from "./external-services.ts";
-import { findService } from "./service-users.ts";
 
-type Deps = ConnectionDeps & {
-  readonly services: ServiceStore;
-  readonly serviceMoves: ServiceMoves;
-  readonly restores: Pick<RestoreStore, "findUnfinishedFor">;
-  readonly planMove: Moves["plan"];
-  /** Triggers a pass of the loops. */
-  readonly poke: () => void;
-};
+type Deps = ConnectionDeps &
+  Pick<Stores, "services" | "serviceMoves" | "restores"> & {
+    readonly planMove: Moves["plan"];
+    /** Triggers a pass of the loops. */
+    readonly poke: () => void;
+  };
 
 type Target = { readonly connection: ServiceConnection; readonly password: string };
 type TargetBody = {
@@ -31,10 +27,8 @@ type TargetBody = {
   readonly targetServiceId?: string | undefined;
 };
 
-export function serviceMoveHandlers(
-  deps: Deps,
-): Pick<Handlers<ManagementOperations, Context>, keyof typeof serviceMoveOperations> {
-  const { services, serviceMoves } = deps;
+export function serviceMoveHandlers(deps: Deps): Management<keyof typeof serviceMoveOperations> {
+  const { serviceMoves } = deps;
   const latest = async (serviceId: string) =>
     recordOf(found(await serviceMoves.latestOf(serviceId), "Move of service", serviceId));
   return {
@@ -55,9 +49,9 @@ export function serviceMoveHandlers(
       deps.poke();
       return await latest(service.id);
     },
-    getServiceMove: async ({ params }) => await latest((await findService(services, params)).id),
+    getServiceMove: async ({ params }) => await latest((await findService(deps, params)).id),
     cancelServiceMove: async ({ params }) => {
-      const { id: serviceId } = await findService(services, params);
+      const { id: serviceId } = await findService(deps, params);
       const move = found(await serviceMoves.latestOf(serviceId), "Move of service", serviceId);
       if (!(await serviceMoves.requestCancel(move.id))) {
         throw new AppError("CONFLICT", `The move is ${move.status} and cannot be cancelled.`);
@@ -80,8 +74,8 @@ export async function refuseWhileMoving(
   throw new AppError("CONFLICT", "A move of the service is in progress; wait until it has ended, or cancel it.");
 }
 
-async function movable(deps: Deps, params: { organizationId: string; serviceId: string }): Promise<Service> {
-  const service = await findService(deps.services, params);
+async function movable(deps: Deps, params: ServiceParams): Promise<Service> {
+  const service = await findService(deps, params);
   const { moveRefusal } = traitsOf(service);
   if (moveRefusal !== undefined) throw new AppError("BAD_REQUEST", moveRefusal);
   if (service.state === "provisioning" || (await deps.restores.findUnfinishedFor(service.id)) !== undefined) {
@@ -97,10 +91,9 @@ async function targetOf(deps: Deps, organizationId: string, body: TargetBody, si
     return { connection, password };
   }
   const serviceId = body.targetServiceId ?? "";
-  const { connection, ...target } = await findService(deps.services, { organizationId, serviceId });
+  const { connection, ...target } = await findService(deps, { organizationId, serviceId });
   if (connection === null) {
-    const issues = [{ path: "targetServiceId", message: "must be an external service" }];
-    throw new AppError("BAD_REQUEST", "targetServiceId must be an external service.", { issues });
+    throw badRequest("targetServiceId", "must be an external service");
   }
   const password = deps.connectionPasswords.open(target);
   await deps.inspectConnection(connection, password, signal);

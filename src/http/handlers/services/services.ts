@@ -2,22 +2,19 @@
 
 import { anywhere } from "../../../api/ip-access.ts";
 import { type Input, withoutNulls } from "../../../api/operation.ts";
-import type { Handlers, ManagementOperations } from "../../../api/operations.ts";
+import type { ManagementOperations } from "../../../api/operations.ts";
 import { defaultRuntime, runtimeTraits, traitsOf } from "../../../api/runtimes.ts";
 import type { serviceOperations } from "../../../api/services.ts";
 import { assertRestorable } from "../../../backups/restorable.ts";
 import type { ServicePorts } from "../../../endpoint/ports/service-ports.ts";
-import { AppError, found, type Issue } from "../../../lib/errors.ts";
-import type { BackupStore } from "../../../store/backups/backups.ts";
-import type { PipesChoice, RestoreStore } from "../../../store/backups/restores.ts";
+import { AppError, badRequest, found } from "../../../lib/errors.ts";
+import type { PipesChoice } from "../../../store/backups/restores.ts";
 import type { OrganizationLimits } from "../../../store/database/limits.ts";
 import { newSecret, sha256Hex } from "../../../store/database/secrets.ts";
 import { type ExpectedVersions, requireVersion } from "../../../store/database/versions.ts";
-import type { LeftoverStore } from "../../../store/pipes/leftovers.ts";
-import type { ServiceFacts, ServiceFactsStore } from "../../../store/services/service-facts.ts";
-import type { ServiceMoves } from "../../../store/services/service-moves.ts";
+import type { Stores } from "../../../store/open.ts";
+import type { ServiceFacts } from "../../../store/services/service-facts.ts";
 import type { NewService, Service, ServiceStore, Tag } from "../../../store/services/services.ts";
-import type { Context } from "../../caller/context.ts";
 import { pageOf } from "../../request/paging.ts";
 import {
   defaultMemoryGb,
@@ -26,6 +23,7 @@ import {
   serviceDetailsOf,
   serviceRecordOf,
 } from "../../views/services.ts";
+import { findService, type Management } from "../lookups.ts";
 import { type AfterAttempt, deletedOf } from "../pipes/leftovers.ts";
 import {
   type ConnectionDeps,
@@ -37,15 +35,16 @@ import {
 } from "./external-services.ts";
 import { judgeChange, type KubernetesDeps, kubernetesDefaults, newManagedOf } from "./kubernetes-services.ts";
 import { refuseWhileMoving } from "./service-moves.ts";
-import { findService, serviceUserHandlers } from "./service-users.ts";
+import { serviceUserHandlers } from "./service-users.ts";
 
 type Names = keyof typeof serviceOperations;
 
-export type ServiceDeps = ConnectionDeps &
+export type ServiceDeps = Pick<
+  Stores,
+  "services" | "serviceMoves" | "serviceFacts" | "leftovers" | "backups" | "restores"
+> &
+  ConnectionDeps &
   KubernetesDeps & {
-    readonly services: ServiceStore;
-    readonly serviceMoves: ServiceMoves;
-    readonly serviceFacts: ServiceFactsStore;
     /** Where the service's own endpoint is. */
     readonly endpointOf: (service: Service) => EndpointFacts;
     readonly ports: Pick<ServicePorts, "pick" | "require">;
@@ -58,25 +57,20 @@ export type ServiceDeps = ConnectionDeps &
     /** Resolves when the gateway has read the services, or after a short time. */
     readonly endpointsOpen: () => Promise<void>;
     readonly limits: OrganizationLimits;
-    readonly leftovers: LeftoverStore;
     readonly afterAttempt: AfterAttempt;
-    readonly backups: BackupStore;
-    readonly restores: RestoreStore;
   };
 
 type CreateBody = Input<ManagementOperations["createService"]>["body"];
 
 const deletable = ["provisioning", "starting", "awaking", "idle", "stopped", "degraded", "failed"];
 
-type ServiceHandlers<Name extends Names> = Pick<Handlers<ManagementOperations, Context>, Name>;
-
-export function serviceHandlers(deps: ServiceDeps): ServiceHandlers<Names> {
+export function serviceHandlers(deps: ServiceDeps): Management<Names> {
   return { ...recordHandlers(deps), ...stateHandlers(deps), ...serviceUserHandlers(deps) };
 }
 
 function recordHandlers(
   deps: ServiceDeps,
-): ServiceHandlers<"listServices" | "createService" | "getService" | "updateService"> {
+): Management<"listServices" | "createService" | "getService" | "updateService"> {
   const { services } = deps;
   return {
     listServices: async ({ params, query }, context) => {
@@ -99,11 +93,11 @@ function recordHandlers(
       deps.poke();
       // A client that connects as soon as it gets the endpoint must not be refused.
       await deps.endpointsOpen();
-      return { service: await details(deps, await findService(services, { ...params, serviceId: id })), password };
+      return { service: await details(deps, await findService(deps, { ...params, serviceId: id })), password };
     },
-    getService: async ({ params }) => details(deps, await findService(services, params)),
+    getService: async ({ params }) => details(deps, await findService(deps, params)),
     updateService: async ({ params, body }, { expected, signal }) => {
-      const service = await findService(services, params);
+      const service = await findService(deps, params);
       refuseQuota(service, body.diskGb);
       const { name, ipAccessList, tags, releaseChannel, port } = withoutNulls(body);
       if (port !== undefined && port !== service.port) await deps.ports.require(port, params.organizationId);
@@ -120,18 +114,16 @@ function recordHandlers(
       await services.change(service.id, change, expected);
       deps.poke();
       if (port !== undefined) await deps.endpointsOpen();
-      return await details(deps, await findService(services, params));
+      return await details(deps, await findService(deps, params));
     },
   };
 }
 
-function stateHandlers(
-  deps: ServiceDeps,
-): ServiceHandlers<"deleteService" | "updateServiceState" | "updateServiceScaling"> {
+function stateHandlers(deps: ServiceDeps): Management<"deleteService" | "updateServiceState" | "updateServiceScaling"> {
   const { services } = deps;
   return {
     deleteService: async ({ params }, { signal, expected }) => {
-      const service = await findService(services, params);
+      const service = await findService(deps, params);
       if (!deletable.includes(service.state)) {
         const states = deletable.map((state) => `'${state}'`).join(",");
         throw new AppError(
@@ -145,16 +137,16 @@ function stateHandlers(
       return await deletedOf(deps.afterAttempt, () => deps.leftovers.ofService(service.id), signal);
     },
     updateServiceState: async ({ params, body }, { expected }) => {
-      const service = await findService(services, params);
+      const service = await findService(deps, params);
       // Also for commands that have nothing to write.
       requireVersion("service", service.version, expected);
       await refuseWhileMoving(deps.serviceMoves, service.id, "switch");
       await command(services, service, body.command, expected);
       deps.poke();
-      return serviceRecordOf(await findService(services, params), deps.endpointOf(service));
+      return serviceRecordOf(await findService(deps, params), deps.endpointOf(service));
     },
     updateServiceScaling: async ({ params, body }, { expected }) => {
-      const service = await findService(services, params);
+      const service = await findService(deps, params);
       refuseScaling(service, body);
       refuseReplicas(service.runtime, body.numReplicas);
       const sizes = !traitsOf(service).hasSizes
@@ -178,7 +170,7 @@ function stateHandlers(
       await judgeChange(deps, service, change);
       await services.scale(service, change, deps.limits.memoryGb, expected);
       deps.poke();
-      return await details(deps, await findService(services, params));
+      return await details(deps, await findService(deps, params));
     },
   };
 }
@@ -299,14 +291,12 @@ function memorySizes(
   const max = body.maxReplicaMemoryGb ?? Math.max(defaultGb, body.minReplicaMemoryGb ?? 0);
   const min = body.minReplicaMemoryGb ?? Math.min(max, defaultGb);
   if (min <= max) return { min, max };
-  const issues: Issue[] = [{ path: "minReplicaMemoryGb", message: "must not be greater than maxReplicaMemoryGb" }];
-  throw new AppError("BAD_REQUEST", "minReplicaMemoryGb must not be greater than maxReplicaMemoryGb.", { issues });
+  throw badRequest("minReplicaMemoryGb", "must not be greater than maxReplicaMemoryGb");
 }
 
 function refuseReplicas(runtime: Service["runtime"], numReplicas: number | undefined): void {
   if (runtimeTraits[runtime].isInCluster || numReplicas === undefined || numReplicas === 1) return;
-  const message = "must be 1: the embedded engine runs one replica; more need a ClickHouse cluster";
-  throw new AppError("BAD_REQUEST", `numReplicas ${message}.`, { issues: [{ path: "numReplicas", message }] });
+  throw badRequest("numReplicas", "must be 1: the embedded engine runs one replica; more need a ClickHouse cluster");
 }
 
 /** `remove` is applied before `add`; both match entries by key. Undefined: no change. */

@@ -1,13 +1,11 @@
 /** What is in services. */
-import type { Handlers } from "../../../api/operations.ts";
 import { completions, type tableOperations, tableRecord, tableSummary } from "../../../api/tables.ts";
 import { found } from "../../../lib/errors.ts";
 import type { Completions } from "../../../services/inventory/completions.ts";
 import type { Inventories } from "../../../services/inventory/inventories.ts";
-import type { ServiceStore } from "../../../store/services/services.ts";
-import type { Context } from "../../caller/context.ts";
+import type { Stores } from "../../../store/open.ts";
 import { viewOf } from "../../views/view-of.ts";
-import { findService } from "./service-users.ts";
+import { findService, type Management } from "../lookups.ts";
 
 const summaryView = viewOf(tableSummary);
 const tableView = viewOf(tableRecord);
@@ -24,15 +22,14 @@ const noCompletions: Completions = {
   settings: [],
 };
 
-export function tableHandlers(deps: {
-  services: ServiceStore;
-  inventories: Pick<Inventories, "tables" | "table" | "completions">;
-}): Handlers<typeof tableOperations, Context> {
-  const { services, inventories } = deps;
+export function tableHandlers(
+  deps: Pick<Stores, "services"> & { readonly inventories: Pick<Inventories, "tables" | "table" | "completions"> },
+): Management<keyof typeof tableOperations> {
+  const { inventories } = deps;
   return {
     listTables: async ({ params, query }) => {
       const withColumns = query.columns === "true";
-      const seen = await inventories.tables(await findService(services, params), withColumns);
+      const seen = await inventories.tables(await findService(deps, params), withColumns);
       if (seen === undefined) return { live: false, truncated: false, databases: [], tables: [] };
       const { asOf, live, facts } = seen;
       return {
@@ -49,12 +46,12 @@ export function tableHandlers(deps: {
       };
     },
     getTable: async ({ params }) => {
-      const service = await findService(services, params);
+      const service = await findService(deps, params);
       const seen = await inventories.table(service, params.database, params.table);
       const table = found(seen?.facts, "Table", `${params.database}.${params.table}`);
       return tableView({ ...table, live: seen?.live ?? false, asOf: seen?.asOf });
     },
     getCompletions: async ({ params }) =>
-      completionsView((await inventories.completions(await findService(services, params))) ?? noCompletions),
+      completionsView((await inventories.completions(await findService(deps, params))) ?? noCompletions),
   };
 }

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { z } from "zod";
 import { withoutNulls } from "../../../api/operation.ts";
 import type { createPipeBody, pipeOperations } from "../../../api/pipes.ts";
-import { AppError, type Issue } from "../../../lib/errors.ts";
+import { type Issue, refuseIssues } from "../../../lib/errors.ts";
 import type { JsonObject } from "../../../lib/json.ts";
 import { kindOf } from "../../../sources/contract/registry.ts";
 import type { Destination, SourceKind } from "../../../sources/contract/source.ts";
@@ -42,7 +42,7 @@ export function checkChange(pipe: Pipe, secrets: Secrets, body: PatchBody): Chec
   const all = [...issues];
   if (columns !== undefined) all.push(...destinationIssues(destination));
   if (columns !== undefined || body.fieldMappings) all.push(...mappingIssues(destination, mappings));
-  if (all.length > 0) refuse(all);
+  refuseIssues(all);
   const split = next === undefined ? undefined : splitSecrets(kind, next);
   return {
     kind,
@@ -177,9 +177,4 @@ function isSecret(kind: SourceKind, member: string): boolean {
 function isWithSecrets(kind: SourceKind, member: string, wanted: unknown, shown: unknown): boolean {
   if (!isSecret(kind, member) || wanted === undefined) return false;
   return isDeepStrictEqual(splitSecrets(kind, { [member]: wanted } as JsonObject).plain[member], shown);
-}
-
-function refuse(issues: readonly Issue[]): never {
-  const list = issues.map(({ path, message }) => `${path}: ${message}`).join("; ");
-  throw new AppError("BAD_REQUEST", list, { issues });
 }

@@ -6,7 +6,7 @@ import type { AcquireEngine } from "../../../clickhouse/lease.ts";
 import { tableName } from "../../../clickhouse/sql.ts";
 import { plainForm, type TableForm } from "../../../clickhouse/table-form.ts";
 import { abortable, childOf } from "../../../lib/abort.ts";
-import { AppError, type Issue } from "../../../lib/errors.ts";
+import { AppError, type Issue, memberError, refuseIssues } from "../../../lib/errors.ts";
 import type { JsonObject } from "../../../lib/json.ts";
 import type { DialTarget } from "../../../outgoing/dialer.ts";
 import type { Permits } from "../../../outgoing/permits.ts";
@@ -289,7 +289,7 @@ async function checkDestination(
   const isManaged = managedTable !== false;
   await run.check("tableDefinition", async () => {
     const issues = await refusedByEngine(client, isManaged ? { columns, tableDefinition } : { columns });
-    if (issues.length > 0) fail(issues);
+    refuseIssues(issues, "DESTINATION_INVALID");
   });
   return await run.check("table", async () => {
     const { form } = await layoutOf(client, table.database);
@@ -364,10 +364,5 @@ function compact(type: string | undefined): string {
 }
 
 function refuse(member: string, message: string): never {
-  fail([{ path: `destination.${member}`, message }]);
-}
-
-function fail(issues: readonly Issue[]): never {
-  const list = issues.map(({ path, message }) => `${path}: ${message}`).join("; ");
-  throw new AppError("DESTINATION_INVALID", list, { issues });
+  throw memberError("DESTINATION_INVALID", `destination.${member}`, message);
 }

@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { withoutNulls } from "../../../api/operation.ts";
 import type { createPipeBody } from "../../../api/pipes.ts";
 import { columnTypeProblem, tableExpressionProblem } from "../../../clickhouse/guard.ts";
-import { AppError, type Issue } from "../../../lib/errors.ts";
+import { badRequest, type Issue, refuseIssues } from "../../../lib/errors.ts";
 import type { JsonObject } from "../../../lib/json.ts";
 import { kindOf, sourceKinds } from "../../../sources/contract/registry.ts";
 import type { Destination, SourceKind } from "../../../sources/contract/source.ts";
@@ -31,7 +31,7 @@ export function checkSource(arms: Readonly<Record<string, unknown>>) {
   const keys = Object.keys(arms).filter((name) => arms[name] !== undefined);
   if (keys.length !== 1) {
     const names = Object.keys(sourceKinds).join(", ");
-    fail([{ path: "source", message: `must have exactly one of ${names}; it has ${keys.length}` }]);
+    throw badRequest("source", `must have exactly one of ${names}; it has ${keys.length}`);
   }
   const key = keys[0] as string;
   const kind = kindOf(key);
@@ -69,7 +69,7 @@ export function checkDefinition(serviceId: string, body: CreateBody): Checked {
       ? [...destinationIssues(destination), ...mappingIssues(destination, mappings)]
       : ownedTableIssues(destination, mappings)),
   ];
-  if (issues.length > 0) fail(issues);
+  refuseIssues(issues);
   const { plain, secrets } = splitSecrets(kind, config);
   return {
     kind,
@@ -89,11 +89,6 @@ export function checkDefinition(serviceId: string, body: CreateBody): Checked {
       settings: (given.settings ?? {}) as Record<string, number | boolean>,
     },
   };
-}
-
-function fail(issues: readonly Issue[]): never {
-  const list = issues.map(({ path, message }) => `${path}: ${message}`).join("; ");
-  throw new AppError("BAD_REQUEST", list, { issues });
 }
 
 /** A connector that creates its tables itself takes names and columns from the source. */
