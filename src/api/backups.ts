@@ -87,7 +87,7 @@ export const restoreRecord = z
 
 const identifier = plainText(1, 206);
 
-const restoreBody = z
+export const restoreBody = z
   .strictObject({
     database: identifier.describe("Database in the backup"),
     table: identifier.optional().describe("Table in that database; the whole database when omitted"),

@@ -1,6 +1,8 @@
 /** What is known of a source and of a definition before a pipe is created. Nothing here creates anything. */
 import { z } from "zod";
 import { checkNames } from "../sources/contract/checks.ts";
+import { foundField, sampleRow } from "../sources/contract/discovery.ts";
+import { sourceListing } from "../sources/contract/listing.ts";
 import { operation } from "./operation.ts";
 import { createPipeBody, schemasOfKinds, serviceParams, source, tableIdentifier } from "./pipes.ts";
 
@@ -12,21 +14,7 @@ const discoveryBody = z.strictObject({
     .describe("Names in the proposed statement, default `default`.`new_table`"),
 });
 
-const sampleRow = z
-  .object({
-    raw: z
-      .string()
-      .optional()
-      .describe("The first 4096 bytes as they arrive, binary ones as `hex:` and digits; absent for columnar formats"),
-    parsed: z
-      .record(z.string(), z.unknown())
-      .optional()
-      .describe("The row by the fields' types; 64-bit integers are strings"),
-    problem: z.string().optional().describe("Why the sample cannot be read"),
-  })
-  .meta({ id: "SampleRow" });
-
-const proposedTable = z
+export const proposedTable = z
   .object({
     columns: z.array(z.object({ name: z.string(), type: z.string() })),
     tableDefinition: z.object({
@@ -41,13 +29,7 @@ const proposedTable = z
 
 const discoveredFields = z
   .object({
-    fields: z.array(
-      z.object({
-        name: z.string(),
-        type: z.string().describe("Type that the engine infers from the samples"),
-        optional: z.boolean().describe("Whether the inferred type allows NULL"),
-      }),
-    ),
+    fields: z.array(foundField),
     samples: z.array(sampleRow).describe("Up to 20 samples"),
     proposedTable,
   })
@@ -73,73 +55,6 @@ const listingBody = z.strictObject({
   cursor: z.string().max(4_096).nullish().describe("`nextCursor` of the page before, of the same listing"),
   limit: z.int().min(1).max(1_000).nullish().describe("Maximum number of objects on a page, default 100"),
 });
-
-const listedColumn = z.object({
-  name: z.string(),
-  type: z.string().describe("As the source prints it"),
-  nullable: z.boolean(),
-  destinationType: z.string().describe("Type of the destination column with `allowNullableColumns: true`"),
-});
-
-const listedTable = z
-  .object({
-    schema: z.string(),
-    name: z.string(),
-    estimatedRows: z.number().optional().describe("As of the last ANALYZE or VACUUM; absent before the first one"),
-    bytes: z
-      .number()
-      .optional()
-      .describe("With TOAST and all partitions, without indexes; absent while a table of the page is locked"),
-    isPartitioned: z.boolean(),
-    isReadable: z.boolean().describe("The user may read the table"),
-    primaryKey: z.array(z.string()),
-    replicaIdentity: z.enum(["default", "nothing", "full", "index"]),
-    publications: z.array(z.string()).describe("Names of the publications that contain the table"),
-    columns: z.array(listedColumn),
-  })
-  .meta({ id: "ListedTable" });
-
-const sourceListing = z
-  .object({
-    topics: z
-      .array(
-        z.object({
-          name: z.string(),
-          partitions: z.int(),
-          messages: z
-            .number()
-            .optional()
-            .describe("Offsets between first and last message; absent while a partition has no leader"),
-        }),
-      )
-      .optional(),
-    streams: z
-      .array(
-        z.object({
-          name: z.string(),
-          openShards: z.int().optional().describe("Absent when the service does not tell it in time"),
-        }),
-      )
-      .optional(),
-    prefixes: z
-      .array(
-        z.object({
-          prefix: z.string(),
-          objects: z.int().optional().describe("Objects below the prefix, at most 1000; absent if time was short"),
-          bytes: z.number().optional().describe("Size of the counted objects"),
-          hasMore: z.boolean().optional().describe("True: there are more objects than were counted"),
-        }),
-      )
-      .optional(),
-    objects: z.array(z.object({ key: z.string(), bytes: z.number() })).optional(),
-    schemas: z
-      .array(z.object({ name: z.string(), tables: z.int() }))
-      .optional()
-      .describe("All schemas with tables; on the first page"),
-    tables: z.array(listedTable).optional(),
-    nextCursor: z.string().optional().describe("For the next page; absent on the last one"),
-  })
-  .meta({ id: "SourceListing" });
 
 const root = "/v1/organizations/{organizationId}/services/{serviceId}/pipes";
 const tag = { tag: "Pipes" } as const;

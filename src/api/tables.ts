@@ -7,7 +7,7 @@ const seen = {
   live: z.boolean().describe("True if the running engine was asked; otherwise this was kept, and asOf is its age"),
 };
 
-const column = z
+export const tableColumn = z
   .object({
     name: z.string(),
     type: z.string(),
@@ -51,7 +51,7 @@ export const tableRecord = z
     samplingKey: z.string(),
     createStatement: z.string().describe("Without secrets; cut off after 65,536 characters"),
     changedAt: timestamp.describe("Last change of the definition"),
-    columns: z.array(column),
+    columns: z.array(tableColumn),
   })
   .meta({ id: "Table" });
 

@@ -1,5 +1,7 @@
 /** Backups: handlers read rows and write requests; the backups room carries them out. */
 
+import type { z } from "zod";
+import type { restoreBody } from "../../api/backups.ts";
 import type { ManagementOperations } from "../../api/operations.ts";
 import { traitsOf } from "../../api/runtimes.ts";
 import type { Rescan, RescanScope } from "../../backups/catalogue.ts";
@@ -137,14 +139,7 @@ function restoreHandlers(
   };
 }
 
-type PartBody = {
-  readonly database: string;
-  readonly table?: string | undefined;
-  readonly targetServiceId?: string | undefined;
-  readonly targetDatabase: string;
-  readonly targetTable?: string | undefined;
-  readonly force?: boolean | undefined;
-};
+type PartBody = z.output<typeof restoreBody>;
 
 /** The restore of a database or table that a body asks for. */
 function partOf(body: PartBody) {

@@ -1,27 +1,10 @@
 /** The words that an editor completes, from the engine's own tables. They depend on the version of the engine alone. */
+
+import type { z } from "zod";
+import type { completions } from "../../api/tables.ts";
 import type { ClickHouseClient, QueryOptions } from "../../clickhouse/client.ts";
 
-export type Completions = {
-  readonly version: string;
-  readonly keywords: readonly string[];
-  readonly functions: readonly {
-    readonly name: string;
-    readonly aggregate: boolean;
-    readonly caseInsensitive: boolean;
-    readonly syntax: string;
-    readonly description: string;
-  }[];
-  readonly tableFunctions: readonly { readonly name: string; readonly description: string }[];
-  readonly tableEngines: readonly string[];
-  readonly dataTypes: readonly string[];
-  readonly formats: readonly { readonly name: string; readonly input: boolean; readonly output: boolean }[];
-  readonly settings: readonly {
-    readonly name: string;
-    readonly type: string;
-    readonly default: string;
-    readonly description: string;
-  }[];
-};
+export type Completions = z.output<typeof completions>;
 
 /** Characters of a description: its beginning says what the thing is. */
 const maxDescription = 300;

@@ -1,32 +1,15 @@
 /** Running and recent queries of a service's clients, from the engine's own tables. */
+
+import type { z } from "zod";
+import type { queryRecord } from "../../api/queries.ts";
 import type { ClickHouseClient, QueryOptions } from "../../clickhouse/client.ts";
 import { ClickHouseError } from "../../clickhouse/client.ts";
 import { clickHouseCodes } from "../../clickhouse/error-codes.ts";
 import { literal } from "../../clickhouse/sql.ts";
 import { internalUser } from "../../engine/chdb/users.ts";
 
-export type QueryRecord = {
-  readonly queryId: string;
-  readonly state: "running" | "finished" | "failed";
-  readonly user: string;
-  /** Of the client. */
-  readonly address: string;
-  readonly userAgent: string;
-  readonly kind: string;
-  /** Equal for statements that differ in literals only. */
-  readonly hash: string;
-  readonly query: string;
-  readonly database: string;
-  readonly startedAt: string;
-  readonly durationMs: number;
-  readonly readRows: number;
-  readonly readBytes: number;
-  readonly writtenRows: number;
-  readonly writtenBytes: number;
-  readonly resultRows: number;
-  readonly resultBytes: number;
-  readonly memoryBytes: number;
-  /** Rows that a running query is expected to read; 0: unknown. */
+/** As the API shows it, but for what the engine has where nothing is to be shown: 0 rows, code 0, an empty text. */
+export type QueryRecord = Readonly<Omit<z.output<typeof queryRecord>, "totalRows" | "error">> & {
   readonly totalRows: number;
   readonly errorCode: number;
   readonly error: string;

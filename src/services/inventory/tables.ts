@@ -1,20 +1,11 @@
 /** The databases, tables and columns of a service, from the engine's own tables. Bounded. */
+
+import type { z } from "zod";
+import type { tableColumn } from "../../api/tables.ts";
 import type { ClickHouseClient, QueryOptions } from "../../clickhouse/client.ts";
 import { ownDatabases, parameterText } from "../../clickhouse/sql.ts";
 
-export type ColumnFacts = {
-  readonly name: string;
-  readonly type: string;
-  readonly defaultKind: string;
-  readonly defaultExpression: string;
-  readonly comment: string;
-  readonly codec: string;
-  readonly inPrimaryKey: boolean;
-  readonly inSortingKey: boolean;
-  readonly inPartitionKey: boolean;
-  readonly compressedBytes: number;
-  readonly uncompressedBytes: number;
-};
+export type ColumnFacts = z.output<typeof tableColumn>;
 
 export type TableFacts = {
   readonly database: string;

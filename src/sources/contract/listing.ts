@@ -1,60 +1,76 @@
-/** What a source contains, for users who choose what a pipe reads. */
+/** What a source contains, for users who choose what a pipe reads. Each connector fills the members of its kind. */
+import { z } from "zod";
 
-/** Each connector fills the members of its kind. Sizes and counts that are not known are absent. */
-export type SourceListing = {
-  readonly topics?: ListedTopic[];
-  readonly streams?: ListedStream[];
-  readonly prefixes?: ListedPrefix[];
-  readonly objects?: ListedObject[];
-  /** Every schema, on the first page only. */
-  readonly schemas?: { readonly name: string; readonly tables: number }[];
-  readonly tables?: ListedTable[];
-  /** Continues the listing; absent on the last page. */
-  readonly nextCursor?: string;
-};
+const listedColumn = z.object({
+  name: z.string(),
+  type: z.string().describe("As the source prints it"),
+  nullable: z.boolean(),
+  destinationType: z.string().describe("Type of the destination column with `allowNullableColumns: true`"),
+});
 
-export type ListedTopic = {
-  readonly name: string;
-  readonly partitions: number;
-  /** Offsets between the first and the last message: an upper bound for compacted topics. */
-  readonly messages?: number;
-};
+const listedTable = z
+  .object({
+    schema: z.string(),
+    name: z.string(),
+    estimatedRows: z.number().optional().describe("As of the last ANALYZE or VACUUM; absent before the first one"),
+    bytes: z
+      .number()
+      .optional()
+      .describe("With TOAST and all partitions, without indexes; absent while a table of the page is locked"),
+    isPartitioned: z.boolean(),
+    isReadable: z.boolean().describe("The user may read the table"),
+    primaryKey: z.array(z.string()),
+    replicaIdentity: z.enum(["default", "nothing", "full", "index"]),
+    publications: z.array(z.string()).describe("Names of the publications that contain the table"),
+    columns: z.array(listedColumn),
+  })
+  .meta({ id: "ListedTable" });
 
-export type ListedStream = { readonly name: string; readonly openShards?: number };
+export const sourceListing = z
+  .object({
+    topics: z
+      .array(
+        z.object({
+          name: z.string(),
+          partitions: z.int(),
+          messages: z
+            .number()
+            .optional()
+            .describe("Offsets between first and last message; absent while a partition has no leader"),
+        }),
+      )
+      .optional(),
+    streams: z
+      .array(
+        z.object({
+          name: z.string(),
+          openShards: z.int().optional().describe("Absent when the service does not tell it in time"),
+        }),
+      )
+      .optional(),
+    prefixes: z
+      .array(
+        z.object({
+          prefix: z.string(),
+          objects: z.int().optional().describe("Objects below the prefix, at most 1000; absent if time was short"),
+          bytes: z.number().optional().describe("Size of the counted objects"),
+          hasMore: z.boolean().optional().describe("True: there are more objects than were counted"),
+        }),
+      )
+      .optional(),
+    objects: z.array(z.object({ key: z.string(), bytes: z.number() })).optional(),
+    schemas: z
+      .array(z.object({ name: z.string(), tables: z.int() }))
+      .optional()
+      .describe("All schemas with tables; on the first page"),
+    tables: z.array(listedTable).optional(),
+    nextCursor: z.string().optional().describe("For the next page; absent on the last one"),
+  })
+  .meta({ id: "SourceListing" });
 
-export type ListedPrefix = {
-  readonly prefix: string;
-  readonly objects?: number;
-  readonly bytes?: number;
-  /** There are more objects than were counted. */
-  readonly hasMore?: boolean;
-};
-
-export type ListedObject = { readonly key: string; readonly bytes: number };
-
-export type ListedTable = {
-  readonly schema: string;
-  readonly name: string;
-  /** Rows as of the last ANALYZE or VACUUM. */
-  readonly estimatedRows?: number;
-  /** With TOAST and all partitions, without indexes. */
-  readonly bytes?: number;
-  readonly isPartitioned: boolean;
-  readonly isReadable: boolean;
-  readonly primaryKey: string[];
-  readonly replicaIdentity: "default" | "nothing" | "full" | "index";
-  readonly publications: string[];
-  readonly columns: ListedColumn[];
-};
-
-export type ListedColumn = {
-  readonly name: string;
-  /** As the source prints it. */
-  readonly type: string;
-  readonly nullable: boolean;
-  /** The destination column's type with `allowNullableColumns`. */
-  readonly destinationType: string;
-};
+export type SourceListing = z.output<typeof sourceListing>;
+/** An entry of one of its lists. */
+export type Listed<Member extends keyof SourceListing> = Extract<SourceListing[Member], readonly unknown[]>[number];
 
 export type ListingPage = {
   /** Where to look: a prefix of object keys, or a schema. */

@@ -4,6 +4,7 @@ import { Dialer } from "../../outgoing/dialer.ts";
 import { defineConnector } from "../contract/define-connector.ts";
 import { requireTable } from "../contract/destination.ts";
 import type { Discovery } from "../contract/discovery.ts";
+import type { Listed, ListingPage, SourceListing } from "../contract/listing.ts";
 import type {
   CheckOptions,
   CleanUpOptions,
@@ -19,13 +20,12 @@ import { MessageReplay } from "../messages/message-replay.ts";
 import { planRows } from "../messages/plan.ts";
 import { checkSamples, discoverSamples, type Samples } from "../messages/samples.ts";
 import { brokerAccessOf, topicsOf } from "./access.ts";
-import type { BrokerClient } from "./broker-client.ts";
+import type { BrokerClient, TopicInfo } from "./broker-client.ts";
 import type { KafkaDurable } from "./declaration/durable.ts";
 import type { MessageBrokerConfig } from "./declaration/kind.ts";
 import { unknownTopic } from "./failures.ts";
 import { kafkaVirtualColumns } from "./format.ts";
 import { Membership } from "./group/membership.ts";
-import { listTopics } from "./listing.ts";
 import { KafkaClient } from "./protocol/kafka-client.ts";
 import { emptyMessage, type KafkaMessage, RecordCursor } from "./protocol/records.ts";
 import { lendConnections } from "./protocol/shared-connections.ts";
@@ -154,4 +154,33 @@ async function samplesOf(
   const rows = await messageFormatOf<KafkaMessage>(config, registryDialer(network));
   const origin = names.length === 1 ? `topic "${names[0]}"` : `topics ${names.map((name) => `"${name}"`).join(", ")}`;
   return { format: rows.format, virtualColumns: kafkaVirtualColumns, encoder: rows.encoder, messages, origin };
+}
+
+/** Topics in the order of their names; the cursor is the name of the last one. */
+async function listTopics(client: KafkaClient, { cursor, limit }: ListingPage): Promise<SourceListing> {
+  const all = [...(await client.allTopics())].sort((a, b) => (a.name < b.name ? -1 : 1));
+  const rest = cursor === undefined ? all : all.filter(({ name }) => name > cursor);
+  const page = rest.slice(0, limit);
+  const topics = await withMessages(client, page);
+  const last = page.at(-1);
+  return { topics, ...(rest.length > page.length && last !== undefined ? { nextCursor: last.name } : {}) };
+}
+
+async function withMessages(client: KafkaClient, topics: readonly TopicInfo[]): Promise<Listed<"topics">[]> {
+  // A partition without a leader cannot be asked, and its topic has no count.
+  const hasLeaders = ({ partitions }: TopicInfo) => partitions.every(({ leader }) => leader >= 0);
+  const asked = topics.filter(hasLeaders).flatMap(({ name, partitions }) => {
+    return partitions.map(({ partition }) => ({ topic: name, partition }));
+  });
+  const starts = await client.offsets(asked, "earliest");
+  const ends = await client.offsets(asked, "latest");
+  const messages = new Map<string, number>();
+  const add = (topic: string, count: number) => messages.set(topic, (messages.get(topic) ?? 0) + count);
+  for (const { topic, offset } of ends) add(topic, offset);
+  for (const { topic, offset } of starts) add(topic, -offset);
+  return topics.map((topic) => {
+    const { name, partitions } = topic;
+    const count = messages.get(name);
+    return { name, partitions: partitions.length, ...(count === undefined ? {} : { messages: Math.max(0, count) }) };
+  });
 }

@@ -1,8 +1,10 @@
 /** The object storage connector: checks a configuration and opens a source. */
 import { AppError } from "../../lib/errors.ts";
+import { withinTime } from "../../lib/within-time.ts";
 import { defineConnector } from "../contract/define-connector.ts";
 import { requireTable } from "../contract/destination.ts";
 import type { Discovery } from "../contract/discovery.ts";
+import type { Listed, ListingPage, SourceListing } from "../contract/listing.ts";
 import type {
   CheckOptions,
   DiscoverOptions,
@@ -14,7 +16,6 @@ import type {
 } from "../contract/source.ts";
 import type { ObjectDurable } from "./declaration/durable.ts";
 import type { ObjectStorageConfig } from "./declaration/kind.ts";
-import { listFolder } from "./listing.ts";
 import { conflictingFields } from "./reading/fields.ts";
 import { inferFormat, isBzip2, isUnpacked, type ObjectFormat } from "./reading/formats.ts";
 import { LineReplay } from "./reading/line-replay.ts";
@@ -152,4 +153,39 @@ async function openStore(
   }
   const { AzureStore } = await import("./stores/azure.ts");
   return { store: new AzureStore(location, config, network), pattern: location.pattern };
+}
+
+/** One request counts up to a thousand objects of a prefix. */
+const counting = { ms: 4_000, concurrency: 8 };
+
+/**
+ * Prefixes and objects directly below `within`; without it, below the folder of the pattern's part before the first
+ * wildcard. The cursor is the store's own.
+ */
+async function listFolder(
+  store: FolderStore,
+  pattern: string,
+  { within, cursor, limit }: ListingPage,
+  signal: AbortSignal,
+): Promise<SourceListing> {
+  const folder = folderOf(within ?? keyPattern(pattern).prefix);
+  const page = await store.folder(folder, cursor, limit, signal);
+  const counts = await withinTime(page.prefixes, counting, (prefix) => count(store, prefix, signal));
+  const prefixes = page.prefixes.map((prefix, at): Listed<"prefixes"> => ({ prefix, ...counts[at] }));
+  const objects = page.files.map(({ key, size }) => ({ key, bytes: size }));
+  return { prefixes, objects, ...(page.token === undefined ? {} : { nextCursor: page.token }) };
+}
+
+async function count(
+  store: ObjectStore,
+  prefix: string,
+  signal: AbortSignal,
+): Promise<Omit<Listed<"prefixes">, "prefix">> {
+  const { files, more } = await store.list(prefix, undefined, signal);
+  const bytes = files.reduce((sum, { size }) => sum + size, 0);
+  return { objects: files.length, bytes, ...(more ? { hasMore: true } : {}) };
+}
+
+function folderOf(prefix: string): string {
+  return prefix.slice(0, prefix.lastIndexOf("/") + 1);
 }

@@ -1,7 +1,7 @@
 /** The schemas and tables of a database, with what is needed to choose among them. */
 import type pg from "pg";
 import { badRequest } from "../../lib/errors.ts";
-import type { ListedTable, ListingPage, SourceListing } from "../contract/listing.ts";
+import type { Listed, ListingPage, SourceListing } from "../contract/listing.ts";
 import type { SourceTable } from "./declaration/durable.ts";
 import type { SourceServer } from "./declaration/kind.ts";
 import { readTables, type TableName } from "./server/catalog.ts";
@@ -11,7 +11,7 @@ import { sessionSql } from "./server/session.ts";
 import { columnPlan } from "./tables/types.ts";
 
 type TableFacts = TableName &
-  Pick<ListedTable, "isPartitioned" | "isReadable" | "primaryKey" | "publications"> & {
+  Pick<Listed<"tables">, "isPartitioned" | "isReadable" | "primaryKey" | "publications"> & {
     readonly estimatedRows: number | null;
     readonly bytes: number | null;
   };
@@ -113,7 +113,7 @@ async function readFacts(client: pg.Client, { within, limit }: ListingPage, afte
   }
 }
 
-const identities: Readonly<Record<string, ListedTable["replicaIdentity"]>> = {
+const identities: Readonly<Record<string, Listed<"tables">["replicaIdentity"]>> = {
   d: "default",
   n: "nothing",
   f: "full",
@@ -121,7 +121,10 @@ const identities: Readonly<Record<string, ListedTable["replicaIdentity"]>> = {
 };
 
 /** None when the table was dropped between two statements. */
-function listedTable({ estimatedRows, bytes, ...facts }: TableFacts, table: SourceTable | undefined): ListedTable[] {
+function listedTable(
+  { estimatedRows, bytes, ...facts }: TableFacts,
+  table: SourceTable | undefined,
+): Listed<"tables">[] {
   if (table === undefined) return [];
   const columns = table.columns.map((column) => ({
     name: column.name,

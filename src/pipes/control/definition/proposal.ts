@@ -1,16 +1,11 @@
 /** A table for what a source has, proposed from samples: columns, and an order with the reason for it. */
+
+import type { z } from "zod";
+import type { proposedTable as schema } from "../../../api/pipe-preparation.ts";
 import type { TableForm } from "../../../clickhouse/table-form.ts";
 import type { Discovery, FoundField, SampleRow } from "../../../sources/contract/discovery.ts";
 import type { PipeDestination } from "../../../store/pipes/pipes.ts";
 import { managedTableStatements } from "../../managed-table.ts";
-
-export type ProposedTable = {
-  readonly columns: { name: string; type: string }[];
-  readonly tableDefinition: { engine: { type: "MergeTree" }; sortingKey: string[] };
-  readonly sortingKeyReason: string;
-  /** The statement that the pipe would run; two on a cluster of several shards. */
-  readonly createTable: string;
-};
 
 /** Fewer samples say nothing about which values repeat. */
 const minSamples = 8;
@@ -31,7 +26,7 @@ export function proposedTable(
   { fields, samples }: Discovery,
   target: { readonly database: string; readonly table: string },
   form?: TableForm,
-): ProposedTable {
+): z.output<typeof schema> {
   const parts = sortingParts(fields, samples);
   const columns = fields.map(({ name, type }) => ({ name, type }));
   const tableDefinition = { engine: { type: "MergeTree" as const }, sortingKey: parts.map(({ name }) => name) };

@@ -1,7 +1,7 @@
 /** The streams of an account in a region, through the AWS client. */
 import { DescribeStreamSummaryCommand, KinesisClient, ListStreamsCommand } from "@aws-sdk/client-kinesis";
 import { withinTime } from "../../../lib/within-time.ts";
-import type { ListedStream, ListingPage, SourceListing } from "../../contract/listing.ts";
+import type { Listed, ListingPage, SourceListing } from "../../contract/listing.ts";
 import type { NetworkContext } from "../../contract/source.ts";
 import type { ManagedStreamConfig } from "../declaration/kind.ts";
 import { addressOf, connection, requestHandlerOf } from "./client.ts";
@@ -22,7 +22,7 @@ export async function listStreams(
     const command = new ListStreamsCommand({ Limit: limit, ...(cursor ? { ExclusiveStartStreamName: cursor } : {}) });
     const { StreamNames: names = [], HasMoreStreams } = await client.send(command, { abortSignal: signal });
     const shards = await withinTime(names, summaries, (name) => openShards(client, name, signal));
-    const streams = names.map((name, at): ListedStream => {
+    const streams = names.map((name, at): Listed<"streams"> => {
       const count = shards[at];
       return { name, ...(count === undefined ? {} : { openShards: count }) };
     });
