@@ -3,15 +3,15 @@
  * 300: after a kill in between it is sent again, with the same id.
  */
 import type * as Https from "node:https";
+import { namePattern, problemOfHeader } from "../api/webhooks.ts";
 import { childOf } from "../lib/abort.ts";
 import { eachOf } from "../lib/limiter.ts";
 import { request as httpRequest, type IncomingMessage } from "../lib/node-http.ts";
 import { connectionFailure } from "../outgoing/connection-failure.ts";
 import { addressRefusalOf } from "../outgoing/dialer.ts";
 import type { Agents } from "../outgoing/http.ts";
-import type { AlertEvaluations, AlertNotification } from "../store/saved/alert-evaluations.ts";
-import type { WebhookStore } from "../store/saved/webhooks.ts";
-import { type WebhookRequest, webhookRequestOf } from "./requests.ts";
+import type { AlertEvaluations, AlertEvent, AlertNotification } from "../store/saved/alert-evaluations.ts";
+import type { Webhook, WebhookSecrets, WebhookStore } from "../store/saved/webhooks.ts";
 
 const https: typeof Https = process.getBuiltinModule("node:https");
 
@@ -82,4 +82,49 @@ async function post({ url, headers, body }: WebhookRequest, agents: Agents, pare
   // Its connection is not kept: what else the webhook answers is of no use.
   response.on("error", () => {}).destroy();
   return response.statusCode ?? 0;
+}
+
+/** The request that tells an event to a webhook, in the form of its service. */
+type WebhookRequest = {
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+};
+
+/** `link` is the URL of the alert. */
+function webhookRequestOf(
+  webhook: Pick<Webhook, "service" | "body"> & { readonly secrets: WebhookSecrets },
+  event: AlertEvent,
+  link: string,
+): WebhookRequest {
+  const { secrets } = webhook;
+  const url = new URL(secrets.url);
+  // A webhook that was stored by an earlier version may have more of them.
+  const headers = Object.entries(secrets.headers ?? {}).filter(([name]) => problemOfHeader(name) === undefined);
+  for (const [name, value] of Object.entries(secrets.queryParams ?? {})) url.searchParams.append(name, value);
+  return {
+    url,
+    // Attempts of one event have one key: a receiver that keeps the keys takes each event once.
+    headers: { "content-type": "application/json", ...Object.fromEntries(headers), "idempotency-key": event.eventId },
+    body: bodyOf(webhook, event, link),
+  };
+}
+
+function bodyOf({ service, body }: Pick<Webhook, "service" | "body">, event: AlertEvent, link: string): string {
+  const title = `${event.state === "ALERT" ? "Alert" : "Resolved"}: ${event.alertName}`;
+  if (service === "slack") return JSON.stringify({ text: `${title}\n${event.message}\n${link}` });
+  if (service === "incidentio" && body === null) {
+    return JSON.stringify({
+      ...{ title, description: event.message, status: event.state === "ALERT" ? "firing" : "resolved" },
+      ...{ deduplication_key: event.alertId, source_url: link, metadata: event },
+    });
+  }
+  if (body === null) return JSON.stringify({ title, link, ...event });
+  const level = event.state === "ALERT" ? "error" : "info";
+  return filled(body, { ...event, title, body: event.message, link, level });
+}
+
+/** Values are written as within a JSON string. What they contain is not looked at again. */
+function filled(template: string, values: Readonly<Record<string, unknown>>): string {
+  return template.replaceAll(namePattern, (_, name: string) => JSON.stringify(String(values[name] ?? "")).slice(1, -1));
 }

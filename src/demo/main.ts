@@ -2,10 +2,13 @@
  * The main workflow on real data, with npm alone: a local S3 server, a database service, two pipes with live progress,
  * and charts. Runs until Ctrl-C; `--once` ends after the charts.
  */
+
+import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { plot } from "asciichart";
 import { type ApiClient, createApiClient } from "../api/client.ts";
 import type { FirstCredentials } from "../api/first-credentials.ts";
 import { createLogger } from "../lib/logger.ts";
@@ -13,10 +16,8 @@ import { openBrowser } from "../lib/open-browser.ts";
 import { ShutdownStack } from "../lib/shutdown-stack.ts";
 import { createDashboard } from "./dashboard.ts";
 import { demoFile } from "./data-files.ts";
-import { onKeys, openInBrowser } from "./keys.ts";
 import { accessKey, arrivals, bucket, type DemoStore, startDemoStore } from "./object-store.ts";
 import { startMillrace } from "./server.ts";
-import { chart, heading, type Point, progress, say } from "./terminal.ts";
 
 const columns = [
   { name: "date", type: "DateTime64(3, 'UTC')" },
@@ -272,4 +273,66 @@ async function offerConsole(api: ApiClient, organizationId: string): Promise<voi
 
 async function waitFor(condition: () => Promise<boolean>): Promise<void> {
   while (!(await condition())) await delay(50, undefined, { signal: stopping.signal });
+}
+
+/**
+ * Calls the function of a key that is pressed; `c` stands for Ctrl-C, which a terminal in this mode does not turn into
+ * a signal. Without a terminal does nothing. Returns a function that ends it.
+ */
+function onKeys(actions: Readonly<Record<string, () => void | Promise<void>>>): () => void {
+  const { stdin } = process;
+  if (!stdin.isTTY) return () => {};
+  const listen = (chunk: Buffer) => {
+    const key = chunk.toString("utf8");
+    void actions[key === "\u0003" ? "c" : key]?.();
+  };
+  stdin.setRawMode(true);
+  stdin.on("data", listen);
+  return () => {
+    stdin.off("data", listen);
+    stdin.setRawMode(false);
+    stdin.pause();
+  };
+}
+
+/** Asks the desktop to open an address. Does nothing where there is no desktop. */
+function openInBrowser(url: string): void {
+  const program = process.platform === "darwin" ? "open" : "xdg-open";
+  const child = spawn(program, [url], { stdio: "ignore", detached: true });
+  child.once("error", () => {});
+  child.unref();
+}
+
+/** The demo's output: progress that redraws itself, a chart, and plain lines when the output is not a terminal. */
+const live = process.stdout.isTTY;
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** Replaces the current line on a terminal; elsewhere prints only the final state. */
+function progress(text: string, final: boolean): void {
+  if (live) process.stdout.write(`\r\u001b[2K${text}${final ? "\n" : ""}`);
+  else if (final) say(text);
+}
+
+function heading(text: string): void {
+  say(live ? `\n\u001b[1m${text}\u001b[0m` : `\n${text}`);
+}
+
+type Point = { readonly time: number; readonly value: number };
+
+/** A line chart with its time range below. */
+function chart(title: string, points: readonly Point[], height = 10): void {
+  heading(title);
+  if (points.length < 2) {
+    say("(not enough points yet)");
+    return;
+  }
+  const width = Math.max(20, (process.stdout.columns ?? 100) - 16);
+  const values = points.map((point) => point.value);
+  const format = (value: number) => Math.round(value).toLocaleString("en-US").padStart(10);
+  say(plot(values.length > width ? values.slice(-width) : values, { height, format }));
+  const label = (point: Point | undefined) => new Date(point?.time ?? 0).toISOString().slice(0, 16).replace("T", " ");
+  say(`${" ".repeat(12)}${label(points[0])}  to  ${label(points.at(-1))} (UTC)`);
 }

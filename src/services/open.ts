@@ -1,7 +1,7 @@
 /** Opens the room of services: the runtime, the access to engines, and the reconciler with its loop. */
 
 import { runtimeTraits, traitsOf } from "../api/runtimes.ts";
-import type { ClickHouseAddress } from "../clickhouse/client.ts";
+import { type ClickHouseAddress, ClickHouseClient } from "../clickhouse/client.ts";
 import type { AcquireEngine } from "../clickhouse/lease.ts";
 import { type Config, organizationLimits } from "../config.ts";
 import type { AccessEvents } from "../endpoint/auth/events.ts";
@@ -16,20 +16,20 @@ import type { OutgoingPolicy } from "../outgoing/policy.ts";
 import type { LeasedStores } from "../store/open.ts";
 import type { ServiceConnection } from "../store/services/service-connections.ts";
 import type { ServiceUser } from "../store/services/service-users.ts";
-import type { Service } from "../store/services/services.ts";
+import type { Service, ServiceStore } from "../store/services/services.ts";
 import { ServiceAccess } from "./access.ts";
 import { changeServiceAccess } from "./access-changes.ts";
 import { ServiceDisks } from "./disks.ts";
-import { engineLeases } from "./engine-leases.ts";
+import { type NodeFinder, requireHere } from "./elsewhere.ts";
 import { EngineMetrics } from "./engine-metrics.ts";
 import { inspectConnection } from "./external/inspection.ts";
 import { Inventories } from "./inventory/inventories.ts";
 import { QueryHistory } from "./inventory/query-history.ts";
 import { KubernetesApi } from "./kubernetes/api.ts";
-import { isMerging } from "./merging.ts";
 import { Moves } from "./moves/moves.ts";
 import { ServicesReconciler } from "./reconciler.ts";
 import { ServiceRecorder } from "./recorder.ts";
+import type { RunningEngine } from "./runtime.ts";
 import { RuntimesByKind } from "./runtimes/by-kind.ts";
 import { EmbeddedRuntime, homeOf } from "./runtimes/embedded.ts";
 import { addressOfServer, type ExternalOptions, ExternalRuntime } from "./runtimes/external.ts";
@@ -279,4 +279,32 @@ function embeddedRuntime(options: ServicesOptions, disks: ServiceDisks) {
 
 function engineUserOf({ name, readonly, rights }: ServiceUser): EngineUser {
   return { name, readonly, ...(rights === null ? {} : { rights }) };
+}
+
+/** True while merges are in progress, which stopping the engine would discard. */
+async function isMerging(engine: RunningEngine): Promise<boolean> {
+  using client = new ClickHouseClient(engine.address);
+  return (await client.text("SELECT count() FROM system.merges FORMAT TSV")).trim() !== "0";
+}
+
+/**
+ * Wakes an idle service and counts as its activity; a stopped service's engine is borrowed and serves no client. The
+ * pods of a stopped service are not started: that may take as long as the cluster wants.
+ */
+function engineLeases(
+  services: ServiceStore,
+  access: ServiceAccess,
+  runtime: LeasingRuntime,
+  nodes: NodeFinder,
+): AcquireEngine {
+  return async (serviceId, signal) => {
+    const row = await services.find(serviceId);
+    if (row !== undefined) await requireHere(row, nodes);
+    if (row?.desiredState === "stopped" && row.state === "stopped" && traitsOf(row).canBeReadStopped) {
+      const lent = await runtime.lease(row);
+      if (lent !== undefined) return lent;
+    }
+    const { address, release } = await access.acquire(serviceId, signal);
+    return { address, release: async () => release() };
+  };
 }

@@ -11,7 +11,7 @@ const allowed: Readonly<Record<string, string>> = {
   "src/sources/connectors.ts": "the registry",
   "src/cloud-api/dialect.ts": "members of another API, which differ by kind",
   "src/cloud-api/pipes.ts": "a setting of another API that one kind has",
-  "src/cloud-api/records.ts": "members of another API, which differ by kind",
+  "src/cloud-api/perform.ts": "members of another API, which differ by kind",
   "src/api/keys.ts": "the role of a key that may only push",
   "src/api/sent-rows.ts": "the role of a key that may only push",
   "src/http/caller/context.ts": "the role of a key that may only push",

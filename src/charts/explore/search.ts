@@ -8,6 +8,7 @@ import type { SearchRequest, SearchResponse } from "../../api/explore.ts";
 import { tableName } from "../../clickhouse/sql.ts";
 import { parseType } from "../../clickhouse/types.ts";
 import { AppError, badRequest } from "../../lib/errors.ts";
+import { yieldWhenLong } from "../../lib/yield.ts";
 import { isTooLong, tooLong } from "../columns/budget.ts";
 import { Params } from "../columns/params.ts";
 import { at } from "../errors.ts";
@@ -33,7 +34,6 @@ import {
   writeCursor,
 } from "./position.ts";
 import type { SourceRead, SourceReads } from "./reads.ts";
-import { engineRows } from "./row-text.ts";
 import { type RowsRequest, rowsRequestOf } from "./rows-request.ts";
 import { type Selected, selectedOf } from "./select-list.ts";
 
@@ -230,4 +230,33 @@ function seenAt(last: readonly KeyValue[], positions: readonly KeyValue[][], aft
   const other = positions.findLastIndex((values) => !isSame(values));
   const here = positions.length - 1 - other;
   return other < 0 && after !== undefined && isSame(after.values) ? here + after.seen : here;
+}
+
+/** A string, or a number whose digits are looked at. */
+const token = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+
+/** The same JSON with integers beyond 2^53 as text: as numbers they would lose digits. */
+function withSafeIntegers(json: string): string {
+  if (!/\d{16}/.test(json)) return json;
+  return json.replaceAll(token, (found) =>
+    found.length >= 16 && /^-?\d+$/.test(found) && !Number.isSafeInteger(Number(found)) ? `"${found}"` : found,
+  );
+}
+
+type EngineRows = {
+  readonly columns: readonly { readonly name: string; readonly type: string }[];
+  readonly rows: readonly (readonly unknown[])[];
+};
+
+/** Reads `JSONCompactEachRowWithNamesAndTypes`. */
+async function engineRows(text: string): Promise<EngineRows> {
+  const [names, types, ...lines] = text.split("\n").filter((line) => line !== "");
+  const listOf = (line = "[]") => JSON.parse(line) as string[];
+  const typeNames = listOf(types);
+  const rows: unknown[][] = [];
+  for (const line of lines) {
+    rows.push(JSON.parse(withSafeIntegers(line)) as unknown[]);
+    await yieldWhenLong();
+  }
+  return { columns: listOf(names).map((name, i) => ({ name, type: typeNames[i] ?? "" })), rows };
 }

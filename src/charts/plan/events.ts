@@ -6,17 +6,16 @@
 import { tableName } from "../../clickhouse/sql.ts";
 import { badRequest } from "../../lib/errors.ts";
 import { yieldWhenLong } from "../../lib/yield.ts";
+import type { RowDecoding } from "../answer/row-decoding.ts";
 import { Params } from "../columns/params.ts";
 import type { TableSchema } from "../columns/schema.ts";
 import { at } from "../errors.ts";
 import { type Emitted, emitExpression } from "../expression/emit.ts";
 import { aggregate, weightOf } from "./aggregate.ts";
-import { bitmaskCountsOf } from "./bitmask-counts.ts";
 import type { CellKind } from "./cells.ts";
 import { type ConditionOf, conditionsOf, groupExpressions, numbersOf } from "./conditions.ts";
 import { ExpressionTypes, type Typed, type TypedExpression } from "./expression-types.ts";
 import type { PlanInput, QueryPlan, Series } from "./plan.ts";
-import { ranked } from "./ranked.ts";
 import { inRange, rowTime } from "./row-time.ts";
 
 /** Plans one query for all the series. Throws AppError for what the caller got wrong. */
@@ -163,4 +162,80 @@ async function fieldsOf(
   }
   const typed = emitted.map((one) => (one === undefined ? undefined : types.expect([one])));
   return () => typed.map((one) => one?.()[0]);
+}
+
+/**
+ * Counts alone, of the same rows under different conditions: which of the conditions a row meets is one small number,
+ * and rows are counted once by bucket and that number instead of once per series. The series are added up here.
+ */
+type BitmaskCounts = {
+  readonly select: string;
+  readonly groupBy: string;
+  readonly decoding: RowDecoding;
+};
+
+type CountOptions = {
+  /** SQL of the index of a row's bucket, and which indexes there may be. */
+  readonly index: string;
+  readonly base: number;
+  readonly count: number;
+  /** What to call the small number: no column's name. */
+  readonly name: string;
+  /** SQL of the number of rows that a row stands for. */
+  readonly weight: string | undefined;
+};
+
+/**
+ * The query's parts for counts under the conditions, one per series, of a table without groups; undefined when there
+ * are too many buckets. Buckets in which no series counts anything have no row.
+ */
+export function bitmaskCountsOf(
+  conditions: readonly ConditionOf[],
+  { name, weight, ...bucket }: CountOptions,
+): BitmaskCounts | undefined {
+  const flags = [...new Set(conditions.filter(({ sql }) => sql !== undefined).map(({ flag }) => flag))];
+  const needed = bucket.count * 2 ** flags.length;
+  // One or two bytes, which the engine counts by a plain array. The upper bits of the index drop out.
+  if (needed > 2 ** 16) return undefined;
+  const bits = needed <= 2 ** 8 ? 8 : 16;
+  const buckets = 2 ** (bits - flags.length);
+  const met = flags.map((flag, i) => `if(${flag}, ${1 << i}, 0)`).reduce((all, one) => `bitOr(${all}, ${one})`);
+  // The bit of each series; 0 for those without a condition, which count every row.
+  const bitOf = conditions.map(({ sql, flag }) => (sql === undefined ? 0 : 1 << flags.indexOf(flag)));
+  return {
+    select: `SELECT bitOr(bitShiftLeft(toUInt${bits}(${bucket.index}), ${flags.length}), ${met}) AS ${name}, ${weight === undefined ? "count()" : `sum(${weight})`}`,
+    groupBy: `GROUP BY ${name}`,
+    decoding: { kind: "bitmask", base: bucket.base, flags: flags.length, modulus: buckets, bits: bitOf },
+  };
+}
+
+/** Leaving out groups where the rows are: a chart of many groups sends only those that a limit keeps. */
+type Grouped = {
+  /** A name that no column of the table begins with, for our own. */
+  readonly prefix: string;
+  /** Names of the bucket and of the groups. */
+  readonly names: readonly string[];
+  /** Names of the values, and what the first one is. */
+  readonly values: readonly string[];
+  readonly kind: CellKind;
+  /** The most groups to keep. */
+  readonly most: number;
+};
+
+/**
+ * The rows of a grouped query that belong to the groups whose first value is greatest in any bucket, ranked as
+ * `limitGroups` does: what is no finite number comes last, equals go by group.
+ */
+function ranked(query: string, { prefix, names, values, kind, most }: Grouped): string {
+  const columns = [...names, ...values].join(", ");
+  const groups = names.slice(1).join(", ");
+  const first = kind === "number" ? `toFloat64(${values[0]})` : "NULL";
+  const best = kind === "number" ? `max(if(isFinite(${first}), ${first}, NULL)) OVER (PARTITION BY ${groups})` : first;
+  const rank = `dense_rank() OVER (ORDER BY ${prefix}b DESC NULLS LAST, ${groups})`;
+  return [
+    `SELECT ${columns} FROM (SELECT ${columns}, ${rank} AS ${prefix}r FROM (`,
+    `SELECT ${columns}, ${best} AS ${prefix}b FROM (`,
+    query,
+    `))) WHERE ${prefix}r <= ${most}`,
+  ].join("\n");
 }

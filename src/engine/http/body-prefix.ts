@@ -3,13 +3,13 @@
  * the body can be forwarded unchanged.
  */
 import type { IncomingMessage } from "node:http";
-import type { Transform } from "node:stream";
+import { Transform, type TransformCallback } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from "node:zlib";
 import { ClickHouseException, clickHouseException } from "../../clickhouse/exception.ts";
+import { Lz4FrameReader } from "../../lib/lz4-frames.ts";
 import { maxStatementBytes } from "../sql/limits.ts";
 import { maxSearchedBytes } from "../sql/text/values-data.ts";
 import { CompressedBlocks } from "./compressed-blocks.ts";
-import { Lz4Frames } from "./lz4-frames.ts";
 
 /** Encodings in which a statement may be sent. Insert data may have any encoding that the engine knows. */
 const decoders: Readonly<Record<string, () => Transform>> = {
@@ -153,4 +153,27 @@ function decoderOf(message: IncomingMessage, decompress: boolean): Transform | u
 function damaged(error: Error): Error {
   if (error instanceof ClickHouseException) return error;
   return clickHouseException("CANNOT_DECOMPRESS", `The compressed body cannot be read: ${error.message}.`);
+}
+
+/** Reads one or more consecutive frames. A stream that ends inside a frame is an error. */
+class Lz4Frames extends Transform {
+  readonly #reader = new Lz4FrameReader();
+
+  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    try {
+      for (const block of this.#reader.read(chunk)) {
+        // The reader has enough.
+        if (this.destroyed) break;
+        this.push(block);
+      }
+      done();
+    } catch (error) {
+      done(clickHouseException("CANNOT_DECOMPRESS", "The LZ4 frame cannot be decompressed.", { cause: error }));
+    }
+  }
+
+  override _flush(done: TransformCallback): void {
+    const isWhole = this.#reader.isDone;
+    done(isWhole ? null : clickHouseException("CANNOT_DECOMPRESS", "The body ends inside an LZ4 frame."));
+  }
 }

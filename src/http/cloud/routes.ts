@@ -23,7 +23,9 @@ import {
   addPreflight,
   callOf,
   isNamed,
+  newRouter,
   readBody,
+  readyRouter,
   refuseOtherMethods,
   refuseUnversioned,
   routePath,
@@ -183,4 +185,11 @@ function addDocument(server: FastifyInstance, { version }: CloudApiOptions, pref
       return reply.headers(pageHeaders).header("cache-control", "no-cache").type("application/json").send(text);
     });
   }
+}
+
+/** A listener with the dialect alone and no prefix, for clients that lose the prefix of a URL. */
+export async function createCloudServer(options: CloudApiOptions): Promise<FastifyInstance> {
+  const server = newRouter(options);
+  addCloudApi(server, options, "");
+  return await readyRouter(server);
 }

@@ -10,6 +10,7 @@
  */
 import { sleep } from "../../lib/abort.ts";
 import { Backoff, retry } from "../../lib/backoff.ts";
+import { Limiter } from "../../lib/limiter.ts";
 import type { SlowInsert } from "../../sources/contract/slow-insert.ts";
 import type { Batch, Durable, Insert, InsertFailure, Source } from "../../sources/contract/source.ts";
 import type { FrozenBatch, Intent } from "../durable.ts";
@@ -18,7 +19,6 @@ import type { Calls, OutageLimits } from "../protocol.ts";
 import { rowCounts, tableCounter } from "./counts.ts";
 import type { DestinationWriter } from "./destination.ts";
 import { type Health, PipeFailure } from "./health.ts";
-import { Lanes } from "./lanes.ts";
 import type { EngineSettings } from "./settings.ts";
 
 /** Attempts at a batch before a read failure counts as the batch's own. */
@@ -279,4 +279,42 @@ function isRefusal(failure: Failure, strikes: number): boolean {
 
 function intentOf<D extends Durable>(batch: Batch<D>, intent: FrozenBatch<D>): Intent<D> {
   return { batchId: batch.id, lane: batch.lane, intent };
+}
+
+/** Runs work concurrently, up to a limit, and sequentially within a lane. The first failure ends all. */
+export class Lanes {
+  readonly #limiter: Limiter;
+  readonly #running = new Map<string, Promise<void>>();
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(limit: number) {
+    this.#limiter = new Limiter({ slots: Math.max(1, limit) });
+  }
+
+  /** Resolves when the work has begun: when its lane and a slot are free. One call at a time. */
+  async start(lane: string, work: () => Promise<void>): Promise<void> {
+    await this.#running.get(lane);
+    this.#throwFailure();
+    const leave = await this.#limiter.enter();
+    this.#throwFailure();
+    const running = work()
+      .catch((error: unknown) => {
+        this.#failure ??= { error };
+      })
+      .finally(() => {
+        this.#running.delete(lane);
+        leave();
+      });
+    this.#running.set(lane, running);
+  }
+
+  /** Resolves when nothing runs; throws the first failure. */
+  async settle(): Promise<void> {
+    await Promise.all(this.#running.values());
+    this.#throwFailure();
+  }
+
+  #throwFailure(): void {
+    if (this.#failure) throw this.#failure.error;
+  }
 }

@@ -6,15 +6,16 @@ import { existsSync } from "node:fs";
 import { rename } from "node:fs/promises";
 import { type ClickHouseAddress, ClickHouseClient } from "../../clickhouse/client.ts";
 import type { AcquireEngine } from "../../clickhouse/lease.ts";
-import { tableName } from "../../clickhouse/sql.ts";
+import { identifier, tableName } from "../../clickhouse/sql.ts";
 import { sleep } from "../../lib/abort.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
+import { settled } from "../../store/database/settled.ts";
 import type { Stores } from "../../store/open.ts";
+import type { Hold } from "../../store/pipes/ledger.ts";
+import type { MovedTable } from "../../store/services/service-move-contents.ts";
 import type { ServiceMove } from "../../store/services/service-moves.ts";
 import { type CatalogueObject, readCatalogue } from "./catalogue.ts";
-import { differences, sumsOf } from "./compare.ts";
-import { holdPipes } from "./held-pipes.ts";
 import { type CopyDeps, copyParts, dropPartition, storedColumnsOf } from "./parts.ts";
 import { forShards, shardObstacles } from "./shards.ts";
 import { completeTarget, formOf, labelOf, prepareTarget, removeFromTarget, reopenTarget } from "./target.ts";
@@ -252,4 +253,78 @@ const oldSuffix = " (before the move)";
 /** Tables that have rows: one with the engine Null has none. */
 function storedTablesOf(objects: readonly CatalogueObject[]): CatalogueObject[] {
   return objects.filter(({ kind, engine }) => kind === "table" && engine.endsWith("MergeTree"));
+}
+
+/** Compares the rows of a table on both sides: their number and a checksum of all values, by partition. */
+type Compared = MovedTable & {
+  readonly engine: string;
+  readonly columns: readonly { readonly name: string; readonly type: string }[];
+};
+
+type Sums = ReadonlyMap<string, string>;
+
+/** Count and checksum of each partition that has rows. Throws ClickHouseError. */
+async function sumsOf(client: ClickHouseClient, table: Compared, signal: AbortSignal): Promise<Sums> {
+  // Without aliases, which could be names of the table's columns.
+  const text = await client.text(
+    `SELECT _partition_id, count(), ${hashOf(table)}
+     FROM ${tableName(table.database, table.name)}${combines(table.engine) ? " FINAL" : ""}
+     GROUP BY _partition_id FORMAT TSV`,
+    { signal, settings: { ...readSettings, log_queries: 0 } },
+  );
+  const rows = text.split("\n").filter((line) => line !== "");
+  return new Map(rows.map((line) => [line.split("\t")[0] as string, line]));
+}
+
+/** The partitions whose rows differ. */
+function differences(source: Sums, target: Sums): string[] {
+  const partitions = [...new Set([...source.keys(), ...target.keys()])];
+  return partitions.filter((partition) => source.get(partition) !== target.get(partition));
+}
+
+/** Rows of one key become one, at another time on each side: what a query with FINAL shows is compared. */
+function combines(engine: string): boolean {
+  return engine !== "MergeTree";
+}
+
+/**
+ * Sums of hashes do not depend on the order of rows. Where the engine adds values up, those of states and floats depend
+ * on the order of additions, and are left out.
+ */
+function hashOf({ engine, columns }: Compared): string {
+  const adds = /^(Summing|Aggregating)MergeTree$/.test(engine);
+  const exact = columns.filter(({ type }) => !adds || !/AggregateFunction|Float/.test(type));
+  if (exact.length === 0) return "0";
+  const list = exact.map(({ name }) => identifier(name)).join(", ");
+  return `sum(cityHash64(formatRowNoNewline('RowBinary', ${list})))`;
+}
+
+const readSettings = { do_not_merge_across_partitions_select_final: 1, max_execution_time: 0 };
+
+/**
+ * Resolves when no pipe has a batch between its intent and its confirmation: then the tables contain everything up to
+ * the positions of the pipes and nothing after them. Throws CONFLICT with the pipes whose batches do not end. Release
+ * the hold once the engine is out of reach of the pipes.
+ */
+async function holdPipes(
+  { ledger, pipeSnapshots, pipes }: Pick<Stores, "ledger" | "pipeSnapshots" | "pipes">,
+  serviceId: string,
+  signal: AbortSignal,
+): Promise<Hold> {
+  const ids = (await pipeSnapshots.listIn(serviceId)).map(({ id }) => id);
+  const hold = await ledger.hold(ids);
+  try {
+    const unsettled = await settled(hold, ids, signal);
+    if (unsettled.size === 0) return hold;
+    throw notSettled((await pipes.listIn(serviceId)).filter(({ id }) => unsettled.has(id)));
+  } catch (error) {
+    await hold.release();
+    throw error;
+  }
+}
+
+function notSettled(pipes: readonly { readonly name: string }[]): AppError {
+  const names = pipes.map(({ name }) => `"${name}"`).join(", ");
+  const message = `A batch of ${names} was begun and has not ended: start a stopped pipe so that it ends its batch, or delete it.`;
+  return new AppError("CONFLICT", message);
 }

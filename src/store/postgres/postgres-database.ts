@@ -12,11 +12,17 @@ import { AppError } from "../../lib/errors.ts";
 import { spaced } from "../../lib/spaced.ts";
 import { copyTables, storedTables } from "../database/copy-tables.ts";
 import { type Database, openDatabase, type Queries, type RowsOf, type SqlValue } from "../database/database.ts";
-import type { MigrationOptions } from "../database/migrate.ts";
-import { numbered } from "./postgres-dialect.ts";
+import {
+  type Applied,
+  breakingColumn,
+  type MigrationOptions,
+  migrationFolder,
+  missingMigrations,
+  tellingSteps,
+} from "../database/migrate.ts";
+import { numbered, postgresMigration } from "./postgres-dialect.ts";
 import { PostgresHosts } from "./postgres-hosts.ts";
 import { PostgresListener } from "./postgres-listener.ts";
-import { migratePostgres } from "./postgres-migrate.ts";
 import { placeOf } from "./postgres-url.ts";
 
 /** Connections of one process: one writes, the others read. */
@@ -300,4 +306,28 @@ async function requireDurable(db: Queries): Promise<void> {
     throw new Error(`it has standbys, and none is synchronous: set synchronous_standby_names, ${insist}`);
   }
   if (commit === "local") throw new Error(`synchronous_commit is local, and it has standbys: set it to on, ${insist}`);
+}
+
+/** Chosen by us: advisory locks are numbers, separate for each database. */
+const lockNumber = 64_557_223;
+
+/**
+ * Applies the missing migrations in one transaction, under a lock: of several processes that start at the same time one
+ * applies them, and the others find them applied. Throws when a newer version has applied a breaking one.
+ */
+async function migratePostgres(tx: Queries, options: MigrationOptions): Promise<void> {
+  const folder = options.folder ?? migrationFolder;
+  await tx.all("SELECT pg_advisory_xact_lock(?)", lockNumber);
+  await tx.run("CREATE TABLE IF NOT EXISTS migrations (id BIGINT PRIMARY KEY, applied_at TEXT NOT NULL)");
+  await tx.run(`ALTER TABLE migrations ADD COLUMN IF NOT EXISTS ${breakingColumn}`);
+  const applied = await tx.all<Applied>("SELECT id, is_breaking FROM migrations ORDER BY id");
+  const missing = missingMigrations(folder, applied);
+  for (const { id, sql, isBreaking, done } of tellingSteps(missing, applied.length > 0, options)) {
+    for (const statement of postgresMigration(sql).split(";")) {
+      if (statement.trim() !== "") await tx.run(statement);
+    }
+    const add = "INSERT INTO migrations (id, applied_at, is_breaking) VALUES (?, ?, ?)";
+    await tx.run(add, id, new Date().toISOString(), isBreaking);
+    done();
+  }
 }

@@ -3,13 +3,12 @@ import { internalUser } from "../../chdb/users.ts";
 import { dictionaries, engines, reservedNames } from "../lists/lists.ts";
 import { argumentRanges, isCall, isKeyword, isMark, isName } from "../text/scan.ts";
 import type { SqlToken } from "../text/tokens.ts";
-import { judgeClickHouseSource } from "./dictionary.ts";
 import type { Facts } from "./facts.ts";
 import { wordsFrom } from "./kinds.ts";
 import { judgeFormat } from "./object-storage.ts";
 import { refuse, refuseKind } from "./refusal.ts";
 import { judgeAddress } from "./table-function.ts";
-import { judgeReferredTable } from "./table-names.ts";
+import { isCurrentDatabase, judgeReferredTable, refuseFilePath } from "./table-names.ts";
 
 type Tokens = readonly SqlToken[];
 
@@ -117,4 +116,37 @@ function judgeDictionary(tokens: Tokens, pairs: Int32Array, skipped: Set<number>
     if (token.value === "SOURCE" || token.value === "LAYOUT") skipped.add(at + 2);
     at = pairs[at + 1] as number;
   }
+}
+
+/** `SOURCE(CLICKHOUSE(...))` of a dictionary: a table or a query of this service, never another server. */
+const names = new Set(["DB", "TABLE", "USER", "PASSWORD", "UPDATE_LAG"]);
+
+/** Throws for a key that names a server; texts that the engine runs as statements are added to `facts.nested`. */
+function judgeClickHouseSource(tokens: readonly SqlToken[], pairs: Int32Array, at: number, facts: Facts): void {
+  const close = pairs[at + 1] as number;
+  for (let i = at + 2; i < close; i += 2) {
+    const key = tokens[i];
+    const value = tokens[i + 1];
+    if (isName(key) && key.value.toUpperCase() === "DB" && isCurrentDatabase(tokens, i + 1, i + 4)) {
+      i += 2;
+      continue;
+    }
+    const literal = value?.kind === "string" || value?.kind === "number" || isName(value);
+    if (!isName(key) || !literal || i + 1 >= close) refuse("The source of a dictionary must hold keys and literals.");
+    judgeKey(key.value.toUpperCase(), value.value, facts);
+  }
+}
+
+function judgeKey(key: string, value: string, facts: Facts): void {
+  if (key === "USER" && value === internalUser) refuse(`User ${value} is not available.`);
+  if (key === "TABLE") refuseFilePath(value);
+  if (names.has(key)) return;
+  if (key === "QUERY" || key === "INVALIDATE_QUERY") facts.nested.push(value);
+  // The engine inserts these two into its query unescaped.
+  else if (key === "WHERE") facts.nested.push(`SELECT 1 FROM t WHERE ${value}`);
+  else if (key === "UPDATE_FIELD") {
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(value)) refuse("UPDATE_FIELD of a dictionary must be the name of a column.");
+  } else if (/^(?:HOST|PORT|SECURE|NAME|REPLICA)$/.test(key)) {
+    refuse("The source of a dictionary must be a table or a query of this service.");
+  } else refuse(`Key ${key} is not available in the source of a dictionary.`);
 }

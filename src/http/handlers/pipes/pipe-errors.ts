@@ -1,12 +1,13 @@
 /** Rows that a pipe refused. */
 
+import type { z } from "zod";
 import { withoutNulls } from "../../../api/operation.ts";
-import type { pipeErrorOperations } from "../../../api/pipe-errors.ts";
-import type { ErrorRows, Wake } from "../../../pipes/control/cleanup/error-rows.ts";
+import { pipeErrorGroup, type pipeErrorOperations, pipeErrorRequest, pipeErrorRow } from "../../../api/pipe-errors.ts";
+import type { ErrorGroup, ErrorRow, ErrorRows, Wake } from "../../../pipes/control/cleanup/error-rows.ts";
 import type { Stores } from "../../../store/open.ts";
 import type { ErrorRequest, ErrorSelection } from "../../../store/pipes/error-requests.ts";
 import type { Context } from "../../caller/context.ts";
-import { errorGroupOf, errorRequestOf, errorRowOf } from "../../views/pipe-errors.ts";
+import { viewOf } from "../../views/view-of.ts";
 import { findPipe, type Management, type PipeParams } from "../lookups.ts";
 
 export type PipeErrorDeps = Pick<Stores, "pipes" | "services" | "credentials" | "errorRequests"> & {
@@ -57,4 +58,44 @@ async function request(
   const added = await deps.errorRequests.add({ pipeId: pipe.id, kind, selection, requestedBy });
   deps.poke();
   return errorRequestOf(added);
+}
+
+/** Refused rows as the API shows them. */
+const groupView = viewOf(pipeErrorGroup);
+const rowView = viewOf(pipeErrorRow);
+const errorRequestOf: (request: ErrorRequest) => z.input<typeof pipeErrorRequest> = viewOf(pipeErrorRequest);
+
+function errorGroupOf(group: ErrorGroup) {
+  const [id, message, origin, position, raw] = group.example;
+  return groupView({
+    ...group,
+    rows: Number(group.total),
+    records: Number(group.records),
+    replayableRows: Number(group.replayable),
+    origins: Number(group.origins),
+    firstAt: timeOf(group.first),
+    lastAt: timeOf(group.last),
+    example: { id, message, origin, position, raw },
+  });
+}
+
+function errorRowOf(row: ErrorRow) {
+  const isHex = row.raw_format === "hex";
+  return rowView({
+    ...row,
+    id: row.row_id,
+    groupId: row.group_id,
+    time: timeOf(row.ms),
+    rows: Number(row.rows),
+    raw: isHex ? row.raw.slice("hex:".length) : row.raw,
+    rawFormat: isHex ? "hex" : "text",
+    rawSizeBytes: Number(row.raw_size),
+    replayable: row.replayable === 1,
+    triedAt: row.tried && timeOf(row.tried),
+    ...(row.replayed === null ? {} : { replayedAt: timeOf(row.replayed), replayedBy: row.replayed_by }),
+  });
+}
+
+function timeOf(ms: string): string {
+  return new Date(Number(ms)).toISOString();
 }

@@ -3,23 +3,26 @@
 import type { z } from "zod";
 import { withoutNulls } from "../../../api/operation.ts";
 import type { pipeOperations } from "../../../api/pipes.ts";
+import { placeOf, suggestionsFor, tablesOfSource } from "../../../charts/explore/suggestions.ts";
+import { chartSourceRecordOf, sourceContent } from "../../../charts/sources.ts";
 import { AppError, type Issue } from "../../../lib/errors.ts";
 import type { JsonObject } from "../../../lib/json.ts";
 import { checkChange, mergeSettings } from "../../../pipes/control/definition/changes.ts";
 import type { PipeChecks } from "../../../pipes/control/definition/check.ts";
 import { refuseTakenTables } from "../../../pipes/control/definition/neighbours.ts";
 import { refuseSharedReading } from "../../../pipes/control/definition/shared-reading.ts";
+import { connectorOf } from "../../../sources/connectors.ts";
 import { CheckRun } from "../../../sources/contract/checks.ts";
 import { kindOf } from "../../../sources/contract/registry.ts";
 import type { TableProgress } from "../../../sources/contract/several-tables.ts";
 import type { OrganizationLimits } from "../../../store/database/limits.ts";
 import { type ExpectedVersions, requireVersion } from "../../../store/database/versions.ts";
 import type { Stores } from "../../../store/open.ts";
-import type { Pipe } from "../../../store/pipes/pipes.ts";
+import type { NewPipe, Pipe } from "../../../store/pipes/pipes.ts";
+import type { ChartSourceStore } from "../../../store/saved/chart-sources.ts";
 import { listedPipeOf, pipeDetailsOf, pipeRecordOf } from "../../views/pipes.ts";
 import { findPipe, findService, type Management, type ServiceParams } from "../lookups.ts";
 import { type AfterAttempt, deletedOf } from "./leftovers.ts";
-import { registerChartSources } from "./pipe-charts.ts";
 import { commandedChange } from "./pipe-commands.ts";
 import { type AcceptedPipe, checkNewPipe, refuseUnlessRunning, requireReplicas } from "./pipe-creation.ts";
 import { type PreparationHandlers, pipePreparationHandlers } from "./pipe-preparation.ts";
@@ -187,4 +190,33 @@ function afterCommand(table: TableProgress, { resyncTables }: Pipe): TableProgre
 
 function answerOf(pipe: Pipe, warnings: readonly Issue[]) {
   return { ...pipeRecordOf(pipe), ...(warnings.length === 0 ? {} : { warnings: [...warnings] }) };
+}
+
+/** Sources of charts for tables that a new pipe creates, so that charts of them need no further configuration. */
+type Deps = {
+  readonly chartSources: Pick<ChartSourceStore, "create" | "list">;
+  readonly limits: Pick<OrganizationLimits, "chartSources">;
+};
+
+/** Leaves tables out that a source reads already. Returns what could not be registered. */
+async function registerChartSources(deps: Deps, organizationId: string, pipe: NewPipe): Promise<Issue[]> {
+  const { sourceKind, source, destination, serviceId } = pipe;
+  const layout = (await connectorOf(sourceKind)).createdTables?.(source[sourceKind] as JsonObject) ?? [];
+  if (layout.length === 0) return [];
+  const { database = "default" } = destination;
+  const records = (await deps.chartSources.list(organizationId)).map(chartSourceRecordOf);
+  const used = new Set(records.filter((record) => record.serviceId === serviceId).flatMap(tablesOfSource));
+  const free = layout.filter(({ table }) => !used.has(placeOf(database, table)));
+  try {
+    for (const body of suggestionsFor(
+      free.map((table) => ({ ...table, database })),
+      serviceId,
+    )) {
+      await deps.chartSources.create(organizationId, sourceContent(body), deps.limits.chartSources);
+    }
+    return [];
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== "LIMIT_REACHED") throw error;
+    return [{ path: "source", message: `not every table of the pipe has a chart source: ${error.message}` }];
+  }
 }

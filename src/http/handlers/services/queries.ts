@@ -8,12 +8,11 @@ import { parameterText } from "../../../clickhouse/sql.ts";
 import { untilReached } from "../../../endpoint/forward/forward-upstream.ts";
 import type { Upstreams } from "../../../endpoint/forward/upstream.ts";
 import { traceHeadersOf } from "../../../endpoint/handoff/passed-headers.ts";
-import { AppError } from "../../../lib/errors.ts";
+import { AppError, type ErrorCode, type Issue } from "../../../lib/errors.ts";
 import type { ServiceAccess, ServiceLease } from "../../../services/access.ts";
 import type { AuditEvent } from "../../../store/access/audit-events.ts";
 import type { Stores } from "../../../store/open.ts";
 import type { Service } from "../../../store/services/services.ts";
-import { engineRefusal } from "../../answer/engine-refusal.ts";
 import { streamQuery } from "../../answer/query-stream.ts";
 import type { Context } from "../../caller/context.ts";
 import { findService, type ServiceParams } from "../lookups.ts";
@@ -130,4 +129,33 @@ function parametersOf({ query: _, params = {}, database, settings = {}, format, 
 function refusalEvent({ id, organizationId }: Service, error: ClickHouseException, context: Context): AuditEvent {
   const actor = { actorType: "api_key", actor: context.credentialId, address: context.address } as const;
   return { type: "statement_refused", organizationId, serviceId: id, ...actor, detail: error.message };
+}
+
+/** Converts an error of the engine or the guard about a caller's statement into an error of the API. */
+const table: readonly (readonly [ErrorCode, ReadonlySet<number>])[] = [
+  ["FORBIDDEN", codesOf("ACCESS_DENIED", "READONLY", "SETTING_CONSTRAINT_VIOLATION")],
+  ["TIMEOUT", codesOf("TIMEOUT_EXCEEDED", "TOO_SLOW")],
+  ["OVERLOADED", codesOf("TOO_MANY_SIMULTANEOUS_QUERIES", "CANNOT_SCHEDULE_TASK")],
+  ["SERVICE_UNAVAILABLE", codesOf("NETWORK_ERROR")],
+];
+
+/** `engine` has the engine's code and name; a syntax error has its place in `statement`, a `member` of the request. */
+function engineRefusal(error: ClickHouseException, statement: string, member: string): AppError {
+  const code = table.find(([, codes]) => codes.has(error.code))?.[0] ?? "QUERY_FAILED";
+  const position = positionIn(statement, error.message);
+  const issue: Issue = { path: member, message: error.message, ...(position === undefined ? {} : { position }) };
+  return new AppError(code, error.message, {
+    cause: error,
+    issues: [issue],
+    engine: { code: error.code, name: error.codeName },
+  });
+}
+
+/** The engine counts bytes from 1. */
+function positionIn(statement: string, message: string): number | undefined {
+  const found = /^(?:[^:]*: )?Syntax error[^:]*: failed at position (\d+)/.exec(message)?.[1];
+  if (found === undefined) return undefined;
+  return Buffer.from(statement)
+    .subarray(0, Number(found) - 1)
+    .toString().length;
 }

@@ -14,10 +14,18 @@ import { boundedListing } from "../../aws/bounded-answers.ts";
 import { type AwsCredentials, credentialsOf } from "../../aws/credentials.ts";
 import type { NetworkContext } from "../../contract/source.ts";
 import type { ObjectStorageConfig } from "../declaration/kind.ts";
+import { compareKeys } from "../selection/glob.ts";
 import { enginePattern } from "./keys.ts";
-import { requireListing } from "./listed-page.ts";
 import { engineUrl, type S3Location } from "./location.ts";
-import { type ByteRange, bareEtag, type FolderPage, type FolderStore, type ReadCall, wholeSize } from "./store.ts";
+import {
+  type ByteRange,
+  bareEtag,
+  type FolderPage,
+  type FolderStore,
+  type ListPage,
+  type ReadCall,
+  wholeSize,
+} from "./store.ts";
 import { storeError } from "./store-error.ts";
 
 const requestTimeoutMs = 20_000;
@@ -165,4 +173,28 @@ function clientConfig(
       ? { signer: { sign: async (request) => request }, credentials: { accessKeyId: "none", secretAccessKey: "none" } }
       : { credentials }),
   };
+}
+
+/** The limit of S3; names of Azure have as many characters. */
+const maxKeyBytes = 4_096;
+const maxEtagCharacters = 256;
+
+const maxSize = Number.MAX_SAFE_INTEGER;
+
+/** Throws SOURCE_INVALID for a listing that never ends, and for keys, ETags and sizes that no store has. */
+function requireListing(page: ListPage, after: string | undefined, place: string): ListPage {
+  const long = page.files.find(({ key }) => Buffer.byteLength(key) > maxKeyBytes);
+  if (long !== undefined) {
+    throw new AppError("SOURCE_INVALID", `${place} lists a key of more than ${maxKeyBytes} bytes.`);
+  }
+  const lie = page.files.find(({ etag, size }) => etag.length > maxEtagCharacters || !(size >= 0 && size <= maxSize));
+  if (lie !== undefined) {
+    throw new AppError("SOURCE_INVALID", `${place} lists ${lie.key} with an ETag or a size that no store has.`);
+  }
+  const isStuck = page.last === undefined || (after !== undefined && compareKeys(page.last, after) <= 0);
+  if (page.more && isStuck) {
+    const message = `${place} lists no key after the ones before and says that there are more: its listing has no end.`;
+    throw new AppError("SOURCE_INVALID", message);
+  }
+  return page;
 }
