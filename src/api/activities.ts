@@ -39,7 +39,6 @@ export const activityOperations = {
     path,
     summary:
       "Lists requests that changed something, and changes of states, newest first; logins and refusals are in the audit events",
-    params: z.object({ organizationId: uuid }),
     query: z.object({
       ...cursorQuery,
       object: z

@@ -184,13 +184,13 @@ const data = z.object({ data: record });
 
 export const alertOperations = {
   listAlerts: operation({
-    ...{ method: "GET", storedOnly: true, path: root, tag, access: "read", params: z.object({}) },
+    ...{ method: "GET", storedOnly: true, path: root, tag, access: "read" },
     summary: "Lists alerts, oldest first",
     query: z.object(offsetQuery),
     result: z.object({ data: z.array(record), meta: offsetMeta }),
   }),
   createAlert: operation({
-    ...{ method: "POST", path: root, tag, access: "developer", params: z.object({}) },
+    ...{ method: "POST", path: root, tag, access: "developer" },
     summary: "Creates an alert of a saved search, a tile of a dashboard, or states of services and pipes",
     body: alertBody,
     result: data,

@@ -36,7 +36,6 @@ export const auditOperations = {
     summary:
       "Lists logins, refusals and leftovers given up, newest first; the newest 2,500 events of each type are kept",
     access: "admin",
-    params: z.object({ organizationId: uuid }),
     query: z.object({
       limit: z.coerce.number().int().min(1).max(1_000).default(100).describe("Maximum number of events to return"),
       type: z.enum(auditEventTypes).optional(),

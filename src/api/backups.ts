@@ -155,9 +155,6 @@ const retentionEntry = z
   })
   .meta({ id: "RetentionEntry" });
 
-const organization = z.object({ organizationId: uuid });
-const service = organization.extend({ serviceId: uuid });
-const backup = service.extend({ backupId: uuid });
 const serviceRoot = "/v1/organizations/{organizationId}/services/{serviceId}";
 const root = `${serviceRoot}/backups`;
 const tag = { tag: "Backups" } as const;
@@ -169,7 +166,6 @@ export const backupOperations = {
     path: root,
     summary: "Lists the backups of a service, newest first",
     access: "read",
-    params: service,
     result: z.array(backupRecord),
   }),
   createBackup: operation({
@@ -178,7 +174,6 @@ export const backupOperations = {
     path: root,
     summary: "Starts a backup now; 409 while another one is queued or in progress",
     access: "developer",
-    params: service,
     result: backupRecord,
   }),
   getBackup: operation({
@@ -187,7 +182,6 @@ export const backupOperations = {
     path: `${root}/{backupId}`,
     summary: "Gets a backup with its chain, problems and checks",
     access: "read",
-    params: backup,
     result: backupDetails,
   }),
   verifyBackup: operation({
@@ -196,7 +190,6 @@ export const backupOperations = {
     path: `${root}/{backupId}/verify`,
     summary: "Schedules a check of a backup: reads every file, and with `deep` also makes a trial restore",
     access: "developer",
-    params: backup,
     body: z.strictObject({ deep: z.boolean().optional() }),
     result: backupDetails,
   }),
@@ -206,7 +199,6 @@ export const backupOperations = {
     path: `${root}/{backupId}/restore`,
     summary: "Restores one database or table under another name; a whole service is restored by creating one",
     access: "admin",
-    params: backup,
     body: restoreBody,
     result: restoreRecord,
   }),
@@ -218,7 +210,6 @@ export const backupOperations = {
     summary:
       "Says what a restore would do to tables, pipes and users; changes nothing. Without a database: into a new service",
     access: "developer",
-    params: backup,
     body: z.union([restoreBody, newServiceBody]),
     result: restorePlan,
   }),
@@ -229,7 +220,6 @@ export const backupOperations = {
     path: `${serviceRoot}/restores`,
     summary: "Lists the restores into a service, newest first",
     access: "read",
-    params: service,
     result: z.array(restoreRecord),
   }),
   getRestore: operation({
@@ -239,7 +229,6 @@ export const backupOperations = {
     path: `${serviceRoot}/restores/{restoreId}`,
     summary: "Gets a restore with its progress",
     access: "read",
-    params: service.extend({ restoreId: uuid }),
     result: restoreRecord,
   }),
   getBackupConfiguration: operation({
@@ -249,7 +238,6 @@ export const backupOperations = {
     path: `${serviceRoot}/backupConfiguration`,
     summary: "Gets the backup schedule of a service",
     access: "read",
-    params: service,
     result: backupConfiguration,
   }),
   updateBackupConfiguration: operation({
@@ -258,7 +246,6 @@ export const backupOperations = {
     path: `${serviceRoot}/backupConfiguration`,
     summary: "Changes the backup schedule; null resets a member to its default",
     access: "admin",
-    params: service,
     body: configurationBody,
     result: backupConfiguration,
   }),
@@ -268,7 +255,6 @@ export const backupOperations = {
     path: `${serviceRoot}/backupRetention`,
     summary: "Previews retention: lists which backups it would keep or remove now, with reasons",
     access: "read",
-    params: service,
     result: z.array(retentionEntry),
   }),
   listAllBackups: operation({
@@ -277,7 +263,6 @@ export const backupOperations = {
     path: "/v1/organizations/{organizationId}/backups",
     summary: "Lists all backups of the organization, including those of deleted services, newest first",
     access: "read",
-    params: organization,
     result: z.array(backupRecord),
   }),
   rescanBackups: operation({
@@ -287,7 +272,6 @@ export const backupOperations = {
     summary:
       "Adds backups of the organization that exist at the backup location but not in the catalogue; removes leftovers of interrupted runs that are older than a day",
     access: "admin",
-    params: organization,
     result: z.object({ adopted: z.int(), removed: z.int(), unreadable: z.array(z.string()) }),
   }),
 };

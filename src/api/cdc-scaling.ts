@@ -1,6 +1,6 @@
 /** The size of the workers of a service's Postgres pipes. */
 import { z } from "zod";
-import { operation, uuid } from "./operation.ts";
+import { operation } from "./operation.ts";
 
 const members = {
   replicaCpuMillicores: z
@@ -15,7 +15,6 @@ const members = {
 const shared = {
   tag: "Pipes",
   path: "/v1/organizations/{organizationId}/services/{serviceId}/cdcScaling",
-  params: z.object({ organizationId: uuid, serviceId: uuid }),
 } as const;
 
 export const cdcScalingOperations = {

@@ -60,7 +60,6 @@ export const chartSourceOperations = {
     path: "/api/v2/sources",
     summary: "Lists chart sources",
     access: "read",
-    params: z.object({}),
     result: z.object({ data: z.array(sourceRecord) }),
   }),
   createSource: operation({
@@ -69,7 +68,6 @@ export const chartSourceOperations = {
     path: "/api/v2/sources",
     summary: "Creates a chart source",
     access: "developer",
-    params: z.object({}),
     body: sourceBody,
     result: z.object({ data: sourceRecord }),
   }),

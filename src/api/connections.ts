@@ -26,7 +26,6 @@ export const connectionOperations = {
   listConnections: operation({
     ...{ method: "GET", storedOnly: true, path: root, tag, access: "read" },
     summary: "Lists connections: one for each service",
-    params: z.object({}),
     result: z.object({ data: z.array(connectionRecord) }),
   }),
   getConnection: operation({
@@ -36,7 +35,6 @@ export const connectionOperations = {
   }),
   createConnection: operation({
     ...{ method: "POST", path: root, tag, access: "developer", summary: refused },
-    params: z.object({}),
     body,
     result: z.object({}),
   }),

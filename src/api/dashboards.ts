@@ -93,19 +93,19 @@ const data = z.object({ data: record });
 
 export const dashboardOperations = {
   listDashboards: operation({
-    ...{ method: "GET", storedOnly: true, path: root, tag, access: "read", params: z.object({}) },
+    ...{ method: "GET", storedOnly: true, path: root, tag, access: "read" },
     summary: "Lists dashboards, oldest first",
     query: z.object(offsetQuery),
     result: z.object({ data: z.array(record), meta: offsetMeta }),
   }),
   createDashboard: operation({
-    ...{ method: "POST", path: root, tag, access: "developer", params: z.object({}) },
+    ...{ method: "POST", path: root, tag, access: "developer" },
     summary: "Creates a dashboard",
     body: dashboardBody,
     result: data,
   }),
   validateDashboard: operation({
-    ...{ method: "POST", readsOnly: true, path: `${root}/validate`, tag, access: "read", params: z.object({}) },
+    ...{ method: "POST", readsOnly: true, path: `${root}/validate`, tag, access: "read" },
     summary: "Checks a dashboard without saving it",
     body: z.record(z.string(), z.unknown()).describe("As for createDashboard; it may be wrong"),
     result: z.object({

@@ -149,7 +149,6 @@ export const exploreOperations = {
     summary: "Returns rows of a source, page by page",
     access: "read",
     readsOnly: true,
-    params: z.object({}),
     body: searchRequest,
     result: searchResponse,
   }),
@@ -179,7 +178,6 @@ export const exploreOperations = {
     tag: "Sources",
     summary: "Suggests sources for tables with a time column, and for those of the OpenTelemetry layout",
     access: "read",
-    params: z.object({}),
     query: z.object({ serviceId: uuid, wake: wakeMember }),
     result: z.object({
       data: z.array(sourceBody).describe("Bodies for createSource; tables that have a source are left out"),

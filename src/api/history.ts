@@ -1,6 +1,6 @@
 /** Metrics of services and pipes over time. An extension of the contract. */
 import { z } from "zod";
-import { operation, timestamp, uuid } from "./operation.ts";
+import { operation, timestamp } from "./operation.ts";
 
 /** Points of one response, at most: a week of minutes. */
 export const maxPoints = 10_080;
@@ -69,7 +69,6 @@ const query = z.object({
     ),
 });
 
-const service = z.object({ organizationId: uuid, serviceId: uuid });
 const root = "/v1/organizations/{organizationId}/services/{serviceId}";
 const shared = { method: "GET", access: "read", query } as const;
 const gaps = "each point is a mean of what is known, and null where nothing is; does not wake the service";
@@ -80,7 +79,6 @@ export const historyOperations = {
     path: `${root}/pipes/{pipeId}/metrics`,
     tag: "Pipes",
     summary: `Gets rates, lag and errors of a pipe over time: ${gaps}`,
-    params: service.extend({ pipeId: uuid }),
     result: pipeMetricsRecord,
   }),
   getServiceMetrics: operation({
@@ -88,7 +86,6 @@ export const historyOperations = {
     path: `${root}/metrics`,
     tag: "Services",
     summary: `Gets queries, memory and disk use of a service over time: ${gaps}`,
-    params: service,
     result: serviceMetricsRecord,
   }),
 };

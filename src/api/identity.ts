@@ -30,7 +30,6 @@ export const sessionRecord = z
   })
   .meta({ id: "Session" });
 
-const organization = z.object({ organizationId: uuid });
 const root = "/v1/organizations/{organizationId}";
 const shared = { tag: "Keys", access: "read" } as const;
 
@@ -49,7 +48,6 @@ export const identityOperations = {
     method: "GET",
     path: "/v1/me",
     summary: "Gets the key, role and organization of the caller",
-    params: z.object({}),
     result: identityRecord,
   }),
   createConsoleLink: operation({
@@ -57,7 +55,6 @@ export const identityOperations = {
     method: "POST",
     path: `${root}/consoleLinks`,
     summary: "Creates a link that signs a browser in as the calling key, once and within ten minutes",
-    params: organization,
     result: z.object({
       url: z.string().describe("Secret; its fragment has the form `#login=TOKEN`"),
       expiresAt: timestamp,
@@ -68,7 +65,6 @@ export const identityOperations = {
     method: "GET",
     path: `${root}/sessions`,
     summary: "Lists the browser sessions of the calling key; for an admin, of all keys",
-    params: organization,
     result: z.array(sessionRecord),
   }),
   deleteSession: operation({
@@ -76,6 +72,5 @@ export const identityOperations = {
     method: "DELETE",
     path: `${root}/sessions/{sessionId}`,
     summary: "Ends a browser session of the calling key; for an admin, of any key",
-    params: organization.extend({ sessionId: uuid }),
   }),
 };

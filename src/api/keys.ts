@@ -57,9 +57,6 @@ const ipAccessList = z
   .array(ipAccess)
   .max(200)
   .describe("Replaces the list; an empty list admits no address. Default: anywhere");
-const organization = z.object({ organizationId: uuid });
-const key = organization.extend({ keyId: uuid });
-const token = organization.extend({ tokenId: uuid });
 const shared = { tag: "Keys", access: "admin" } as const;
 
 export const keyOperations = {
@@ -69,7 +66,6 @@ export const keyOperations = {
     storedOnly: true,
     path: "/v1/organizations/{organizationId}/keys",
     summary: "Lists API keys",
-    params: organization,
     result: z.array(keyRecord),
   }),
   createKey: operation({
@@ -77,7 +73,6 @@ export const keyOperations = {
     method: "POST",
     path: "/v1/organizations/{organizationId}/keys",
     summary: "Creates an API key; only this response contains its secret",
-    params: organization,
     body: z.strictObject({
       name: plainText(1, 100),
       roles: role,
@@ -95,7 +90,6 @@ export const keyOperations = {
     storedOnly: true,
     path: "/v1/organizations/{organizationId}/keys/{keyId}",
     summary: "Gets an API key",
-    params: key,
     result: keyRecord,
   }),
   updateKey: operation({
@@ -104,7 +98,6 @@ export const keyOperations = {
     versioned: true,
     path: "/v1/organizations/{organizationId}/keys/{keyId}",
     summary: "Changes the name, state, role, expiry or access list of an API key",
-    params: key,
     body: z.strictObject({
       name: plainText(1, 100).optional(),
       roles: role.optional(),
@@ -121,7 +114,6 @@ export const keyOperations = {
     versioned: true,
     path: "/v1/organizations/{organizationId}/keys/{keyId}",
     summary: "Deletes an API key, except the one that authenticates the request",
-    params: key,
   }),
   listAccessTokens: operation({
     ...shared,
@@ -129,7 +121,6 @@ export const keyOperations = {
     storedOnly: true,
     path: "/v1/organizations/{organizationId}/accessTokens",
     summary: "Lists the access tokens of the observability API",
-    params: organization,
     result: z.array(tokenRecord),
   }),
   createAccessToken: operation({
@@ -137,7 +128,6 @@ export const keyOperations = {
     method: "POST",
     path: "/v1/organizations/{organizationId}/accessTokens",
     summary: "Creates an access token for the observability API; only this response contains the token",
-    params: organization,
     body: z.strictObject({ name: plainText(1, 100), expireAt: expireAt.optional() }),
     result: z.object({ token: tokenRecord, accessToken: z.string() }),
   }),
@@ -147,7 +137,6 @@ export const keyOperations = {
     versioned: true,
     path: "/v1/organizations/{organizationId}/accessTokens/{tokenId}",
     summary: "Changes the name, state or expiry of an access token",
-    params: token,
     body: z.strictObject({
       name: plainText(1, 100).optional(),
       state: credentialState.optional(),
@@ -161,6 +150,5 @@ export const keyOperations = {
     versioned: true,
     path: "/v1/organizations/{organizationId}/accessTokens/{tokenId}",
     summary: "Deletes an access token",
-    params: token,
   }),
 };

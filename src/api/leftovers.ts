@@ -41,7 +41,6 @@ export const leftoverOperations = {
     path,
     summary: "Lists what pipes that are gone have left at their sources; it is removed as soon as possible",
     access: "read",
-    params: z.object({ organizationId: uuid }),
     result: z.array(leftover),
   }),
   deleteLeftover: operation({
@@ -50,6 +49,5 @@ export const leftoverOperations = {
     path: `${path}/{leftoverId}`,
     summary: "Gives a leftover up: it stays at the source, and nobody tries to remove it any more",
     access: "developer",
-    params: z.object({ organizationId: uuid, leftoverId: uuid }),
   }),
 };

@@ -67,12 +67,19 @@ export type ClientInput<O extends Operation> = {
 /** Of a handler. */
 export type Result<O extends Operation> = O["result"] extends z.ZodType ? z.input<O["result"]> : undefined;
 
-/** Keeps literal types while checking the shape. */
-export function operation<const O extends Operation>(value: O): O {
-  return value;
-}
-
 export const uuid = z.uuid({ error: "must be a uuid" });
+
+type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;
+type IdsIn<Path extends string> = z.ZodObject<{ readonly [Name in NamesIn<Path>]: typeof uuid }>;
+
+/** Keeps literal types while checking the shape. Without `params`, each name in the path is a UUID. */
+export function operation<const O extends Omit<Operation, "params"> & { readonly params?: z.ZodObject }>(
+  value: O,
+): O & { readonly params: O extends { readonly params: infer Given extends z.ZodObject } ? Given : IdsIn<O["path"]> } {
+  const names = value.path.matchAll(/\{(\w+)\}/g);
+  const params = value.params ?? z.object(Object.fromEntries([...names].map(([, name]) => [name, uuid])));
+  return { ...value, params } as ReturnType<typeof operation<O>>;
+}
 
 export const version = z.int().describe("Raised by every requested change; for `If-Match`");
 

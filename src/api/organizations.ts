@@ -15,8 +15,6 @@ export const organizationRecord = z
   })
   .meta({ id: "Organization" });
 
-const one = z.object({ organizationId: uuid });
-
 export const organizationOperations = {
   listOrganizations: operation({
     method: "GET",
@@ -25,7 +23,6 @@ export const organizationOperations = {
     tag: "Organizations",
     summary: "Lists organizations: only the one that the key belongs to",
     access: "read",
-    params: z.object({}),
     result: z.array(organizationRecord),
   }),
   getOrganization: operation({
@@ -35,7 +32,6 @@ export const organizationOperations = {
     tag: "Organizations",
     summary: "Gets an organization",
     access: "read",
-    params: one,
     result: organizationRecord,
   }),
   updateOrganization: operation({
@@ -44,7 +40,6 @@ export const organizationOperations = {
     tag: "Organizations",
     summary: "Renames an organization",
     access: "admin",
-    params: one,
     body: z.strictObject({ name: plainText(1, 50) }),
     result: organizationRecord,
   }),

@@ -1,6 +1,6 @@
 /** What pipes wrote lately. An extension of the contract. */
 import { z } from "zod";
-import { operation, timestamp, uuid } from "./operation.ts";
+import { operation, timestamp } from "./operation.ts";
 
 export const pipeBatch = z
   .object({
@@ -24,7 +24,6 @@ export const pipeBatchOperations = {
     path: "/v1/organizations/{organizationId}/services/{serviceId}/pipes/{pipeId}/batches",
     summary: "Lists the batches that the pipe wrote, newest first; the newest 1,000 with rows are kept",
     access: "read",
-    params: z.object({ organizationId: uuid, serviceId: uuid, pipeId: uuid }),
     query: z.object({
       limit: z.coerce.number().int().min(1).max(1_000).default(100),
       cursor: z

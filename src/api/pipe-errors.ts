@@ -94,7 +94,6 @@ const rowIdList = z.string().regex(/^[0-9a-f]{32}(,[0-9a-f]{32}){0,99}$/, {
 
 const page = { limit: z.coerce.number().int().min(1).max(1_000).default(100), cursor: z.string().max(200).optional() };
 
-const params = z.object({ organizationId: uuid, serviceId: uuid, pipeId: uuid });
 const root = "/v1/organizations/{organizationId}/services/{serviceId}/pipes/{pipeId}/errors";
 const tag = { tag: "Pipes" } as const;
 
@@ -105,7 +104,6 @@ export const pipeErrorOperations = {
     path: root,
     summary: "Lists why the pipe refused rows: groups of rows with one cause, the largest first, at most 200",
     access: "read",
-    params,
     query: z.object(reading),
     result: z.array(pipeErrorGroup),
   }),
@@ -115,7 +113,6 @@ export const pipeErrorOperations = {
     path: `${root}/rows`,
     summary: "Lists refused rows with their bytes, newest first; rows are kept for 7 days",
     access: "read",
-    params,
     query: z.object({ ...reading, ...page, group: groupId.optional() }),
     result: z.object({
       rows: z.array(pipeErrorRow),
@@ -128,7 +125,6 @@ export const pipeErrorOperations = {
     path: `${root}/replay`,
     summary: "Loads refused rows again, exactly once, through the pipe's present definition; also of a stopped pipe",
     access: "developer",
-    params,
     query: z.object({ wake: wake.default("auto") }),
     body: replayBody,
     result: pipeErrorRequest,
@@ -139,7 +135,6 @@ export const pipeErrorOperations = {
     path: root,
     summary: "Deletes refused rows that are not in the destination table",
     access: "developer",
-    params,
     query: z
       .object({ ...filters, group: groupId.optional(), rowIds: rowIdList.optional(), wake: wake.default("auto") })
       .refine(({ wake: _, ...rest }) => Object.keys(rest).length > 0, nothing),
@@ -152,7 +147,6 @@ export const pipeErrorOperations = {
     path: `${root}/requests`,
     summary: "Lists replays and discards of the pipe, newest first; the newest 100 finished ones are kept",
     access: "read",
-    params,
     result: z.array(pipeErrorRequest),
   }),
 };

@@ -84,7 +84,6 @@ export const pipeListOperations = {
     summary:
       "Lists the pipes of all services with state, rates, lag, last success and last error; numbers are sampled every 2 seconds",
     access: "read",
-    params: z.object({ organizationId: uuid }),
     query: z.object({
       ...cursorQuery,
       state: commaSeparated(pipeStates).optional().describe("Only pipes in one of these states"),

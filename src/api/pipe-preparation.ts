@@ -4,7 +4,7 @@ import { checkNames } from "../sources/contract/checks.ts";
 import { foundField, sampleRow } from "../sources/contract/discovery.ts";
 import { sourceListing } from "../sources/contract/listing.ts";
 import { operation } from "./operation.ts";
-import { createPipeBody, schemasOfKinds, serviceParams, source, tableIdentifier } from "./pipes.ts";
+import { createPipeBody, schemasOfKinds, source, tableIdentifier } from "./pipes.ts";
 
 const discoveryBody = z.strictObject({
   source: source.omit({ validateSamples: true }),
@@ -96,7 +96,6 @@ export const pipePreparationOperations = {
     readsOnly: true,
     summary: "Makes every check of createPipe with the same body and reports each one; creates nothing",
     access: "developer",
-    params: serviceParams,
     body: createPipeBody,
     result: validation,
   }),
@@ -108,7 +107,6 @@ export const pipePreparationOperations = {
     summary:
       "Lists what a source has: topics, streams, prefixes and objects, or schemas and tables. Needs no running service",
     access: "developer",
-    params: serviceParams,
     body: listingBody,
     result: sourceListing,
   }),
@@ -120,7 +118,6 @@ export const pipePreparationOperations = {
     summary:
       "Reads samples of a source and returns them, their fields and types, and a proposed table; does not create a pipe",
     access: "developer",
-    params: serviceParams,
     body: discoveryBody,
     result: discoveredFields,
   }),

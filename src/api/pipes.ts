@@ -230,7 +230,6 @@ export const pipeDetails = pipeRecord
   .meta({ id: "PipeDetails" });
 
 export const serviceParams = z.object({ organizationId: uuid, serviceId: uuid });
-const pipeParams = serviceParams.extend({ pipeId: uuid });
 const root = "/v1/organizations/{organizationId}/services/{serviceId}/pipes";
 const tag = { tag: "Pipes" } as const;
 
@@ -241,7 +240,6 @@ export const pipeOperations = {
     path: root,
     summary: "Creates a pipe from a source to a destination table, and starts it unless `startPaused`",
     access: "developer",
-    params: serviceParams,
     body: createPipeBody,
     result: acceptedPipe,
   }),
@@ -252,7 +250,6 @@ export const pipeOperations = {
     path: root,
     summary: "Lists the pipes of a service with their counters and last errors",
     access: "read",
-    params: serviceParams,
     result: z.array(pipeDetails),
   }),
   getPipe: operation({
@@ -261,7 +258,6 @@ export const pipeOperations = {
     path: `${root}/{pipeId}`,
     summary: "Gets a pipe with its progress and last error",
     access: "read",
-    params: pipeParams,
     result: pipeDetails,
   }),
   updatePipe: operation({
@@ -271,7 +267,6 @@ export const pipeOperations = {
     path: `${root}/{pipeId}`,
     summary: "Changes name, credentials, columns, mappings or settings",
     access: "developer",
-    params: pipeParams,
     body: patchBody,
     result: acceptedPipe,
   }),
@@ -282,7 +277,6 @@ export const pipeOperations = {
     path: `${root}/{pipeId}`,
     summary: "Deletes a pipe; its destination table stays",
     access: "developer",
-    params: pipeParams,
     result: deleted,
   }),
   updatePipeState: operation({
@@ -292,7 +286,6 @@ export const pipeOperations = {
     path: `${root}/{pipeId}/state`,
     summary: "Starts, stops or resyncs a pipe",
     access: "developer",
-    params: pipeParams,
     body: z.strictObject({
       command: z.enum(["start", "stop", "resync"]),
       rows: z
@@ -330,7 +323,6 @@ export const pipeOperations = {
     path: `${root}/{pipeId}/scaling`,
     summary: "Changes replicas, concurrency or replica size",
     access: "developer",
-    params: pipeParams,
     body: scaling.refine((body) => Object.keys(body).length > 0, { error: "must change at least one member" }),
     result: pipeRecord,
   }),
@@ -341,7 +333,6 @@ export const pipeOperations = {
     path: `${root}/{pipeId}/settings`,
     summary: "Gets the explicitly set settings of a pipe",
     access: "read",
-    params: pipeParams,
     result: pipeSettings,
   }),
   updatePipeSettings: operation({
@@ -351,7 +342,6 @@ export const pipeOperations = {
     path: `${root}/{pipeId}/settings`,
     summary: "Merges settings: an omitted member keeps its value, null resets a member to its default",
     access: "developer",
-    params: pipeParams,
     body: pipeSettings.refine((body) => Object.keys(body).length > 0, { error: "must set at least one member" }),
     result: pipeSettings,
   }),

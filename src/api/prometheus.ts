@@ -1,6 +1,6 @@
 /** Metrics of one organization or service in the Prometheus text format, under the names of ClickHouse Cloud. */
 import { z } from "zod";
-import { operation, uuid } from "./operation.ts";
+import { operation } from "./operation.ts";
 
 const query = z.object({
   filtered_metrics: z.enum(["true", "false"]).default("false").describe("true: without the numbers per table"),
@@ -19,12 +19,10 @@ export const prometheusOperations = {
     ...common,
     path: "/v1/organizations/{organizationId}/prometheus",
     summary: "Gets metrics of all services of an organization and their pipes; wakes no service and keeps none awake",
-    params: z.object({ organizationId: uuid }),
   }),
   getServicePrometheus: operation({
     ...common,
     path: "/v1/organizations/{organizationId}/services/{serviceId}/prometheus",
     summary: "Gets metrics of a service and its pipes; neither wakes it nor keeps it awake",
-    params: z.object({ organizationId: uuid, serviceId: uuid }),
   }),
 };

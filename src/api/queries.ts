@@ -105,7 +105,6 @@ export const queryOperations = {
     tag: "Queries",
     summary: "Lists running and recent queries of a service's clients; neither wakes the service nor keeps it awake",
     access: "developer",
-    params: service,
     query: z.object({
       limit: z.coerce.number().int().min(1).max(1_000).default(100).describe("Maximum number of recent queries"),
       cursor: z.string().max(500).optional().describe("The `cursor` of the previous page"),
@@ -134,7 +133,6 @@ export const queryOperations = {
     tag: "Queries",
     summary: "Runs a statement in a service with the rights of the caller's role, and streams its result",
     access: "read",
-    params: service,
     body: queryBody,
     streams: "The result in the requested format. The header `X-ClickHouse-Query-Id` has the id of the query",
   }),

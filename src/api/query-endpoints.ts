@@ -34,9 +34,8 @@ export function originsOf(list: string): string[] {
 }
 
 const queryEndpoint = z.object({ id: uuid, ...members }).meta({ id: "QueryEndpoint" });
-const service = z.object({ organizationId: uuid, serviceId: uuid });
 const root = "/v1/organizations/{organizationId}/services/{serviceId}";
-const shared = { tag: "Queries", path: `${root}/serviceQueryEndpoint`, params: service } as const;
+const shared = { tag: "Queries", path: `${root}/serviceQueryEndpoint` } as const;
 
 export const queryEndpointOperations = {
   getQueryEndpoint: operation({
@@ -69,7 +68,6 @@ export const queryEndpointOperations = {
     tag: "Queries",
     summary: "Runs a statement at the query endpoint of a service as `runQuery` does, and streams its result",
     access: "read",
-    params: service,
     query: z.object({
       format: z
         .string()

@@ -35,8 +35,6 @@ export const savedObjectRecord = summary
   .extend({ content: z.record(z.string(), z.unknown()) })
   .meta({ id: "SavedObject" });
 
-const organization = z.object({ organizationId: uuid });
-const one = organization.extend({ savedObjectId: uuid });
 const root = "/v1/organizations/{organizationId}/savedObjects";
 const shared = { tag: "Saved objects" } as const;
 
@@ -47,7 +45,6 @@ export const savedObjectOperations = {
     path: root,
     summary: "Lists saved queries, charts and dashboards, and the drafts of the calling key, by name; without contents",
     access: "read",
-    params: organization,
     query: z.object({ kind: kind.optional() }),
     result: z.array(summary),
   }),
@@ -57,7 +54,6 @@ export const savedObjectOperations = {
     path: root,
     summary: "Saves a query, chart, dashboard or draft",
     access: "developer",
-    params: organization,
     body: z.strictObject({ kind, name, content }),
     result: savedObjectRecord,
   }),
@@ -67,7 +63,6 @@ export const savedObjectOperations = {
     path: `${root}/{savedObjectId}`,
     summary: "Gets a saved object with its content",
     access: "read",
-    params: one,
     result: savedObjectRecord,
   }),
   updateSavedObject: operation({
@@ -76,7 +71,6 @@ export const savedObjectOperations = {
     path: `${root}/{savedObjectId}`,
     summary: "Changes name or content; 409 if somebody else has changed it since `version`",
     access: "developer",
-    params: one,
     body: z.strictObject({
       version: version.describe("The version that the change is based on"),
       name: name.optional(),
@@ -90,6 +84,5 @@ export const savedObjectOperations = {
     path: `${root}/{savedObjectId}`,
     summary: "Deletes a saved object",
     access: "developer",
-    params: one,
   }),
 };

@@ -57,13 +57,13 @@ const data = z.object({ data: record });
 
 export const savedSearchOperations = {
   listSavedSearches: operation({
-    ...{ method: "GET", storedOnly: true, path: root, tag, access: "read", params: z.object({}) },
+    ...{ method: "GET", storedOnly: true, path: root, tag, access: "read" },
     summary: "Lists saved searches, oldest first",
     query: z.object(offsetQuery),
     result: z.object({ data: z.array(record), meta: offsetMeta }),
   }),
   createSavedSearch: operation({
-    ...{ method: "POST", path: root, tag, access: "developer", params: z.object({}) },
+    ...{ method: "POST", path: root, tag, access: "developer" },
     summary: "Saves a search",
     body: savedSearchBody,
     result: data,

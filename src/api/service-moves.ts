@@ -3,8 +3,6 @@ import { z } from "zod";
 import { operation, timestamp, uuid } from "./operation.ts";
 import { serverConnection } from "./service-connections.ts";
 
-const service = z.object({ organizationId: uuid, serviceId: uuid });
-
 const targetMembers = {
   connection: serverConnection.optional().describe("How the server is reached that receives the service"),
   targetServiceId: uuid.optional().describe("An external service whose connection is used instead; it stays as it is"),
@@ -70,7 +68,6 @@ export const serviceMoveOperations = {
     readsOnly: true,
     summary: "Says what a move to a ClickHouse server would take along and what not; changes nothing",
     access: "admin",
-    params: service,
     body: z.strictObject(targetMembers).refine(oneTarget, oneTargetError),
     result: movePlan,
   }),
@@ -80,7 +77,6 @@ export const serviceMoveOperations = {
     path: `${root}/move`,
     summary: "Moves an embedded service with its data, pipes and users to a ClickHouse server; the old side is kept",
     access: "admin",
-    params: service,
     body: z
       .strictObject({
         ...targetMembers,
@@ -96,7 +92,6 @@ export const serviceMoveOperations = {
     path: `${root}/move`,
     summary: "Gets the newest move of a service with its progress",
     access: "read",
-    params: service,
     result: moveRecord,
   }),
   cancelServiceMove: operation({
@@ -105,7 +100,6 @@ export const serviceMoveOperations = {
     path: `${root}/move`,
     summary: "Cancels a move: what it has made on the server is removed, and the service stays as it is",
     access: "admin",
-    params: service,
     result: moveRecord,
   }),
 };

@@ -241,7 +241,6 @@ export const serviceOperations = {
     path: root,
     summary: "Lists services with state, disk use, rows, number of pipes and last backup",
     access: "read",
-    params: organization,
     query: z.object({
       ...linkedQuery,
       state: commaSeparated(serviceStates).optional().describe("Only services in one of these states"),
@@ -268,7 +267,6 @@ export const serviceOperations = {
     path: root,
     summary: "Creates and starts a service, or connects to a server; only this response contains its password",
     access: "admin",
-    params: organization,
     body: createBody,
     result: z.object({ service: serviceDetails, password: z.string() }),
   }),
@@ -278,7 +276,6 @@ export const serviceOperations = {
     path: `${root}/{serviceId}`,
     summary: "Gets a service with its state",
     access: "read",
-    params: service,
     result: serviceDetails,
   }),
   updateService: operation({
@@ -288,7 +285,6 @@ export const serviceOperations = {
     path: `${root}/{serviceId}`,
     summary: "Changes name, access list, tags, release channel, port, disk quota or connection",
     access: "admin",
-    params: service,
     body: patchBody,
     result: serviceDetails,
   }),
@@ -300,7 +296,6 @@ export const serviceOperations = {
     summary:
       "Deletes a service with its data and pipes; it must not be running. An external server keeps its data, and a cluster its volumes unless the operator deletes them",
     access: "admin",
-    params: service,
     result: deleted,
   }),
   updateServiceState: operation({
@@ -310,7 +305,6 @@ export const serviceOperations = {
     path: `${root}/{serviceId}/state`,
     summary: "Starts, stops or wakes a service",
     access: "developer",
-    params: service,
     body: z.strictObject({ command: z.enum(["start", "stop", "awake"]) }),
     result: serviceRecord,
   }),
@@ -321,7 +315,6 @@ export const serviceOperations = {
     path: `${root}/{serviceId}/replicaScaling`,
     summary: "Changes memory limits, idling and, in Kubernetes, replicas",
     access: "admin",
-    params: service,
     body: z
       .strictObject(scalingMembers)
       .refine((body) => Object.keys(body).length > 0, { error: "must change at least one member" }),
@@ -333,7 +326,6 @@ export const serviceOperations = {
     path: `${root}/{serviceId}/password`,
     summary: "Sets the password of the `default` user: a generated one, which is returned, or one given as a hash",
     access: "admin",
-    params: service,
     body: z.strictObject({ newPasswordHash: sha256Base64.optional(), newDoubleSha1Hash: z.string().optional() }),
     result: z.object({ password: z.string().optional() }),
   }),
@@ -344,7 +336,6 @@ export const serviceOperations = {
     path: `${root}/{serviceId}/users`,
     summary: "Lists the database users of a service",
     access: "read",
-    params: service,
     result: z.array(userRecord),
   }),
   createServiceUser: operation({
@@ -353,7 +344,6 @@ export const serviceOperations = {
     path: `${root}/{serviceId}/users`,
     summary: "Creates a database user; only this response contains its password",
     access: "admin",
-    params: service,
     body: z.strictObject({
       name: z.string().regex(/^[A-Za-z_][A-Za-z0-9_.-]{0,63}$/, {
         error: "must start with a letter or '_' and have at most 64 characters of a-z, A-Z, 0-9, '_', '.', '-'",

@@ -133,7 +133,6 @@ export const systemOperations = {
     summary:
       "Gets versions, disk, certificate, backup location, ports, loops, engines, workers, limits and configuration of the server, without secrets",
     access: "admin",
-    params: z.object({}),
     result: systemRecord,
   }),
 };

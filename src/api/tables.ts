@@ -80,7 +80,6 @@ export const tableOperations = {
     ...shared,
     path: `${root}/tables`,
     summary: "Lists databases and tables of a service; neither wakes the service nor keeps it awake",
-    params: service,
     query: z.object({
       columns: z.enum(["true", "false"]).default("false").describe("Whether to list names and types of columns"),
     }),
@@ -102,7 +101,6 @@ export const tableOperations = {
     ...shared,
     path: `${root}/completions`,
     summary: "Gets keywords, functions, formats, types and settings of the service's engine; does not wake the service",
-    params: service,
     result: completions,
   }),
 };

@@ -109,13 +109,13 @@ const tag = "Webhooks";
 
 export const webhookOperations = {
   listWebhooks: operation({
-    ...{ method: "GET", storedOnly: true, path: root, tag, access: "read", params: z.object({}) },
+    ...{ method: "GET", storedOnly: true, path: root, tag, access: "read" },
     summary: "Lists webhooks, oldest first",
     query: z.object(offsetQuery),
     result: z.object({ data: z.array(record), meta: offsetMeta }),
   }),
   createWebhook: operation({
-    ...{ method: "POST", path: root, tag, access: "developer", params: z.object({}) },
+    ...{ method: "POST", path: root, tag, access: "developer" },
     summary: "Creates a webhook",
     body: webhookBody,
     result: z.object({ data: record }),
