@@ -1,5 +1,5 @@
 /** What every command is given: the client, the output in the chosen format, and the rules of talking to people. */
-import type { CliClient } from "./client/client.ts";
+import type { CallInput, CliClient, OperationName, OperationResult } from "./client/client.ts";
 import type { CredentialFlags } from "./credentials/find.ts";
 import type { Surroundings } from "./environment.ts";
 import { CliError, exitCodes, usageError } from "./errors.ts";
@@ -51,6 +51,11 @@ export class Shell {
       this.#client = new CliClient(found, this.signal);
     }
     return this.#client;
+  }
+
+  /** The result of an operation. Throws a CliError for any other status than 2xx. */
+  async call<Name extends OperationName>(name: Name, input: CallInput<Name>): Promise<OperationResult<Name>> {
+    return await (await this.client()).call(name, input);
   }
 
   /** A line on stderr. */

@@ -1,6 +1,6 @@
 /** The typed client of the command line: operations by name, with types of `src/api` and no schema at run time. */
 import type { IncomingMessage } from "node:http";
-import type { ClientInput, Operation, Result } from "../../api/operation.ts";
+import type { ClientInput, Result } from "../../api/operation.ts";
 import type { ManagementOperations, ObservabilityOperations } from "../../api/operations.ts";
 import type { FoundCredentials } from "../credentials/find.ts";
 import { answerError, CliError, exitCodes } from "../errors.ts";
@@ -11,8 +11,8 @@ type Operations = ManagementOperations & ObservabilityOperations;
 export type OperationName = keyof Operations;
 
 /** The client adds `organizationId`. */
-type CallInput<O extends Operation> = Omit<ClientInput<O>, "params"> & {
-  readonly params?: Omit<ClientInput<O>["params"], "organizationId">;
+export type CallInput<Name extends OperationName> = Omit<ClientInput<Operations[Name]>, "params"> & {
+  readonly params?: Omit<ClientInput<Operations[Name]>["params"], "organizationId">;
 };
 
 export type OperationResult<Name extends OperationName> = Result<Operations[Name]>;
@@ -35,10 +35,7 @@ export class CliClient {
   }
 
   /** The result of an operation. Throws a CliError for any other status than 2xx. */
-  async call<Name extends OperationName>(
-    name: Name,
-    input: CallInput<Operations[Name]>,
-  ): Promise<OperationResult<Name>> {
+  async call<Name extends OperationName>(name: Name, input: CallInput<Name>): Promise<OperationResult<Name>> {
     const response = await this.open(name, input as RawInput);
     const body = parsed(await bodyText(response)) as { result?: unknown };
     // Responses of the observability API have no envelope.

@@ -13,7 +13,7 @@ type Alert = OperationResult<"listAlerts">["data"][number];
 const nameOf = ({ name, id }: Alert) => name ?? id;
 
 async function findAlert(shell: Shell, reference: string): Promise<Alert & { readonly name: string }> {
-  const { data } = await (await shell.client()).call("listAlerts", {});
+  const { data } = await shell.call("listAlerts", {});
   return pick(
     "alert",
     reference,
@@ -28,7 +28,7 @@ export function addAlert(command: Command, shell: Shell): void {
     .description("Lists alerts with their states")
     .action(async () => {
       await shell.printList(
-        (await (await shell.client()).call("listAlerts", {})).data,
+        (await shell.call("listAlerts", {})).data,
         [
           { title: "NAME", value: nameOf },
           { title: "STATE", value: ({ state }) => state, style: ({ state }) => stateStyle(state) },
@@ -49,7 +49,7 @@ export function addAlert(command: Command, shell: Shell): void {
     .action(async (reference: string) => {
       const { id: alertId } = await findAlert(shell, reference);
       await shell.printList(
-        (await (await shell.client()).call("listAlertEvaluations", { params: { alertId } })).data,
+        (await shell.call("listAlertEvaluations", { params: { alertId } })).data,
         [
           { title: "WINDOW", value: ({ windowEnd }) => windowEnd },
           { title: "STATE", value: ({ state }) => state, style: ({ state }) => stateStyle(state) },
@@ -75,7 +75,7 @@ export function addAlert(command: Command, shell: Shell): void {
       .description(enabled ? "Evaluates an alert again" : "Evaluates an alert no longer")
       .action(async (reference: string) => {
         const alert = await findAlert(shell, reference);
-        const { data } = await (await shell.client()).call("replaceAlert", {
+        const { data } = await shell.call("replaceAlert", {
           params: { alertId: alert.id },
           body: { ...alert, enabled } as never,
         });
@@ -87,7 +87,7 @@ export function addAlert(command: Command, shell: Shell): void {
     .action(async (reference: string, flags: { yes?: boolean }) => {
       const { id: alertId, name } = await findAlert(shell, reference);
       await shell.confirm(`Alert ${name} will be deleted.`, { ...flags, word: name });
-      await (await shell.client()).call("deleteAlert", { params: { alertId } });
+      await shell.call("deleteAlert", { params: { alertId } });
       shell.say(`deleted ${name}`);
     });
 }

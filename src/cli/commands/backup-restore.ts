@@ -90,8 +90,7 @@ async function showPlan(
   params: { readonly serviceId: string; readonly backupId: string },
   body: object,
 ): Promise<void> {
-  const client = await shell.client();
-  const plan = await client.call("planRestore", { params, body: body as never });
+  const plan = await shell.call("planRestore", { params, body: body as never });
   for (const { database, table, rows, targetDatabase, targetTable } of plan.tables) {
     shell.say(`restores ${database}.${table} (${count(rows)} rows) as ${targetDatabase}.${targetTable}`);
   }

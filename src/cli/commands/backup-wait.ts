@@ -31,11 +31,10 @@ async function awaitOne(
   goesOn: string,
   verdict: (backup: Backup) => "done" | "failed" | "pending",
 ): Promise<Backup> {
-  const client = await shell.client();
   const stateOf = ({ status, verification }: Backup) => (status === "done" ? `verification ${verification}` : status);
   return await waitFor(shell, flags, {
     what: `backup ${backupName}`,
-    poll: () => client.call("getBackup", { params: { serviceId, backupId } }),
+    poll: () => shell.call("getBackup", { params: { serviceId, backupId } }),
     verdict,
     line: (now, elapsedMs) => `${backupName}: ${stateOf(now)}, ${byteSize(now.sizeInBytes)} ${span(elapsedMs / 1000)}`,
     key: stateOf,
@@ -48,11 +47,10 @@ export type RestoreObject = OperationResult<"getRestore">;
 
 /** Waits until the restore is finished. */
 export async function awaitRestore(shell: Shell, restore: RestoreObject, flags: WaitFlags): Promise<RestoreObject> {
-  const client = await shell.client();
   const params = { serviceId: restore.serviceId, restoreId: restore.id };
   return await waitFor(shell, flags, {
     what: "the restore",
-    poll: () => client.call("getRestore", { params }),
+    poll: () => shell.call("getRestore", { params }),
     verdict: ({ status }) => (status === "done" ? "done" : status === "error" ? "failed" : "pending"),
     line: ({ status, progress: { doneBytes, totalBytes } }, elapsedMs) =>
       `restore: ${status} ${advance(doneBytes, totalBytes || undefined, elapsedMs, byteSize)}`,

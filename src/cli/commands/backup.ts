@@ -140,7 +140,7 @@ function addSchedule(command: Command, shell: Shell): void {
     .command("rescan")
     .description("Adds backups that exist at the backup location but are not known")
     .action(async () => {
-      const found = await (await shell.client()).call("rescanBackups", {});
+      const found = await shell.call("rescanBackups", {});
       const unreadable = found.unreadable.length === 0 ? "" : `; unreadable: ${found.unreadable.join(", ")}`;
       await shell.printDone(found, `${found.adopted} added, ${found.removed} leftovers removed${unreadable}`);
     });

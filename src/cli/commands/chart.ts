@@ -43,13 +43,12 @@ export function addChart(command: Command, shell: Shell): void {
     .action(async (flags: ChartFlags) => {
       const { id: sourceId } = await findSource(shell, flags.source);
       const body = seriesBody(sourceId, flags);
-      const client = await shell.client();
       if (!isForPeople(shell.format)) {
-        const answer = await client.call("queryChartSeries", { body: body as never });
+        const answer = await shell.call("queryChartSeries", { body: body as never });
         if (shell.format === "csv") return await shell.printOne(answer.data.map(flatRow), []);
         return await shell.printOne(shell.format === "ndjson" ? answer.data : answer, []);
       }
-      const answer = await client.call("queryChart", { body: body as never });
+      const answer = await shell.call("queryChart", { body: body as never });
       const { chartLines } = await import("../chart.ts");
       const width = shell.io.stdout.isTTY === true ? (shell.io.stdout.columns ?? 80) : 80;
       const look = { width, color: shell.hasColor(shell.io.stdout) };

@@ -15,7 +15,7 @@ export function addConsole(command: Command, shell: Shell): void {
     .addHelpText("after", "\nThe link works once, within ten minutes.")
     .action(async (flags: ConsoleFlags) => {
       const suffix = flags.path === undefined ? "" : `&to=${routeOf(flags.path)}`;
-      const { url, expiresAt } = await (await shell.client()).call("createConsoleLink", {});
+      const { url, expiresAt } = await shell.call("createConsoleLink", {});
       const link = { url: `${url}${suffix}`, expiresAt };
       const isOpened = flags.open === true && (await isOpening(shell, link.url));
       if (!isForPeople(shell.format)) return await shell.printOne(link, []);

@@ -12,7 +12,7 @@ import { expiryOf, writeSecret } from "./secret-output.ts";
 type Key = OperationResult<"listKeys">[number];
 
 async function findKey(shell: Shell, reference: string): Promise<Key> {
-  return pick("key", reference, await (await shell.client()).call("listKeys", {}));
+  return pick("key", reference, await shell.call("listKeys", {}));
 }
 
 const roles = ["admin", "developer", "read_only", "push"] as const;
@@ -43,7 +43,7 @@ export function addKey(command: Command, shell: Shell): void {
           ipAccessList: flags.allow?.map((source) => ({ source })),
           pipeId: flags.pipe,
         });
-        const created = await (await shell.client()).call("createKey", { body });
+        const created = await shell.call("createKey", { body });
         await writeSecret(shell, `${created.keyId}:${created.keySecret}`, flags.secretFile, created, {
           key: created.key,
         });
@@ -75,7 +75,7 @@ export function addKey(command: Command, shell: Shell): void {
         }),
       );
       if (body === undefined) throw usageError("nothing to change", "See --help for the flags.");
-      const key = await (await shell.client()).call("updateKey", { params: { keyId }, body });
+      const key = await shell.call("updateKey", { params: { keyId }, body });
       await shell.printDone(key, `changed ${key.name}`);
     });
   addYesFlag(command.command("delete <key>"))
@@ -83,7 +83,7 @@ export function addKey(command: Command, shell: Shell): void {
     .action(async (reference: string, flags: { yes?: boolean }) => {
       const { id: keyId, name } = await findKey(shell, reference);
       await shell.confirm(`Key ${name} will be deleted.`, { ...flags, word: name });
-      await (await shell.client()).call("deleteKey", { params: { keyId } });
+      await shell.call("deleteKey", { params: { keyId } });
       shell.say(`deleted ${name}`);
     });
 }
@@ -94,7 +94,7 @@ function addList(command: Command, shell: Shell): void {
     .description("Lists API keys")
     .action(async () => {
       await shell.printList(
-        await (await shell.client()).call("listKeys", {}),
+        await shell.call("listKeys", {}),
         [
           { title: "NAME", value: ({ name }) => name },
           { title: "ROLE", value: ({ roles: [role] }) => role },

@@ -105,16 +105,15 @@ async function commandPipes(
 }
 
 async function commandPipe(shell: Shell, pipe: PipeSummary, command: PipeVerb, flags: CommandFlags) {
-  const client = await shell.client();
   const params = { serviceId: pipe.serviceId, pipeId: pipe.id };
   const rows = choiceFlag("--rows", flags.rows, ["keep", "truncate"]);
   const isDone = command === "stop" ? pipe.state === "Stopped" : command === "start" && pipe.state === "Running";
   if (!isDone)
-    await client.call("updatePipeState", {
+    await shell.call("updatePipeState", {
       params,
       body: present({ command, rows, tables: flags.table, objects: objectsOf(flags) }),
     });
-  if (flags.wait !== true) return await client.call("getPipe", { params });
+  if (flags.wait !== true) return await shell.call("getPipe", { params });
   return await awaitPipe(shell, pipe, command === "stop" ? "stopped" : "running", flags);
 }
 

@@ -170,11 +170,10 @@ async function awaitRequest(
   asked: ErrorRequest,
   flags: WaitFlags,
 ): Promise<ErrorRequest> {
-  const client = await shell.client();
   return await waitFor(shell, flags, {
     what: `the ${asked.kind}`,
     poll: async () => {
-      const requests = await client.call("listPipeErrorRequests", { params: { serviceId, pipeId } });
+      const requests = await shell.call("listPipeErrorRequests", { params: { serviceId, pipeId } });
       return requests.find(({ id }) => id === asked.id) ?? asked;
     },
     verdict: ({ state }) => (state === "done" ? "done" : state === "failed" ? "failed" : "pending"),

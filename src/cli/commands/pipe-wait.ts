@@ -20,12 +20,11 @@ export async function awaitPipe(
   target: PipeTarget,
   flags: WaitFlags,
 ): Promise<Pipe> {
-  const client = await shell.client();
   const params = { serviceId: pipe.serviceId, pipeId: pipe.id };
   let states: string[] = [];
   return await waitFor<Pipe>(shell, flags, {
     what: `pipe ${pipe.name}`,
-    poll: () => client.call("getPipe", { params }),
+    poll: () => shell.call("getPipe", { params }),
     verdict: (now) => verdictOf(now, target),
     line: (now, elapsedMs) => {
       if (states.at(-1) !== now.state) states = [...states, now.state];

@@ -77,18 +77,16 @@ type Target = Awaited<ReturnType<typeof targetOf>>;
 
 /** Says on stderr what the move takes along; problems are for the server to refuse. */
 async function showPlan(shell: Shell, serviceId: string, body: Target): Promise<void> {
-  const client = await shell.client();
-  const plan = await client.call("planServiceMove", { params: { serviceId }, body });
+  const plan = await shell.call("planServiceMove", { params: { serviceId }, body });
   shell.say(`moves ${count(plan.objects.length)} objects, ${count(plan.totalRows)} rows, ${byteSize(plan.totalBytes)}`);
   for (const { object, message } of plan.leftBehind) shell.say(`cannot be moved: ${object}: ${message}`);
   for (const { object, message } of plan.problems) shell.say(`problem: ${object ?? "the server"}: ${message}`);
 }
 
 async function awaitMove(shell: Shell, name: string, { serviceId }: Move, flags: WaitFlags): Promise<Move> {
-  const client = await shell.client();
   return await waitFor(shell, flags, {
     what: `the move of ${name}`,
-    poll: () => client.call("getServiceMove", { params: { serviceId } }),
+    poll: () => shell.call("getServiceMove", { params: { serviceId } }),
     verdict: ({ status }) => (status === "completed" ? "done" : status === "cancelled" ? "failed" : "pending"),
     line: ({ status, progress, message }, elapsedMs) => {
       const { copiedBytes, totalBytes, secondsLeft } = progress;

@@ -16,10 +16,9 @@ export async function awaitService(
   target: Target,
   flags: WaitFlags,
 ): Promise<ServiceObject> {
-  const client = await shell.client();
   return await waitFor(shell, flags, {
     what: `service ${service.name}`,
-    poll: () => client.call("getService", { params: { serviceId: service.id } }),
+    poll: () => shell.call("getService", { params: { serviceId: service.id } }),
     verdict: ({ state }) => (state === target ? "done" : state === "failed" ? "failed" : "pending"),
     line: ({ state }, elapsedMs) => `${service.name}: ${state} ${span(elapsedMs / 1000)}`,
     key: ({ state }) => state,
@@ -54,12 +53,11 @@ async function commandService(
   command: ServiceCommand,
   flags: WaitFlags,
 ): Promise<ServiceObject> {
-  const client = await shell.client();
   const target = command === "stop" ? "stopped" : "running";
   const params = { serviceId: service.id };
-  if (service.state !== target) await client.call("updateServiceState", { params, body: { command } });
+  if (service.state !== target) await shell.call("updateServiceState", { params, body: { command } });
   const reached = flags.wait === true ? await awaitService(shell, service, target, flags) : undefined;
-  return reached ?? (await client.call("getService", { params }));
+  return reached ?? (await shell.call("getService", { params }));
 }
 
 /** The named service, or all that the selector names. Throws unless exactly one of the two is given. */
@@ -87,13 +85,12 @@ export async function deleteServices(shell: Shell, reference: string | undefined
 }
 
 async function deleteService(shell: Shell, service: ServiceObject, flags: DeleteFlags) {
-  const client = await shell.client();
   const params = { serviceId: service.id };
   if (flags.stop === true && !["stopped", "idle"].includes(service.state)) {
-    await client.call("updateServiceState", { params, body: { command: "stop" } });
+    await shell.call("updateServiceState", { params, body: { command: "stop" } });
     await awaitService(shell, service, "stopped", flags);
   }
-  const deleted = await client.call("deleteService", { params }).catch((error: unknown) => {
+  const deleted = await shell.call("deleteService", { params }).catch((error: unknown) => {
     if (!(error instanceof CliError) || error.code !== "CONFLICT") throw error;
     const { exitCode, code, issues, requestId, retryable } = error;
     const hint = `Stop it first: millrace service stop ${service.name}, or add --stop.`;
@@ -104,12 +101,11 @@ async function deleteService(shell: Shell, service: ServiceObject, flags: Delete
 }
 
 async function awaitGone(shell: Shell, { id, name }: ServiceObject, flags: WaitFlags): Promise<void> {
-  const client = await shell.client();
   await waitFor(shell, flags, {
     what: `service ${name}`,
     poll: async () => {
       try {
-        return (await client.call("getService", { params: { serviceId: id } })).state;
+        return (await shell.call("getService", { params: { serviceId: id } })).state;
       } catch (error) {
         if (error instanceof CliError && error.code === "NOT_FOUND") return "gone";
         throw error;

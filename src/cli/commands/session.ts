@@ -7,7 +7,7 @@ import type { Shell } from "../shell.ts";
 
 /** Adds the verbs of `session`. */
 export function addSession(command: Command, shell: Shell): void {
-  const sessions = async () => await (await shell.client()).call("listSessions", {});
+  const sessions = async () => await shell.call("listSessions", {});
   command
     .command("list")
     .description("Lists browser sessions")
@@ -34,7 +34,7 @@ export function addSession(command: Command, shell: Shell): void {
         (await sessions()).map((one) => ({ ...one, name: one.id })),
       );
       await shell.confirm(`The session of ${found.keyName} will end.`, flags);
-      await (await shell.client()).call("deleteSession", { params: { sessionId: found.id } });
+      await shell.call("deleteSession", { params: { sessionId: found.id } });
       shell.say("ended the session");
     });
 }

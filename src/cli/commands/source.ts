@@ -11,7 +11,7 @@ export type ListedSource = OperationResult<"listSources">["data"][number];
 
 /** The source with this name, id or unique prefix. */
 export async function findSource(shell: Shell, reference: string): Promise<ListedSource> {
-  return pick("source", reference, (await (await shell.client()).call("listSources", {})).data);
+  return pick("source", reference, (await shell.call("listSources", {})).data);
 }
 
 const kinds = ["log", "trace", "metric", "table"] as const;
@@ -30,7 +30,7 @@ export function addSource(command: Command, shell: Shell): void {
     .command("list")
     .description("Lists the sources of charts")
     .action(async () => {
-      const { data } = await (await shell.client()).call("listSources", {});
+      const { data } = await shell.call("listSources", {});
       await shell.printList(
         data,
         [
@@ -71,7 +71,7 @@ export function addSource(command: Command, shell: Shell): void {
     .action(async (reference: string, flags: { yes?: boolean }) => {
       const { id, name } = await findSource(shell, reference);
       await shell.confirm(`Source ${name} will be deleted.`, { ...flags, word: name });
-      await (await shell.client()).call("deleteSource", { params: { id } });
+      await shell.call("deleteSource", { params: { id } });
       shell.say(`deleted ${name}`);
     });
 }

@@ -12,7 +12,7 @@ import { expiryOf, writeSecret } from "./secret-output.ts";
 type Token = OperationResult<"listAccessTokens">[number];
 
 async function findToken(shell: Shell, reference: string): Promise<Token> {
-  return pick("token", reference, await (await shell.client()).call("listAccessTokens", {}));
+  return pick("token", reference, await shell.call("listAccessTokens", {}));
 }
 
 type CreateFlags = { readonly expires?: string; readonly secretFile?: string; readonly save?: boolean };
@@ -24,7 +24,7 @@ export function addToken(command: Command, shell: Shell): void {
     .description("Lists access tokens")
     .action(async () => {
       await shell.printList(
-        await (await shell.client()).call("listAccessTokens", {}),
+        await shell.call("listAccessTokens", {}),
         [
           { title: "NAME", value: ({ name }) => name },
           { title: "STATE", value: ({ state }) => state, style: ({ state }) => stateStyle(state) },
@@ -52,7 +52,7 @@ export function addToken(command: Command, shell: Shell): void {
     .action(async (reference: string, flags: { state?: "enabled" | "disabled"; expires?: string }) => {
       const { id: tokenId } = await findToken(shell, reference);
       const body = present({ state: flags.state, expireAt: expiryOf(flags.expires) });
-      const token = await (await shell.client()).call("updateAccessToken", { params: { tokenId }, body });
+      const token = await shell.call("updateAccessToken", { params: { tokenId }, body });
       await shell.printDone(token, `changed ${token.name}`);
     });
   addYesFlag(command.command("delete <token>"))
@@ -60,7 +60,7 @@ export function addToken(command: Command, shell: Shell): void {
     .action(async (reference: string, flags: { yes?: boolean }) => {
       const { id: tokenId, name } = await findToken(shell, reference);
       await shell.confirm(`Token ${name} will be deleted.`, { ...flags, word: name });
-      await (await shell.client()).call("deleteAccessToken", { params: { tokenId } });
+      await shell.call("deleteAccessToken", { params: { tokenId } });
       shell.say(`deleted ${name}`);
     });
 }
@@ -74,7 +74,7 @@ async function create(shell: Shell, name: string, flags: CreateFlags): Promise<v
     throw usageError("--save needs a context", "millrace login makes one.");
   }
   const body = present({ name, expireAt: expiryOf(flags.expires) });
-  const created = await (await shell.client()).call("createAccessToken", { body });
+  const created = await shell.call("createAccessToken", { body });
   if (flags.save !== true || context === undefined || target === undefined) {
     return await writeSecret(shell, created.accessToken, flags.secretFile, created, { token: created.token });
   }

@@ -10,7 +10,7 @@ type Webhook = OperationResult<"listWebhooks">["data"][number];
 
 /** The webhook with this name, id or unique prefix. */
 export async function findWebhook(shell: Shell, reference: string): Promise<Webhook> {
-  return pick("webhook", reference, (await (await shell.client()).call("listWebhooks", {})).data);
+  return pick("webhook", reference, (await shell.call("listWebhooks", {})).data);
 }
 
 const services = ["generic", "slack", "incidentio"] as const;
@@ -22,7 +22,7 @@ export function addWebhook(command: Command, shell: Shell): void {
     .description("Lists webhooks")
     .action(async () => {
       await shell.printList(
-        (await (await shell.client()).call("listWebhooks", {})).data,
+        (await shell.call("listWebhooks", {})).data,
         [
           { title: "NAME", value: ({ name }) => name },
           { title: "SERVICE", value: ({ service }) => service },
@@ -40,7 +40,7 @@ export function addWebhook(command: Command, shell: Shell): void {
     .action(async (name: string, flags: { urlFile: string; service: string }) => {
       const service = choiceFlag("--service", flags.service, services) as (typeof services)[number];
       const body = { name, service, url: await shell.secret(flags.urlFile) };
-      const { data } = await (await shell.client()).call("createWebhook", { body });
+      const { data } = await shell.call("createWebhook", { body });
       const { url: _, ...shown } = data;
       await shell.printDone(shown, `created ${data.name} (${data.id})`);
     });
@@ -49,7 +49,7 @@ export function addWebhook(command: Command, shell: Shell): void {
     .action(async (reference: string, flags: { yes?: boolean }) => {
       const { id, name } = await findWebhook(shell, reference);
       await shell.confirm(`Webhook ${name} will be deleted.`, { ...flags, word: name });
-      await (await shell.client()).call("deleteWebhook", { params: { webhookId: id } });
+      await shell.call("deleteWebhook", { params: { webhookId: id } });
       shell.say(`deleted ${name}`);
     });
 }
