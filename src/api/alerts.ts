@@ -3,8 +3,7 @@
  * those of states, which watch services and pipes.
  */
 import { z } from "zod";
-import { knownObject, nullableToo, setByServer } from "./known-members.ts";
-import { operation, plainText, timestamp, uuid, version } from "./operation.ts";
+import { knownObject, nullableToo, operation, plainText, setByServer, timestamp, uuid, version } from "./operation.ts";
 import { offsetMeta, offsetQuery, tags } from "./saved-searches.ts";
 
 export const alertIntervals = ["1m", "5m", "15m", "30m", "1h", "6h", "12h", "1d"] as const;

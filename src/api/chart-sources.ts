@@ -3,8 +3,7 @@
  */
 import { z } from "zod";
 import { keptMembersOf, readMembersOf, rollupOf } from "./chart-source-members.ts";
-import { knownObject, nullableToo, setByServer } from "./known-members.ts";
-import { operation, timestamp, uuid, version } from "./operation.ts";
+import { knownObject, nullableToo, operation, setByServer, timestamp, uuid, version } from "./operation.ts";
 
 const rollup = rollupOf(knownObject).meta({ id: "Rollup" });
 

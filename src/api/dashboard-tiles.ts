@@ -2,8 +2,7 @@
 import { z } from "zod";
 import { metricTableNames } from "./chart-source-members.ts";
 import { aggregates } from "./charts.ts";
-import { knownObject } from "./known-members.ts";
-import { plainText } from "./operation.ts";
+import { knownObject, plainText } from "./operation.ts";
 import { sourceId, whereLanguage } from "./saved-searches.ts";
 
 const text = z.string().max(10_000);

@@ -2,8 +2,7 @@
 import { z } from "zod";
 import { metricTableNames } from "./chart-source-members.ts";
 import { tile } from "./dashboard-tiles.ts";
-import { knownObject, setByServer } from "./known-members.ts";
-import { operation, plainText, timestamp, uuid, version } from "./operation.ts";
+import { knownObject, operation, plainText, setByServer, timestamp, uuid, version } from "./operation.ts";
 import { offsetMeta, offsetQuery, sourceId, tags, whereLanguage } from "./saved-searches.ts";
 
 const text = z.string().max(10_000);

@@ -1,7 +1,6 @@
 /** Saved searches (observability API), in the form of the HyperDX API. */
 import { z } from "zod";
-import { knownObject, setByServer } from "./known-members.ts";
-import { operation, plainText, timestamp, uuid, version } from "./operation.ts";
+import { knownObject, operation, plainText, setByServer, timestamp, uuid, version } from "./operation.ts";
 
 /** Query parameters of lists of the observability API. */
 export const offsetQuery = {

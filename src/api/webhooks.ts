@@ -1,8 +1,7 @@
 /** Webhooks (observability API), in the form of the HyperDX API: where changes of alerts are told. */
 import { z } from "zod";
 import { hopHeaders } from "../lib/hop-headers.ts";
-import { knownObject, setByServer } from "./known-members.ts";
-import { operation, plainText, timestamp, uuid, version } from "./operation.ts";
+import { knownObject, operation, plainText, setByServer, timestamp, uuid, version } from "./operation.ts";
 import { offsetMeta, offsetQuery } from "./saved-searches.ts";
 
 export const webhookServices = ["slack", "incidentio", "generic"] as const;

@@ -2,8 +2,7 @@
 
 import { type SourceBody, type SourceRecord, storedSource } from "../api/chart-sources.ts";
 import { metricTypes, type SeriesItem } from "../api/charts.ts";
-import { setByServer } from "../api/known-members.ts";
-import { withoutNulls } from "../api/operation.ts";
+import { setByServer, withoutNulls } from "../api/operation.ts";
 import { badRequest } from "../lib/errors.ts";
 import type { ChartSource, ChartSourceContent } from "../store/saved/chart-sources.ts";
 

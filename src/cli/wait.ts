@@ -1,7 +1,7 @@
 /** Waiting until the server has done what was asked. */
 import { setTimeout as delay } from "node:timers/promises";
-import { durationMs } from "./duration.ts";
 import { CliError, exitCodes, usageError } from "./errors.ts";
+import { durationMs } from "./flags.ts";
 import type { Shell } from "./shell.ts";
 
 export type WaitFlags = { readonly wait?: boolean; readonly timeout?: string };

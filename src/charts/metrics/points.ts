@@ -10,8 +10,7 @@ import { emitExpression } from "../expression/emit.ts";
 import { numeric } from "../plan/aggregate.ts";
 import { conditionsOf, groupExpressions } from "../plan/conditions.ts";
 import { alias } from "../plan/events.ts";
-import { ExpressionTypes, type Typed, type TypedExpression } from "../plan/expression-types.ts";
-import type { PlanInput, Series } from "../plan/plan.ts";
+import { ExpressionTypes, type PlanInput, type Series, type Typed, type TypedExpression } from "../plan/plan.ts";
 import { inRange, instant, rowTime } from "../plan/row-time.ts";
 
 /** Columns that distinguish the series of a metric, as far as the table has them. */

@@ -5,8 +5,7 @@ import { type ColumnType, isNumeric } from "../../clickhouse/types.ts";
 import { badRequest } from "../../lib/errors.ts";
 import type { CellKind } from "./cells.ts";
 import type { ConditionOf } from "./conditions.ts";
-import type { TypedExpression } from "./expression-types.ts";
-import type { Series } from "./plan.ts";
+import type { Series, TypedExpression } from "./plan.ts";
 import { quantileSql, weightedQuantileSql } from "./quantile.ts";
 
 export type AggregateSql = { readonly sql: string; readonly kind: CellKind };

@@ -11,8 +11,7 @@ import { emitExpression, emitExpressions } from "../expression/emit.ts";
 import { compileFilter, maxImplicitColumns } from "../filter/compile.ts";
 import { parseFilter } from "../filter/parser.ts";
 import { FilterError } from "../filter/syntax.ts";
-import type { ExpressionTypes, Typed, TypedExpression } from "./expression-types.ts";
-import { type PlanInput, pathOf, type Series } from "./plan.ts";
+import { type ExpressionTypes, type PlanInput, pathOf, type Series, type Typed, type TypedExpression } from "./plan.ts";
 
 export type ConditionOf = {
   /** For WHERE: as written, so that indexes can be used. Undefined when every row is meant. */

@@ -14,8 +14,14 @@ import { type Emitted, emitExpression } from "../expression/emit.ts";
 import { aggregate, weightOf } from "./aggregate.ts";
 import type { CellKind } from "./cells.ts";
 import { type ConditionOf, conditionsOf, groupExpressions, numbersOf } from "./conditions.ts";
-import { ExpressionTypes, type Typed, type TypedExpression } from "./expression-types.ts";
-import type { PlanInput, QueryPlan, Series } from "./plan.ts";
+import {
+  ExpressionTypes,
+  type PlanInput,
+  type QueryPlan,
+  type Series,
+  type Typed,
+  type TypedExpression,
+} from "./plan.ts";
 import { inRange, rowTime } from "./row-time.ts";
 
 /** Plans one query for all the series. Throws AppError for what the caller got wrong. */

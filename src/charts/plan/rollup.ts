@@ -12,9 +12,8 @@ import { Params } from "../columns/params.ts";
 import type { TableSchema } from "../columns/schema.ts";
 import { type ConditionOf, conditionsOf, groupExpressions, numbersOf } from "./conditions.ts";
 import { alias } from "./events.ts";
-import { ExpressionTypes, type TypedExpression } from "./expression-types.ts";
 import { sizeMsOf } from "./granularity.ts";
-import type { PlanInput, QueryPlan, Series } from "./plan.ts";
+import { ExpressionTypes, type PlanInput, type QueryPlan, type Series, type TypedExpression } from "./plan.ts";
 import { instant, nearRange, rowTime } from "./row-time.ts";
 
 export type RollupTable = { readonly rollup: Rollup; readonly schema: TableSchema };

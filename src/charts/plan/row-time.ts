@@ -15,8 +15,7 @@ import { parseExpression, parseExpressions } from "../expression/parser.ts";
 import type { Expression as Parsed } from "../expression/syntax.ts";
 import { FilterError } from "../filter/syntax.ts";
 import { dayAt } from "../timezone.ts";
-import type { ExpressionTypes, Typed, TypedExpression } from "./expression-types.ts";
-import type { PlanInput } from "./plan.ts";
+import type { ExpressionTypes, PlanInput, Typed, TypedExpression } from "./plan.ts";
 import { sizeOf, truncationOf } from "./truncation.ts";
 
 export type RowTime = {

@@ -1,8 +1,7 @@
 /** `millrace chart`: series of a source, drawn in the terminal. */
 import type { Command } from "commander";
-import { durationMs, momentMs } from "../duration.ts";
 import { usageError } from "../errors.ts";
-import { choiceFlag, integerFlag, present, repeated } from "../flags.ts";
+import { choiceFlag, durationMs, integerFlag, momentMs, present, repeated } from "../flags.ts";
 import { isForPeople } from "../output/format.ts";
 import type { Shell } from "../shell.ts";
 import { findSource } from "./source.ts";

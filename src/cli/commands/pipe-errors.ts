@@ -2,9 +2,8 @@
 import type { Command } from "commander";
 import type { CliClient, OperationResult } from "../client/client.ts";
 import { findPipe, type PipeSummary, pick } from "../client/resolve.ts";
-import { momentMs } from "../duration.ts";
 import { usageError } from "../errors.ts";
-import { addWaitFlags, addYesFlag, choiceFlag, integerFlag, present } from "../flags.ts";
+import { addWaitFlags, addYesFlag, choiceFlag, integerFlag, momentMs, present } from "../flags.ts";
 import type { TableColumn } from "../output/table.ts";
 import { age, byteSize, count, span } from "../output/text.ts";
 import type { Shell } from "../shell.ts";

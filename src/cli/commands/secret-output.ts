@@ -1,7 +1,7 @@
 /** Secrets that the server shows once. */
 import { writeFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { durationMs } from "../duration.ts";
+import { durationMs } from "../flags.ts";
 import { isForPeople, isNameOnly } from "../output/format.ts";
 import type { Shell } from "../shell.ts";
 

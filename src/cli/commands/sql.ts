@@ -1,9 +1,8 @@
 /** `millrace sql`: statements in a service, and a prompt for them. */
 import type { Command } from "commander";
 import { resolveServiceOrOnly, type ServiceObject } from "../client/resolve.ts";
-import { durationMs } from "../duration.ts";
 import { CliError, usageError } from "../errors.ts";
-import { integerFlag, pairFlag, present, repeated } from "../flags.ts";
+import { durationMs, integerFlag, pairFlag, present, repeated } from "../flags.ts";
 import type { Shell } from "../shell.ts";
 import { type StatementOptions, streamStatement } from "../sql/run.ts";
 import { statementsIn } from "../sql/statements.ts";

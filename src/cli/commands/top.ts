@@ -2,8 +2,8 @@
 import type { Command } from "commander";
 import type { CliClient } from "../client/client.ts";
 import { listSummaries } from "../client/resolve.ts";
-import { durationMs } from "../duration.ts";
 import { CliError, usageError } from "../errors.ts";
+import { durationMs } from "../flags.ts";
 import { isForPeople, machineText } from "../output/format.ts";
 import type { Shell } from "../shell.ts";
 import { type TopView, topLines } from "../top/view.ts";

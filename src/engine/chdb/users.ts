@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { type AccessRights, type Grant, type NamePattern, noRights } from "../../clickhouse/access-change.ts";
-import { maxStatementBytes } from "../sql/limits.ts";
+import { maxStatementBytes } from "../sql/rules/facts.ts";
 import { element, xml } from "./xml.ts";
 
 export type EngineUser = {

@@ -7,7 +7,7 @@ import { Transform, type TransformCallback } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from "node:zlib";
 import { ClickHouseException, clickHouseException } from "../../clickhouse/exception.ts";
 import { Lz4FrameReader } from "../../lib/lz4-frames.ts";
-import { maxStatementBytes } from "../sql/limits.ts";
+import { maxStatementBytes } from "../sql/rules/facts.ts";
 import { maxSearchedBytes } from "../sql/text/values-data.ts";
 import { CompressedBlocks } from "./compressed-blocks.ts";
 

@@ -6,7 +6,7 @@ import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { clickHouseException } from "../../clickhouse/exception.ts";
 import { mayBeAsync } from "../inserts/options.ts";
-import { maxStatementBytes } from "../sql/limits.ts";
+import { maxStatementBytes } from "../sql/rules/facts.ts";
 import { maxSearchedBytes } from "../sql/text/values-data.ts";
 import { BodyPrefix, canDecode } from "./body-prefix.ts";
 import { readForm, writeForm } from "./multipart.ts";

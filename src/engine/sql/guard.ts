@@ -14,11 +14,10 @@ import {
   madeByUsers,
   namesOfSets,
 } from "./guard-query.ts";
-import { maxStatementBytes } from "./limits.ts";
 import { plainFacts } from "./plain-statement.ts";
 import { type OwnText, readable, readOwnStatement, readStatement, refuseBreakingQuotes } from "./read-statement.ts";
 import { refuseCostly } from "./rules/costs.ts";
-import { emptyFacts, type Facts, type StatementKind } from "./rules/facts.ts";
+import { emptyFacts, type Facts, maxStatementBytes, type StatementKind } from "./rules/facts.ts";
 import { judgeParameters, unescapeParameter } from "./rules/parameters.ts";
 import { readOnly, refuse, unknownFunction } from "./rules/refusal.ts";
 import { judgeSetting } from "./rules/settings.ts";

@@ -5,7 +5,7 @@ import { parseException } from "../../clickhouse/exception.ts";
 import type { Judge } from "../http/query-service.ts";
 import type { Guard } from "./guard.ts";
 import { type GuardQuery, guardQuerySettings } from "./guard-query.ts";
-import { maxStatementBytes } from "./limits.ts";
+import { maxStatementBytes } from "./rules/facts.ts";
 import { refuse } from "./rules/refusal.ts";
 import { insertHeads } from "./text/insert-data.ts";
 import { structureProblem } from "./text/structure.ts";

@@ -4,7 +4,7 @@ import type { FastifyRequest } from "fastify";
 import type { KeyRole } from "../../api/keys.ts";
 import type { AccessLevel } from "../../api/operation.ts";
 import { type ChildAbort, childOf } from "../../lib/abort.ts";
-import type { ExpectedVersions } from "../../store/database/versions.ts";
+import type { ExpectedVersions } from "../../store/database/versioned-rows.ts";
 import type { Principal } from "./principals.ts";
 
 const ranks: Record<AccessLevel | KeyRole, number> = { push: -1, read: 0, read_only: 0, developer: 1, admin: 2 };

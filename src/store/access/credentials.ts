@@ -10,8 +10,12 @@ import { columnsOf, insertRow, recordReader } from "../database/columns.ts";
 import type { Database, Queries, StoredColumns } from "../database/database.ts";
 import { type Limit, requireRoom } from "../database/limits.ts";
 import { newSecret, sha256Hex } from "../database/secrets.ts";
-import { deleteVersioned, updateVersioned, type VersionedRecord } from "../database/versioned-rows.ts";
-import type { ExpectedVersions } from "../database/versions.ts";
+import {
+  deleteVersioned,
+  type ExpectedVersions,
+  updateVersioned,
+  type VersionedRecord,
+} from "../database/versioned-rows.ts";
 
 export type CredentialState = "enabled" | "disabled";
 

@@ -1,6 +1,7 @@
 /** Rows with a `version` that every requested change raises, and changes that apply only to the versions expected. */
+
+import { AppError } from "../../lib/errors.ts";
 import type { Queries, SqlValue } from "./database.ts";
-import { type ExpectedVersions, requireVersion, versionCondition } from "./versions.ts";
 
 export type VersionedRecord = {
   readonly table: "access_tokens" | "alerts" | "api_keys" | "chart_sources" | "saved_objects" | "services" | "webhooks";
@@ -39,4 +40,41 @@ async function write(db: Queries, row: VersionedRecord, { sql, values }: Stateme
   const present = await db.get<{ version: number }>(`SELECT version FROM ${row.table} WHERE ${where}`, ...key);
   if (present !== undefined) requireVersion(row.what, present.version, expected);
   return false;
+}
+
+/** The versions that a change may apply to; undefined: any. */
+export type ExpectedVersions = readonly number[] | undefined;
+
+/** The version of a pipe in SQL: a rename raises it without raising the generation. */
+export const pipeVersion = "(generation + renames)";
+
+/** For the end of a WHERE clause: no row matches that has another version. */
+export function versionCondition(column: "version" | typeof pipeVersion, expected: ExpectedVersions) {
+  if (expected === undefined) return { sql: "", values: [] as SqlValue[] };
+  const sql = expected.length === 0 ? " AND 1 = 0" : ` AND ${column} IN (${expected.map(() => "?").join(", ")})`;
+  return { sql, values: expected as readonly SqlValue[] };
+}
+
+/** Throws PRECONDITION_FAILED for another version. `what` is a noun. */
+export function requireVersion(what: string, present: number, expected: ExpectedVersions): void {
+  if (expected === undefined || expected.includes(present)) return;
+  const wanted = expected.length === 0 ? "another one" : `version ${expected.join(" or ")}`;
+  throw new AppError("PRECONDITION_FAILED", `The ${what} has version ${present}, and the request is for ${wanted}.`, {
+    issues: [
+      { path: "version", message: String(present) },
+      { path: "If-Match", message: expected.join(", ") },
+    ],
+  });
+}
+
+/** After a statement with the condition: throws when it has changed nothing because of the version. */
+export async function requireChanged(
+  changed: number,
+  what: string,
+  expected: ExpectedVersions,
+  present: () => Promise<{ readonly version: number } | undefined>,
+): Promise<void> {
+  if (changed > 0 || expected === undefined) return;
+  const row = await present();
+  if (row !== undefined) requireVersion(what, row.version, expected);
 }

@@ -12,7 +12,7 @@ import type { Database, Queries, StoredColumns } from "../database/database.ts";
 import { keptList } from "../database/kept-list.ts";
 import { type Limit, requireRoomForPipe } from "../database/limits.ts";
 import type { Sealer } from "../database/secrets.ts";
-import { type ExpectedVersions, pipeVersion, requireChanged, versionCondition } from "../database/versions.ts";
+import { type ExpectedVersions, pipeVersion, requireChanged, versionCondition } from "../database/versioned-rows.ts";
 import { allLeases, type Leases } from "../nodes/leases.ts";
 import { hasMarkOf, type PartialResyncs, startObjectsOver, startTablesOver } from "./partial-resyncs.ts";
 import { writePipeState } from "./pipe-states.ts";

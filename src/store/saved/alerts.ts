@@ -4,8 +4,12 @@ import type { AlertDefinition, AlertError, alertStates } from "../../api/alerts.
 import { columnsOf, insertRow, readPlainJson, recordReader } from "../database/columns.ts";
 import type { Database, Queries } from "../database/database.ts";
 import { type Limit, requireRoom } from "../database/limits.ts";
-import { deleteVersioned, updateVersioned, type VersionedRecord } from "../database/versioned-rows.ts";
-import type { ExpectedVersions } from "../database/versions.ts";
+import {
+  deleteVersioned,
+  type ExpectedVersions,
+  updateVersioned,
+  type VersionedRecord,
+} from "../database/versioned-rows.ts";
 
 /** Of an evaluation: DISABLED is none. */
 export type AlertState = Exclude<(typeof alertStates)[number], "DISABLED">;

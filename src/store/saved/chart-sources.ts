@@ -3,8 +3,12 @@ import { randomUUID } from "node:crypto";
 import { columnsOf, insertRow, readPlainJson, recordReader } from "../database/columns.ts";
 import type { Database } from "../database/database.ts";
 import { type Limit, requireRoom } from "../database/limits.ts";
-import { deleteVersioned, updateVersioned, type VersionedRecord } from "../database/versioned-rows.ts";
-import type { ExpectedVersions } from "../database/versions.ts";
+import {
+  deleteVersioned,
+  type ExpectedVersions,
+  updateVersioned,
+  type VersionedRecord,
+} from "../database/versioned-rows.ts";
 
 export type ChartSource = {
   readonly id: string;

@@ -4,8 +4,12 @@ import type { savedObjectKinds } from "../../api/saved-objects.ts";
 import { columnsOf, insertRow, readPlainJson, recordReader } from "../database/columns.ts";
 import type { Database } from "../database/database.ts";
 import { type Limit, requireRoomForObject } from "../database/limits.ts";
-import { deleteVersioned, updateVersioned, type VersionedRecord } from "../database/versioned-rows.ts";
-import type { ExpectedVersions } from "../database/versions.ts";
+import {
+  deleteVersioned,
+  type ExpectedVersions,
+  updateVersioned,
+  type VersionedRecord,
+} from "../database/versioned-rows.ts";
 
 /** Those of the console, and the saved searches and dashboards of the observability API. */
 export type SavedObjectKind = (typeof savedObjectKinds)[number] | "savedSearch" | "tiledDashboard";

@@ -6,8 +6,12 @@ import { insertRow, recordReader } from "../database/columns.ts";
 import type { Database, StoredColumns } from "../database/database.ts";
 import { type Limit, requireRoom } from "../database/limits.ts";
 import type { Sealer } from "../database/secrets.ts";
-import { deleteVersioned, updateVersioned, type VersionedRecord } from "../database/versioned-rows.ts";
-import type { ExpectedVersions } from "../database/versions.ts";
+import {
+  deleteVersioned,
+  type ExpectedVersions,
+  updateVersioned,
+  type VersionedRecord,
+} from "../database/versioned-rows.ts";
 
 export type WebhookService = "slack" | "incidentio" | "generic";
 

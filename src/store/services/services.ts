@@ -12,8 +12,7 @@ import { columnsOf, insertRow, readFlag, recordReader } from "../database/column
 import { type Database, type Queries, runAndTell, type SqlValue, type StoredColumns } from "../database/database.ts";
 import { keptList } from "../database/kept-list.ts";
 import { type Limit, type OrganizationLimits, requireRoom, reservedBy } from "../database/limits.ts";
-import { updateVersioned } from "../database/versioned-rows.ts";
-import type { ExpectedVersions } from "../database/versions.ts";
+import { type ExpectedVersions, updateVersioned } from "../database/versioned-rows.ts";
 import { allLeases, type Leases } from "../nodes/leases.ts";
 import {
   connectionMembers,

@@ -72,3 +72,6 @@ export function emptyFacts(kind: StatementKind, readOnly: boolean): Facts {
     addresses: new Set(),
   };
 }
+
+/** Bytes of a statement that the engine parses (`max_query_size`); data of an INSERT does not count. */
+export const maxStatementBytes = 262_144;

@@ -1,10 +1,10 @@
 /** Settings of the request, of SET, and of every SETTINGS clause. Only names on the list may be changed. */
-import { maxStatementBytes } from "../limits.ts";
+
 import { settingNames } from "../lists/lists.ts";
 import { isCall, isKeyword, isMark, isName } from "../text/scan.ts";
 import { structureProblem } from "../text/structure.ts";
 import type { SqlToken } from "../text/tokens.ts";
-import type { Facts } from "./facts.ts";
+import { type Facts, maxStatementBytes } from "./facts.ts";
 import { fixedSetting, refuse, unknownSetting } from "./refusal.ts";
 
 type Tokens = readonly SqlToken[];

@@ -16,7 +16,7 @@ import { CheckRun } from "../../../sources/contract/checks.ts";
 import { kindOf } from "../../../sources/contract/registry.ts";
 import type { TableProgress } from "../../../sources/contract/several-tables.ts";
 import type { OrganizationLimits } from "../../../store/database/limits.ts";
-import { type ExpectedVersions, requireVersion } from "../../../store/database/versions.ts";
+import { type ExpectedVersions, requireVersion } from "../../../store/database/versioned-rows.ts";
 import type { Stores } from "../../../store/open.ts";
 import type { NewPipe, Pipe } from "../../../store/pipes/pipes.ts";
 import type { ChartSourceStore } from "../../../store/saved/chart-sources.ts";

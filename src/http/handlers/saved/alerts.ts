@@ -8,8 +8,7 @@ import {
   intervalMsOf,
 } from "../../../api/alerts.ts";
 import type { DashboardBody } from "../../../api/dashboards.ts";
-import { setByServer } from "../../../api/known-members.ts";
-import { withoutNulls } from "../../../api/operation.ts";
+import { setByServer, withoutNulls } from "../../../api/operation.ts";
 import type { SavedSearchBody } from "../../../api/saved-searches.ts";
 import { type AlertSubject, alertRequestOf } from "../../../charts/alerts/alert-request.ts";
 import { AppError, badRequest } from "../../../lib/errors.ts";

@@ -7,7 +7,7 @@ import {
   dashboardBody,
   type dashboardOperations,
 } from "../../../api/dashboards.ts";
-import { setByServer } from "../../../api/known-members.ts";
+import { setByServer } from "../../../api/operation.ts";
 import type { SavedSearchBody, SavedSearchRecord, savedSearchOperations } from "../../../api/saved-searches.ts";
 import { AppError, type Issue, refuseIssues } from "../../../lib/errors.ts";
 import type { JsonObject } from "../../../lib/json.ts";

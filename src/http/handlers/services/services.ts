@@ -11,7 +11,7 @@ import { AppError, badRequest, found } from "../../../lib/errors.ts";
 import type { PipesChoice } from "../../../store/backups/restores.ts";
 import type { OrganizationLimits } from "../../../store/database/limits.ts";
 import { newSecret, sha256Hex } from "../../../store/database/secrets.ts";
-import { type ExpectedVersions, requireVersion } from "../../../store/database/versions.ts";
+import { type ExpectedVersions, requireVersion } from "../../../store/database/versioned-rows.ts";
 import type { Stores } from "../../../store/open.ts";
 import type { ServiceFacts } from "../../../store/services/service-facts.ts";
 import type { NewService, Service, ServiceStore, Tag } from "../../../store/services/services.ts";
