@@ -277,10 +277,9 @@ export class ObjectSource implements Source<ObjectDurable> {
     if (failure.message.includes(changedMarker)) {
       throw new AppError("SOURCE_UNREACHABLE", "The store shows different versions of one object in turn.");
     }
-    const findings =
-      failure.kind === "data" && !pack.lenient
-        ? await findBadRows(file, pack.format, failure, this.#reading, this.#context.destination.query, signal)
-        : undefined;
+    const inspected = { ...pack, file, reading: this.#reading, query: this.#context.destination.query, signal };
+    const isInspected = failure.kind === "data" && !pack.lenient;
+    const findings = isInspected ? await findBadRows(inspected, failure) : undefined;
     if (findings?.readable !== true) {
       return [await this.#giveUp(file, shortMessage(failure.message), signal, findings?.rejected)];
     }

@@ -18,47 +18,44 @@ export type Findings = {
   readonly rejected: readonly RejectedObjectRow[];
 };
 
-export async function findBadRows(
-  file: ObjectFile,
-  format: ObjectFormat,
-  failure: InsertFailure,
-  reading: ObjectStatements,
-  query: Query,
-  signal: AbortSignal,
-): Promise<Findings> {
+/** A file of which rows are looked for, and the engine that is asked. */
+type Inspected = {
+  readonly file: ObjectFile;
+  readonly format: ObjectFormat;
+  readonly reading: ObjectStatements;
+  readonly query: Query;
+  readonly signal: AbortSignal;
+};
+
+export async function findBadRows(inspected: Inspected, failure: InsertFailure): Promise<Findings> {
+  const { file, format, reading } = inspected;
   const whole = { readable: false, rejected: [] };
   const isUnfit = failure.code === clickHouseCodes.CANNOT_CONVERT_TYPE;
-  if (!isRowFormat(format)) return isUnfit ? await findUnfitRows(file, format, reading, query, signal) : whole;
+  if (!isRowFormat(format)) return isUnfit ? await findUnfitRows(inspected) : whole;
   if (rowOf(failure.message) === undefined && !isUnfit) return whole;
   const rejected: RejectedObjectRow[] = [];
   let rowPerLine: Promise<boolean> | undefined;
   const isRowPerLine = () => {
-    rowPerLine ??= hasRowPerLine(file, format, reading, query, signal);
+    rowPerLine ??= hasRowPerLine(inspected);
     return rowPerLine;
   };
   for (let allowed = 0; allowed < maxRecordedRows; allowed += 1) {
-    const problem = await tryCount(file, format, allowed, reading, query, signal);
+    const problem = await tryCount(inspected, allowed);
     if (typeof problem === "number") return { readable: problem > 0, rejected };
     const row = rowOf(problem);
     if (row === undefined) return whole;
-    rejected.push(await describeRow(file, format, row, problem, isRowPerLine, reading, query, signal));
+    rejected.push(await describeRow(inspected, row, problem, isRowPerLine));
   }
-  const problem = await tryCount(file, format, anyNumber, reading, query, signal);
+  const problem = await tryCount(inspected, anyNumber);
   if (typeof problem === "string") return whole;
-  const rows = (await countAll(file, format, reading, query, signal)) - problem - rejected.length;
+  const rows = (await countAll(inspected)) - problem - rejected.length;
   const message = `${rows} further rows of this object could not be read and were left out.`;
   if (rows > 0) rejected.push({ origin: reading.nameOf(file), message, rows });
   return { readable: problem > 0, rejected };
 }
 
 /** The engine reports no positions of rows of a columnar file: they are counted. */
-async function findUnfitRows(
-  file: ObjectFile,
-  format: ObjectFormat,
-  reading: ObjectStatements,
-  query: Query,
-  signal: AbortSignal,
-): Promise<Findings> {
+async function findUnfitRows({ file, format, reading, query, signal }: Inspected): Promise<Findings> {
   const { sql, ...options } = await reading.countUnfit(file, format, signal);
   const [counted] = await query(sql, options);
   const [rows, unfit] = [Number(counted?.rows ?? 0), Number(counted?.unfit ?? 0)];
@@ -69,14 +66,8 @@ async function findUnfitRows(
 }
 
 /** The number of rows, or the engine's message when the file cannot be read even with that many bad rows skipped. */
-async function tryCount(
-  file: ObjectFile,
-  format: ObjectFormat,
-  allowed: number,
-  reading: ObjectStatements,
-  query: Query,
-  signal: AbortSignal,
-): Promise<string | number> {
+async function tryCount(inspected: Inspected, allowed: number): Promise<string | number> {
+  const { file, format, reading, query, signal } = inspected;
   const { sql, ...options } = await reading.count(file, format, allowed, signal);
   try {
     const [counted] = await query(sql, options);
@@ -90,13 +81,7 @@ async function tryCount(
   }
 }
 
-async function countAll(
-  file: ObjectFile,
-  format: ObjectFormat,
-  reading: ObjectStatements,
-  query: Query,
-  signal: AbortSignal,
-): Promise<number> {
+async function countAll({ file, format, reading, query, signal }: Inspected): Promise<number> {
   const { sql, ...options } = await reading.countAll(file, format, signal);
   const [counted] = await query(sql, options);
   return Number(counted?.rows ?? 0);
@@ -104,14 +89,10 @@ async function countAll(
 
 /** Also finds what a replay needs, unless lines and rows of the file are not the same. */
 async function describeRow(
-  file: ObjectFile,
-  format: ObjectFormat,
+  { file, format, reading, query, signal }: Inspected,
   row: number,
   message: string,
   isRowPerLine: () => Promise<boolean>,
-  reading: ObjectStatements,
-  query: Query,
-  signal: AbortSignal,
 ): Promise<RejectedObjectRow> {
   const lineAt = async (index: number) => {
     const { sql, ...options } = await reading.line(file, format, index, signal);
@@ -143,15 +124,10 @@ function isRowOnLine(format: ObjectFormat, line: string): boolean {
   }
 }
 
-async function hasRowPerLine(
-  file: ObjectFile,
-  format: ObjectFormat,
-  reading: ObjectStatements,
-  query: Query,
-  signal: AbortSignal,
-): Promise<boolean> {
+async function hasRowPerLine(inspected: Inspected): Promise<boolean> {
+  const { file, format, reading, query, signal } = inspected;
   const { sql, ...options } = await reading.countLines(file, format, signal);
   const [lines] = await query(sql, options).catch(() => []);
-  const rows = await countAll(file, format, reading, query, signal).catch(() => undefined);
+  const rows = await countAll(inspected).catch(() => undefined);
   return rows !== undefined && Number(lines?.rows) === rows + (hasHeader(format) ? 1 : 0);
 }
