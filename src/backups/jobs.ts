@@ -167,8 +167,8 @@ export class BackupJobs {
         if (restore.status === "in_progress") await removePart(address, restore);
         await restores.begin(restore.id);
         const deps = this.#restoreDeps(restore, backup, address);
-        if (address.isExternal) await restorePartAtServer(deps, restore, backup, signal);
-        else await restorePart(deps, restore, backup, signal);
+        if (address.isExternal) await restorePartAtServer(deps, signal);
+        else await restorePart(deps, signal);
       });
       await restores.finish(restore.id, null, []);
     } catch (error) {
@@ -192,7 +192,7 @@ export class BackupJobs {
     try {
       const backup = await this.#backupOf(restore);
       await restores.begin(restore.id);
-      const notes = await restoreService(this.#restoreDeps(restore, backup, address), restore, backup, signal);
+      const notes = await restoreService(this.#restoreDeps(restore, backup, address), signal);
       await restores.finish(restore.id, null, notes);
       logger.info({ serviceId: restore.serviceId, backupId: backup.id }, "service restored");
     } catch (error) {
@@ -307,6 +307,8 @@ export class BackupJobs {
   #restoreDeps(restore: Restore, backup: Backup, address: ClickHouseAddress) {
     let noted = 0;
     return {
+      restore,
+      backup,
       transfer: this.#transferOf(backup),
       pipes: this.#deps.pipes,
       staging: this.#deps.backupLocation.stagingOf(restore.serviceId),

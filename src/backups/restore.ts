@@ -25,6 +25,8 @@ import { restoreIntoEmptyEngine, withProgress } from "./restore-engine.ts";
 import { MissingFile } from "./storage/storage.ts";
 
 export type RestoreDeps = {
+  readonly restore: Restore;
+  readonly backup: Backup;
   readonly transfer: FileTransfer;
   readonly pipes: PipeSnapshots;
   /** Below the allowed path of the restoring engine. Removed afterwards. */
@@ -37,52 +39,43 @@ export type RestoreDeps = {
  * Restores everything into a new and empty engine, and writes the pipes of the backup into the service. Returns notes
  * for the operator. Throws an AppError with the reason; the engine's data must then be discarded.
  */
-export async function restoreService(
-  deps: RestoreDeps,
-  restore: Restore,
-  backup: Backup,
-  signal: AbortSignal,
-): Promise<string[]> {
-  return await withStaged(deps, restore, backup, signal, async ({ client, path, chain, done, report }) => {
+export async function restoreService(deps: RestoreDeps, signal: AbortSignal): Promise<string[]> {
+  const { restore } = deps;
+  return await withStaged(deps, signal, async ({ client, path, chain, done, report }) => {
     const { manifest } = chain.at(-1) as Chain[number];
     const options = { resume: true, onProgress: (bytes: number) => report(done + bytes) };
     const problems = await restoreIntoEmptyEngine(client, path, manifest, options, signal);
     if (problems.length > 0 && !restore.forced) {
       throw new AppError("BACKUP_UNUSABLE", `The restored data is not what was backed up: ${problems.join("; ")}`);
     }
-    return [...problems, ...(await restorePipes(deps, restore, await readPipes(path)))];
+    return [...problems, ...(await restorePipes(deps, await readPipes(path)))];
   });
 }
 
 /** Restores one database or table of a backup under another, unused name: all of it or nothing. */
-export async function restorePart(
-  deps: RestoreDeps,
-  restore: Restore,
-  backup: Backup,
-  signal: AbortSignal,
-): Promise<string[]> {
-  return await withStaged(deps, restore, backup, signal, async ({ client, path, chain, done, report }) => {
+export async function restorePart(deps: RestoreDeps, signal: AbortSignal): Promise<string[]> {
+  const { restore } = deps;
+  return await withStaged(deps, signal, async ({ client, path, chain, done, report }) => {
     const { manifest } = chain.at(-1) as Chain[number];
     const onProgress = (bytes: number) => report(done + bytes);
-    await restoreStagedPart(client, localFolder(path), manifest, { restore, onProgress }, signal);
+    await restoreStagedPart({ client, folder: localFolder(path), restore, onProgress }, manifest, signal);
     return [];
   });
 }
 
-type PartOptions = { readonly restore: Restore; readonly onProgress: (doneBytes: number) => void };
+type StagedPart = {
+  readonly client: ClickHouseClient;
+  /** From where the engine reads the backup. */
+  readonly folder: EngineFolder;
+  readonly restore: Restore;
+  readonly onProgress: (doneBytes: number) => void;
+};
 
-/** The same, from where the engine reads the backup. */
-export async function restoreStagedPart(
-  client: ClickHouseClient,
-  folder: EngineFolder,
-  manifest: Manifest,
-  options: PartOptions,
-  signal: AbortSignal,
-): Promise<void> {
-  tablesOfPart(manifest, options.restore);
-  await createFunctions(client, manifest.functions, signal);
-  if (options.restore.scope === "database") await restoreDatabase(client, folder, options, signal);
-  else await restoreTable(client, folder, options, signal);
+export async function restoreStagedPart(part: StagedPart, manifest: Manifest, signal: AbortSignal): Promise<void> {
+  tablesOfPart(manifest, part.restore);
+  await createFunctions(part.client, manifest.functions, signal);
+  if (part.restore.scope === "database") await restoreDatabase(part, signal);
+  else await restoreTable(part, signal);
 }
 
 /** Removes what a killed partial restore may have left in a running engine. */
@@ -104,11 +97,10 @@ type Staged = {
 
 async function withStaged(
   deps: RestoreDeps,
-  restore: Restore,
-  backup: Backup,
   signal: AbortSignal,
   body: (staged: Staged) => Promise<string[]>,
 ): Promise<string[]> {
+  const { restore, backup } = deps;
   const folder = join(deps.staging, `restore-${restore.id}`);
   await removeFolder(folder);
   const client = new ClickHouseClient(deps.address);
@@ -151,9 +143,7 @@ export function tablesOfPart(manifest: Manifest, part: RestoredPart): Manifest["
 
 /** The database is marked as ours from its creation, by its comment, so that the cleanup after a kill finds it. */
 async function restoreDatabase(
-  client: ClickHouseClient,
-  folder: EngineFolder,
-  { restore, onProgress }: PartOptions,
+  { client, folder, restore, onProgress }: StagedPart,
   signal: AbortSignal,
 ): Promise<void> {
   const target = restore.targetDatabase as string;
@@ -174,12 +164,7 @@ async function restoreDatabase(
 }
 
 /** Restored under a temporary name first, then renamed: the engine refuses the new name if it is taken meanwhile. */
-async function restoreTable(
-  client: ClickHouseClient,
-  folder: EngineFolder,
-  { restore, onProgress }: PartOptions,
-  signal: AbortSignal,
-): Promise<void> {
+async function restoreTable({ client, folder, restore, onProgress }: StagedPart, signal: AbortSignal): Promise<void> {
   const database = restore.targetDatabase as string;
   const table = restore.targetTable as string;
   await requireUnused(client, restore);
@@ -232,16 +217,16 @@ export async function readPipes(path: string): Promise<PipeSnapshot[]> {
   return pipeSnapshotSchema.array().parse(JSON.parse(bytes.toString("utf8")));
 }
 
-async function restorePipes(deps: RestoreDeps, restore: Restore, snapshots: readonly PipeSnapshot[]) {
+async function restorePipes({ pipes, restore }: RestoreDeps, snapshots: readonly PipeSnapshot[]) {
   if (restore.scope === "rebuild") {
-    await deps.pipes.rewind(restore.serviceId, snapshots);
+    await pipes.rewind(restore.serviceId, snapshots);
     return snapshots.flatMap((pipe) => {
       const against = refusalOf(pipe);
       return against === undefined ? [] : [`Pipe ${pipe.name}: ${against}`];
     });
   }
   if (restore.pipes === "none") return [];
-  const made = await deps.pipes.recreate(restore.serviceId, snapshots, restore.pipes === "running", refusalOf);
+  const made = await pipes.recreate(restore.serviceId, snapshots, restore.pipes === "running", refusalOf);
   return made.map((pipe) => noteOf(pipe, restore.pipes));
 }
 

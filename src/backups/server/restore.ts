@@ -1,8 +1,6 @@
 /** Restores one database or table of a backup into a server that is no process of ours, which reads the bucket. */
 import { ClickHouseClient } from "../../clickhouse/client.ts";
 import { AppError } from "../../lib/errors.ts";
-import type { Backup } from "../../store/backups/backups.ts";
-import type { Restore } from "../../store/backups/restores.ts";
 import { checkFiles } from "../check.ts";
 import { type Chain, readChain } from "../files/chain.ts";
 import { filesFolder } from "../files/files.ts";
@@ -14,13 +12,8 @@ import { oneHost, planServerRestore } from "./requirements.ts";
 export type ServerRestoreDeps = Omit<RestoreDeps, "staging"> & { readonly serverKeys: S3Keys | undefined };
 
 /** Reads every file of the backup first. All of the part is restored under its new name, or nothing. */
-export async function restorePartAtServer(
-  deps: ServerRestoreDeps,
-  restore: Restore,
-  backup: Backup,
-  signal: AbortSignal,
-): Promise<void> {
-  const { transfer, address } = deps;
+export async function restorePartAtServer(deps: ServerRestoreDeps, signal: AbortSignal): Promise<void> {
+  const { transfer, address, restore, backup } = deps;
   const plan = await planServerRestore(address, backup, deps.serverKeys, restore.targetDatabase as string, signal);
   const problems = await checkFiles(transfer, backup, new Set(), signal);
   if (problems.length > 0 && !restore.forced) {
@@ -32,5 +25,5 @@ export async function restorePartAtServer(
   const from = bucketFolder(plan.bucket, plan.access, folder + filesFolder);
   const onProgress = (bytes: number) => deps.onProgress(Math.min(bytes, manifest.totalBytes), manifest.totalBytes);
   using client = new ClickHouseClient(oneHost(address));
-  await restoreStagedPart(client, from, manifest, { restore, onProgress }, signal);
+  await restoreStagedPart({ client, folder: from, restore, onProgress }, manifest, signal);
 }
