@@ -20,7 +20,7 @@ export type DeliveryDeps = {
   readonly webhooks: Pick<WebhookStore, "open">;
   /** Connect only where the policy of outgoing connections allows it. */
   readonly agents: Agents;
-  /** Of the API as clients reach it; empty if it is not known. */
+  /** URL of the API as clients reach it; empty if it is not known. */
   readonly publicUrl: string;
 };
 

@@ -30,20 +30,20 @@ export type Operation = {
   /** A body is read as JSON whatever its type is said to be, in requests with an `Authorization` header. */
   readonly anyContentType?: true;
   /**
-   * For a GET whose response depends on stored data, organization, role and parameters alone: it is cached until the
+   * The response of this GET depends on stored data, organization, role and parameters alone: it is cached until the
    * next write, and has an entity tag. Not for responses that depend on running processes, memory or the clock.
    */
   readonly storedOnly?: true;
   /**
-   * For a GET whose response depends on services, pipes and their sampled numbers alone: it is cached until one of them
+   * The response of this GET depends on services, pipes and their sampled numbers alone: it is cached until one of them
    * changes, which batches of busy pipes do at most once per sample.
    */
   readonly sampled?: true;
-  /** For a GET whose result is a bare list: a page with `limit` names the next one in the header `Link` (RFC 8288). */
+  /** The result of this GET is a bare list: a page with `limit` names the next one in the header `Link` (RFC 8288). */
   readonly linked?: true;
-  /** For a change of an object with a version: it accepts `If-Match`, and answers 412 for another version. */
+  /** Changes an object with a version: it accepts `If-Match`, and answers 412 for another version. */
   readonly versioned?: true;
-  /** For a POST that changes no object of Millrace: it leaves no activity. Statements are in the query log. */
+  /** This POST does not change any object of Millrace: it leaves no activity. Statements are in the query log. */
   readonly readsOnly?: true;
   /** Pages of other origins may send it, with a key; the handler refuses origins that are not allowed. */
   readonly crossOrigin?: true;
@@ -65,7 +65,7 @@ export type ClientInput<O extends Operation> = {
   (O["query"] extends z.ZodType ? { readonly query?: z.input<O["query"]> } : unknown) &
   (O["body"] extends z.ZodType ? { readonly body: z.input<O["body"]> } : unknown);
 
-/** Of a handler. */
+/** What a handler returns. */
 export type Result<O extends Operation> = O["result"] extends z.ZodType ? z.input<O["result"]> : undefined;
 
 export const uuid = z.uuid({ error: "must be a uuid" });

@@ -8,7 +8,7 @@ export const offsetQuery = {
   offset: z.coerce.number().int().min(0).default(0).describe("Objects to leave out at the beginning"),
 };
 
-/** Beside the `data` of such a list. */
+/** Members next to the `data` of such a list. */
 export const offsetMeta = z
   .object({ total: z.int().min(0).describe("Number of all objects"), limit: z.int(), offset: z.int() })
   .meta({ id: "PaginationMeta" });

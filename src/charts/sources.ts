@@ -52,7 +52,7 @@ export function targetOf(source: SourceRecord, asked: string | undefined, path: 
   const tables = source.metricTables ?? {};
   const known = metricTypes.filter((type) => tables[type] !== undefined);
   if (known.length === 0) throw badRequest(path, `the source has no table for ${metricTypes.join(", ")}`);
-  // With one kind of metric in the source there is nothing to choose.
+  // A source with one kind of metric leaves nothing to choose.
   const wanted = asked ?? (known.length === 1 ? known[0] : undefined);
   if (wanted === undefined) throw badRequest(path, `name one of ${known.join(", ")}`);
   const metric = metricTypes.find((type) => type === wanted);

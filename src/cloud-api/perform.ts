@@ -9,7 +9,7 @@ import type { CallOperation, CloudRequest, CloudRoute } from "./route.ts";
 
 /** Values that clients set, that have no effect, and that records show as they were set. */
 export type CloudMembers = {
-  /** By the id of a service or pipe. */
+  /** The kept members, by the id of a service or pipe. */
   find(ids: readonly string[]): Promise<ReadonlyMap<string, KeptValues>>;
   /** Replaces values of the same paths; null removes one. */
   keep(object: { readonly kind: "service" | "pipe"; readonly id: string }, values: KeptValues): Promise<void>;

@@ -49,7 +49,7 @@ export type ServicesOptions = {
   readonly claims?: boolean;
   /** The engines' proxy for outgoing connections. */
   readonly proxy: EgressProxy;
-  /** For connections to the servers of external services. */
+  /** Policy of connections to the servers of external services. */
   readonly policy: OutgoingPolicy;
   /** Why statements may not make users; undefined when they may. */
   readonly sqlUsersProblem: string | undefined;

@@ -3,7 +3,7 @@ import type { ChartRequest, SeriesItem } from "../../api/charts.ts";
 import type { Cell } from "../plan/cells.ts";
 import { compareGroups, compareRows, type Row } from "./rows.ts";
 
-/** By which value groups are ranked. */
+/** The value by which groups are ranked. */
 export type Ranking = { readonly column: number; readonly ascending: boolean } | "group";
 
 /** What a limit ranks groups by: the greatest values of the first series, unless the request says otherwise. */

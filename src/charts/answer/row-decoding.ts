@@ -8,7 +8,7 @@ export type RowDecoding =
   /** A row of the query is a row of the plan: bucket, groups, values. */
   | {
       readonly kind: "rows";
-      /** Of a bucket's index only the remainder by `modulus` was sent; the index is not below `base`. */
+      /** Only the remainder of a bucket's index by `modulus` was sent; the index is not below `base`. */
       readonly wrapped: { readonly base: number; readonly modulus: number } | undefined;
       /** Which of the groups are numbers in text. */
       readonly numbers: readonly boolean[];

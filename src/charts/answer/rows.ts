@@ -152,7 +152,7 @@ function integerOf(cell: Cell): bigint | undefined {
   return isWideInteger(cell) ? BigInt(cell as string) : undefined;
 }
 
-/** By code point: UTF-16 order differs from the engine's byte order beyond the basic plane. */
+/** Compares by code point: UTF-16 order differs from the engine's byte order beyond the basic plane. */
 function compareText(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i += 1) {

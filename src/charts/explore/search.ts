@@ -174,7 +174,7 @@ async function reachOf(
   read: SourceRead,
 ): Promise<KeyValue | undefined> {
   const [first] = keys;
-  // Of the rows beyond the first key alone there are enough, whatever is left of those at it.
+  // The rows beyond the first key are enough, whatever is left of those at it.
   const beyond = after === undefined ? [] : [isAfter([first], after.values, params, false)];
   const text = await read.query(
     `SELECT ${keyText(first)} AS ${prefix}0 ${[from, ...beyond].join(" AND ")}

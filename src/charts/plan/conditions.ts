@@ -14,9 +14,9 @@ import { FilterError } from "../filter/syntax.ts";
 import { type ExpressionTypes, type PlanInput, pathOf, type Series, type Typed, type TypedExpression } from "./plan.ts";
 
 export type ConditionOf = {
-  /** For WHERE: as written, so that indexes can be used. Undefined when every row is meant. */
+  /** The condition of WHERE: as written, so that indexes can be used. Undefined when every row is meant. */
   readonly sql: string | undefined;
-  /** For aggregates: 1 or 0, never NULL. */
+  /** The condition of aggregates: 1 or 0, never NULL. */
   readonly flag: string;
   readonly volatile: boolean;
   /** The columns that it reads. */
@@ -167,7 +167,7 @@ export function numbersOf(groups: readonly TypedExpression[]): boolean[] {
   return groups.map(({ type }) => type.family === "integer" || isWideDecimal(type));
 }
 
-/** Of more digits than a double holds. */
+/** A number with more digits than a double holds. */
 function isWideDecimal({ family, text }: ColumnType): boolean {
   return family === "decimal" && Number(/Decimal\((\d+)/.exec(text)?.[1] ?? 76) > 15;
 }

@@ -10,7 +10,7 @@ import { element, xml } from "./xml.ts";
 export type EngineUser = {
   readonly name: string;
   readonly readonly: boolean;
-  /** Of a user who has only what was granted. */
+  /** Present for a user who has only what was granted. */
   readonly rights?: AccessRights;
 };
 
@@ -84,7 +84,7 @@ const readerGrants = [
 
 /** The user `default` manages users and roles by statements, and reads them. */
 const administratorGrants = "SHOW USERS, SHOW ROLES ON *.*";
-/** For the statement that opens the engine's HTTP interface, which the local session runs. */
+/** The right of the local session, whose statement opens the engine's HTTP interface. */
 const localGrants = "GRANT SYSTEM LISTEN ON *.*";
 
 const allWriterGrants = [...writerGrants, ...tableEngines.map((name) => `TABLE ENGINE ON ${name}`)];
@@ -202,7 +202,7 @@ function clientOf({ name, readonly, rights }: EngineUser): FileUser {
 /** Without a key the user has no password. */
 function user({ name, profile, grants, sees }: FileUser, key?: string): string {
   return element(name, [
-    // Of the key and not of the user's password, which the login has checked.
+    // The digest of the key, and not of the user's password, which the login has checked.
     key === undefined ? "<no_password/>" : element("password_sha256_hex", [sha256(key)]),
     // All users have the profile `default`: naming it would show it in SHOW CREATE USER.
     ...(profile === "default" ? [] : [element("profile", [profile])]),
@@ -301,7 +301,7 @@ function clientSettings(base: Readonly<Record<string, string>>): Record<string, 
 function constraints(base: Readonly<Record<string, string>>): string {
   return element("constraints", [
     ...Object.keys(pinned).map((name) => element(name, ["<const/>"])),
-    // With a smaller value the engine would parse only the beginning of a text, which is not what was judged.
+    // A smaller value makes the engine parse only the beginning of a text, which is not what was judged.
     element("max_query_size", [element("min", [String(maxStatementBytes)])]),
     ...diskSettings.map((name) => element(name, [element("min", [base[name] as string])])),
   ]);

@@ -37,7 +37,7 @@ export class RequestContext {
   readonly requestId: string;
   /** The versions in `If-Match`: a change of any other one must fail. Undefined: any. */
   readonly expected: ExpectedVersions;
-  /** Of the client. */
+  /** Address of the client. */
   readonly address: string;
   readonly #socket: FastifyRequest["socket"];
   readonly #parent: AbortSignal;

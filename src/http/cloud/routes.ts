@@ -37,7 +37,7 @@ export type CloudApiOptions = Omit<ServerOptions, "extend"> & {
   readonly version: string;
 };
 
-/** With the operations of both APIs, by their ids. */
+/** The operations of both APIs, by their ids. */
 type ServedOptions = CloudApiOptions & Pick<ServerOptions["management"], "operations" | "handlers">;
 
 /** `prefix` stands before `/v1`: `/cloud`, or nothing. */

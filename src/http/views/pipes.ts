@@ -34,7 +34,7 @@ function shownDetails(pipe: Pipe) {
   return { ...shownPipe(pipe), lastError, errorTable: errorTableNamed(pipe) };
 }
 
-/** In a list: the stored facts, without the gauges of running workers. */
+/** A pipe in a list: the stored facts, without the gauges of running workers. */
 export function listedPipeOf(pipe: Pipe, counters: Counters) {
   return detailsView({ ...shownDetails(pipe), progress: { ...noRows, ...ofWholePipe(counters) } });
 }
@@ -66,7 +66,7 @@ function ofWholePipe(counters: Counters): Counters {
   return Object.fromEntries(Object.entries(counters).filter(([name]) => !name.startsWith(tableRowsPrefix)));
 }
 
-/** Beside the destination table; of several tables, beside the first. */
+/** The table of refused rows, which is named after the destination table, or after the first of several. */
 function errorTableNamed({ sourceKind, source, destination }: Pipe): string {
   const { targets } = kindOf(sourceKind);
   const [table = ""] = targets?.(source[sourceKind] as JsonObject) ?? [destination.table ?? ""];

@@ -26,7 +26,7 @@ export type LiveFacts = {
 
 /** Where the endpoints of a service are. */
 export type EndpointFacts = {
-  /** Of its own port. */
+  /** Scheme of its own port. */
   readonly protocol: "http" | "https";
   readonly host: string;
   /** The gateway, where its host name is a name of `domain`. */

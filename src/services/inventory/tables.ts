@@ -40,7 +40,7 @@ const maxDatabases = 1_000;
 const maxTables = 5_000;
 const maxColumns = 50_000;
 const maxStatement = 65_536;
-/** Of all tables together, in characters. */
+/** Most characters of the statements of all tables together. */
 const maxStatements = 4_194_304;
 
 const tableColumns = `database, name, engine, comment, total_rows AS rows, total_bytes AS bytes,

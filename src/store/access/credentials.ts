@@ -26,7 +26,7 @@ export type Credential = {
   readonly name: string;
   readonly state: CredentialState;
   readonly expireAt: string | null;
-  /** With a resolution of one minute. */
+  /** Last use, to the minute. */
   readonly usedAt: string | null;
   /** Raised by every requested change. */
   readonly version: number;
@@ -41,7 +41,7 @@ export type ApiKey = Credential & {
   readonly role: KeyRole;
   /** Addresses and ranges from which the key is accepted; undefined: from anywhere. */
   readonly ipAccessList: readonly AccessListEntry[] | undefined;
-  /** For the role `push`. */
+  /** The pipe of a key with the role `push`. */
   readonly pipeId: string | undefined;
   readonly pushLimits: PushLimits | undefined;
 };

@@ -48,7 +48,7 @@ export type ExpectedVersions = readonly number[] | undefined;
 /** The version of a pipe in SQL: a rename raises it without raising the generation. */
 export const pipeVersion = "(generation + renames)";
 
-/** For the end of a WHERE clause: no row matches that has another version. */
+/** The end of a WHERE clause: no row matches that has another version. */
 export function versionCondition(column: "version" | typeof pipeVersion, expected: ExpectedVersions) {
   if (expected === undefined) return { sql: "", values: [] as SqlValue[] };
   const sql = expected.length === 0 ? " AND 1 = 0" : ` AND ${column} IN (${expected.map(() => "?").join(", ")})`;

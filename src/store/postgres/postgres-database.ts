@@ -33,7 +33,7 @@ const statementTimeoutMs = 60_000;
 /** The locks of a process that is suspended within a transaction must not stop the others. */
 const idleInTransactionMs = 10_000;
 const mostAttempts = 12;
-/** Of notifications: the database belongs to one installation. */
+/** Channel of notifications: the database belongs to one installation. */
 const channel = "millrace";
 /** A burst of writes elsewhere must not keep the loops busy. */
 const toldEveryMs = 100;

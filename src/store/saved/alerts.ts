@@ -11,7 +11,7 @@ import {
   type VersionedRecord,
 } from "../database/versioned-rows.ts";
 
-/** Of an evaluation: DISABLED is none. */
+/** The state that an evaluation finds, which is never DISABLED. */
 export type AlertState = Exclude<(typeof alertStates)[number], "DISABLED">;
 
 export type Alert = {

@@ -66,7 +66,7 @@ export class SavedObjectStore<Kind extends SavedObjectKind> {
     return object;
   }
 
-  /** By name, without contents. */
+  /** Lists objects by name, without contents. */
   async summaries(reader: SavedObjectReader, kind?: Kind): Promise<SavedObjectSummary<Kind>[]> {
     const ofKind = kind === undefined ? "" : " AND kind = ?";
     const rows = await this.#db.all(

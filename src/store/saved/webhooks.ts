@@ -95,7 +95,7 @@ export class WebhookStore {
     return row && this.#toWebhook(row);
   }
 
-  /** With what is sealed; undefined for none, and `secrets` undefined when it was sealed with another key. */
+  /** The webhook with its secrets, which are undefined when they were sealed with another key; undefined for none. */
   async open(
     organizationId: string,
     id: string,

@@ -44,10 +44,10 @@ export type Service = {
   readonly provider: string;
   readonly region: string;
   readonly port: number;
-  /** Of the native protocol; null until the gateway has chosen it. */
+  /** Port of the native protocol; null until the gateway has chosen it. */
   readonly nativePort: number | null;
   readonly runtime: RuntimeKind;
-  /** Of an external service. */
+  /** How the server of an external service is reached. */
   readonly connection: ServiceConnection | null;
   /** Sealed: see `ConnectionPasswords`. */
   readonly connectionPassword: string | null;

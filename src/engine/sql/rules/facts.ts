@@ -47,7 +47,7 @@ export type Facts = {
   queriedDictionary?: string;
   /** The object that ATTACH restores. */
   attached?: string;
-  /** Of a statement about users, roles or grants, which the engine does not run: its change, by its parameters. */
+  /** What a statement about users, roles or grants changes, by its parameters; the engine does not run it. */
   access?: (parameters: readonly (readonly [string, string])[]) => AccessChange;
   /** INSERT ... SELECT: `"input"` when it reads the data of the request, `"tables"` when it does not. */
   selects?: "input" | "tables";

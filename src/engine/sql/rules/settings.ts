@@ -27,7 +27,7 @@ export function judgeSetting(name: string, value: string, facts: Facts): void {
 }
 
 function judgePlain(name: string, value: string | undefined): void {
-  // With a smaller value the engine would read only the beginning of the text, in which an unclosed heredoc is code.
+  // A smaller value makes the engine read only the beginning of the text, in which an unclosed heredoc is code.
   if (name === "max_query_size" && !(/^[0-9]{1,15}$/.test(value ?? "") && Number(value) >= maxStatementBytes)) {
     fixedSetting(name);
   }

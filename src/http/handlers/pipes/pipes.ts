@@ -113,7 +113,7 @@ function changeHandlers(
   };
 }
 
-/** Of a change that another one overtakes. */
+/** Attempts at a change that others overtake. */
 const maxAttempts = 5;
 
 type Update = {

@@ -47,7 +47,7 @@ export function connectionHandlers({
   };
 }
 
-/** Of the first endpoint. */
+/** URL of the first endpoint. */
 function urlOf(service: Service, facts: EndpointFacts): string {
   const [first] = ownEndpoints(service, facts);
   return first === undefined ? "" : `${first.protocol}://${hostInUrl(first.host)}:${first.port}`;

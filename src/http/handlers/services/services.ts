@@ -188,7 +188,7 @@ type ListQuery = Input<ManagementOperations["listServices"]>["query"];
 
 type Listed = Pick<Service, "name" | "tags"> & { readonly state: string };
 
-/** By the state that is shown, which may differ from the stored one. */
+/** Filters by the state that is shown, which may differ from the stored one. */
 function filterOf({ state, name, filter = [] }: ListQuery): (service: Listed) => boolean {
   const states: ReadonlySet<string> | undefined = state && new Set(state);
   const text = name?.toLowerCase();
@@ -199,7 +199,7 @@ function filterOf({ state, name, filter = [] }: ListQuery): (service: Listed) =>
     tags.every((holds) => service.tags.some(holds));
 }
 
-/** Of `tag:KEY` or `tag:KEY=VALUE`. A tag without a value has the empty one. */
+/** The test of `tag:KEY` or `tag:KEY=VALUE`. A tag without a value has the empty one. */
 function tagFilter(filter: string): (tag: Tag) => boolean {
   const [key, ...value] = filter.slice("tag:".length).split("=");
   return (tag) => tag.key === key && (value.length === 0 || (tag.value ?? "") === value.join("="));

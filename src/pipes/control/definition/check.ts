@@ -50,7 +50,7 @@ export type CheckRequest = {
   readonly pipeId: string | undefined;
   /** The pipe's source before the change. */
   readonly stored?: JsonObject | undefined;
-  /** Of the pipe, where they are part of the request. */
+  /** Settings of the pipe, where they are part of the request. */
   readonly settings?: Readonly<Record<string, number | boolean>>;
 };
 
@@ -62,7 +62,7 @@ export type CheckedDestination = {
 
 export type DiscoverRequest = Pick<CheckRequest, "organizationId" | "serviceId" | "kind"> & {
   readonly config: JsonObject;
-  /** Of the table that is proposed. */
+  /** Database of the table that is proposed. */
   readonly database: string;
 };
 

@@ -184,7 +184,7 @@ function valueType(type: ValueType, within: readonly Shape[]): string {
   const shape = type.shape();
   if (shape.as === "timestamp") return "DateTime64(9, 'UTC')";
   if (shape.as === "duration") return "Decimal(21, 9)";
-  // Of any type, or recursive: the engine keeps the text.
+  // A message of any type, or a recursive one: the engine keeps the text.
   const only = shape.fields[0];
   if (shape.as === "value")
     return only?.many === "no" && only.type.kind !== "null" ? valueType(only.type, within) : "String";
