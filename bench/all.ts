@@ -19,8 +19,15 @@ export async function runAll(root: string, names: readonly string[]): Promise<bo
     took[name] = round(run?.seconds ?? 0, 0);
     const result = judged(goals, run?.summary ?? {});
     console.log(`${name}: ${result.ok ? "ok" : `missed ${result.missed.join(", ")}`}, ${took[name]} s`);
+    // Why there is nothing, without the places in the code.
+    const lines = run?.output.trimEnd().split("\n") ?? ["no time left"];
     if (run?.summary === undefined)
-      console.log(run?.output.trimEnd().split("\n").slice(-5).join("\n") ?? "no time left");
+      console.log(
+        lines
+          .filter((line) => !/^\s+at /.test(line))
+          .slice(-5)
+          .join("\n"),
+      );
     rows.push(...result.rows.map(({ why: _, ...row }) => ({ bench: name, ...row })));
     missed.push(...result.missed.map((field) => `${name}.${field}`));
   }

@@ -17,7 +17,9 @@ export async function run(): Promise<BenchResult> {
   await using served = await serve();
   const service = await runningService(served, { idleScaling: false });
   const pid = served.process.pid as number;
-  const measured = async (connections: number, settings: string) => await load(service, pid, connections, settings);
+  // A table for each: the last requests of a load may be answered after its end.
+  const measured = async (connections: number, settings: string) =>
+    await load(service, pid, { connections, settings, table: `ones_${connections}_${settings.length}` });
   const loads = {
     "at once": await measured(64, "async_insert=0"),
     "answered when durable": await measured(64, "async_insert=1&wait_for_async_insert=0"),
@@ -40,9 +42,11 @@ export async function run(): Promise<BenchResult> {
   };
 }
 
-async function load(service: BenchService, pid: number, connections: number, settings: string): Promise<Load> {
-  await query(service, "CREATE OR REPLACE TABLE ones (id UInt64, name String, padding String) ORDER BY id");
-  const sql = encodeURIComponent("INSERT INTO ones FORMAT JSONEachRow");
+type Work = { readonly connections: number; readonly settings: string; readonly table: string };
+
+async function load(service: BenchService, pid: number, { connections, settings, table }: Work): Promise<Load> {
+  await query(service, `CREATE TABLE ${table} (id UInt64, name String, padding String) ORDER BY id`);
+  const sql = encodeURIComponent(`INSERT INTO ${table} FORMAT JSONEachRow`);
   let accepted = 0;
   const cost = await costOf(
     async () => {
@@ -58,10 +62,10 @@ async function load(service: BenchService, pid: number, connections: number, set
     },
     { pid },
   );
-  const count = Number(await query(service, "SELECT count() FROM ones"));
+  const count = Number(await query(service, `SELECT count() FROM ${table}`));
   // The last request of each connection is not counted.
   if (count < accepted || count > accepted + connections) throw new Error(`${count} rows for ${accepted} answers`);
-  const parts = Number(await query(service, "SELECT max(max_block_number) FROM system.parts WHERE table = 'ones'"));
+  const parts = Number(await query(service, `SELECT max(max_block_number) FROM system.parts WHERE table = '${table}'`));
   return {
     rowsPerSecond: accepted / seconds,
     cpuMs: (cost.cpuSeconds * 1_000) / count,

@@ -18,8 +18,6 @@ export async function seed(
 ): Promise<void> {
   const stores = await openStoresOf({ dataDir, secretKey: undefined });
   try {
-    // Nothing is lost but a benchmark if the machine stops now.
-    await stores.db.run("PRAGMA synchronous = OFF");
     for (const [index, body] of bodies.entries()) {
       const { id } = services[index % services.length] as BenchService;
       await addPipe(stores, id, body, bodies.length);
