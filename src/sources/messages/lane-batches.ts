@@ -166,7 +166,8 @@ export class LaneBatches<M extends SourceMessage> {
     if (this.bytes >= this.#limits.memoryBytes) {
       return open.toSorted((a, b) => (b.open?.batch.bytes ?? 0) - (a.open?.batch.bytes ?? 0))[0];
     }
-    const due = open.filter((lane) => performance.now() - (lane.open?.since ?? 0) >= this.#limits.maxWaitMs);
+    const now = performance.now();
+    const due = open.filter((lane) => now - (lane.open?.since ?? 0) >= this.#limits.maxWaitMs);
     return due.toSorted((a, b) => (a.open?.since ?? 0) - (b.open?.since ?? 0))[0];
   }
 
