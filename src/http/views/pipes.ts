@@ -14,10 +14,11 @@ const recordView = viewOf(pipeRecord);
 const detailsView = viewOf(pipeDetails);
 
 type ShownMembers = Pick<z.input<typeof pipeRecord>, "destination" | "settings">;
+type Shown = Omit<Pipe, keyof ShownMembers> & ShownMembers;
 
 /** The stored definition is what the schemas of requests have accepted. */
 function shownPipe(pipe: Pipe) {
-  return { ...pipe, ...(pipe as unknown as ShownMembers), state: shownPipeState(pipe) };
+  return { ...(pipe as unknown as Shown), state: shownPipeState(pipe) };
 }
 
 export function pipeRecordOf(pipe: Pipe) {
