@@ -293,10 +293,8 @@ const bare = "replaceAll(assumeNotNull(_etag), '\"', '')";
 function versionGuard(files: readonly ObjectFile[], pathOf: (key: string) => string, listed: boolean): string {
   const [file] = files as [ObjectFile];
   if (files.length === 1) {
-    const path = literal(pathOf(file.key));
-    const same = isPlainKey(file.key) ? "" : `_path = ${path} AND `;
-    const changed = isPlainKey(file.key) ? "" : `_path = ${path} AND `;
-    return `${same}NOT throwIf(${changed}${bare} != ${literal(file.etag)}, '${changedMarker}')`;
+    const mine = isPlainKey(file.key) ? "" : `_path = ${literal(pathOf(file.key))} AND `;
+    return `${mine}NOT throwIf(${mine}${bare} != ${literal(file.etag)}, '${changedMarker}')`;
   }
   const versions = files.map(({ key, etag }) => literal(`${pathOf(key)}\n${etag}`)).join(", ");
   const changed = `concat(_path, '\\n', ${bare}) NOT IN (${versions})`;

@@ -116,8 +116,8 @@ function folderOf(files: readonly ObjectFile[], page: ListedPage | undefined): s
   const same = page.keys.filter((key) => key.startsWith(prefix));
   const cutBefore = page.after?.startsWith(prefix) === true;
   const cutAfter = page.more && page.keys.at(-1)?.startsWith(prefix) === true;
-  const stems = new Set(files.map(({ key }) => key.slice(0, -1)));
-  const goesOn = (key: string) => !keys.has(key) && [...key].some((_, length) => stems.has(key.slice(0, length)));
+  const stems = [...keys].map((key) => key.slice(0, -1));
+  const goesOn = (key: string) => !keys.has(key) && stems.some((stem) => key.startsWith(stem));
   const isApart = same.some((key) => key.includes("/", prefix.length) || goesOn(key));
   return cutBefore || cutAfter || isApart || same.length > 2 * files.length ? undefined : prefix;
 }

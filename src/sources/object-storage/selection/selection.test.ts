@@ -63,6 +63,7 @@ describe("the engine's path arguments", () => {
     expect(folderBeside([])).toBe("d/");
     expect(folderBeside(["d/00.csv", "d/_SUCCESS"])).toBe("d/");
     expect(folderBeside(["d/00.json.md5"])).toBeUndefined();
+    expect(folderBeside(["d/00.jso"])).toBeUndefined();
     expect(folderBeside(["d/e/00.json"])).toBeUndefined();
   });
 });
