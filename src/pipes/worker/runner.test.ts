@@ -8,7 +8,8 @@ import type { WorkerStatus } from "../protocol.ts";
 import { Health } from "./health.ts";
 import { Runner, type RunnerParts } from "./runner.ts";
 
-const limits = { sourceOutageMs: 5_000, sourceIdleTimeoutMs: 5_000, destinationOutageMs: 5_000, retryBaseMs: 1 };
+const never = Number.POSITIVE_INFINITY;
+const limits = { sourceOutageMs: never, sourceIdleTimeoutMs: 5_000, destinationOutageMs: never, retryBaseMs: 1 };
 const summary = { readRows: 0, readBytes: 0, writtenRows: 1, writtenBytes: 0 };
 
 /** A lane of numbers, cut anew by every `read`: one number per batch, or all that are left. */
