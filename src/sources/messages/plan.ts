@@ -143,6 +143,9 @@ export const oneBlock = {
   min_insert_block_size_bytes: 2 ** 50,
   max_insert_block_size: 1_000_000_000,
   max_threads: 1,
+  // Parsing in parallel means that one thread looks for the ends of rows and copies them before another parses them.
+  // Lanes are inserted side by side, so that no processor waits for it.
+  input_format_parallel_parsing: 0,
 };
 
 /** Settings of every pipe: unknown fields are ignored, missing ones and nulls become the type's zero value. */
