@@ -73,6 +73,8 @@ export class Inbox {
   readonly #changed = new Set<() => void>();
   /** Files of large bodies, by the offset of their last row. */
   readonly #files = new Map<string, { readonly last: number; readonly bytes: number }>();
+  /** Their bytes: each request asks for them, and there may be thousands of files. */
+  #inFiles = 0;
   #next: number;
   #hurried = 0;
   #windowMs = 86_400_000;
@@ -90,7 +92,7 @@ export class Inbox {
     this.#keptBytes = segmentBytes * keptShare;
     this.#keys = recovered.keys;
     this.#arrivals = recovered.arrivals;
-    for (const [file, facts] of recovered.files) this.#files.set(file, facts);
+    for (const [file, facts] of recovered.files) this.#addFile(file, facts);
     this.#next = next;
     const end = Math.max(next, recovered.end);
     this.#begunAt = end;
@@ -118,8 +120,7 @@ export class Inbox {
 
   /** Bytes on disk. */
   get bytes(): number {
-    const inFiles = [...this.#files.values()].reduce((sum, { bytes }) => sum + bytes, 0);
-    return this.#log.segments.reduce((sum, { bytes }) => sum + bytes, inFiles);
+    return this.#log.segments.reduce((sum, { bytes }) => sum + bytes, this.#inFiles);
   }
 
   get depth(): Depth {
@@ -211,12 +212,17 @@ export class Inbox {
   #durable(offset: number, { facts, body }: Entry): void {
     const end = offset + facts.n;
     this.#arrivals.add(end, facts.s ?? body.reduce((sum, { length }) => sum + length, 0));
-    if (facts.x !== undefined) this.#files.set(facts.x, { last: end - 1, bytes: facts.s ?? 0 });
+    if (facts.x !== undefined) this.#addFile(facts.x, { last: end - 1, bytes: facts.s ?? 0 });
     if (facts.i !== undefined && facts.b !== undefined) {
       // The later one of both clocks: the next process counts from it, whichever of them has stepped.
       const at = Math.max(steadyNow(), facts.t);
       this.#keys.add({ key: facts.i, body: facts.b, offset, rows: facts.n, at }, this.#windowMs);
     }
+  }
+
+  #addFile(file: string, facts: { readonly last: number; readonly bytes: number }): void {
+    this.#files.set(file, facts);
+    this.#inFiles += facts.bytes;
   }
 
   async #cut(): Promise<void> {
@@ -229,9 +235,9 @@ export class Inbox {
     if (first === undefined || (!isLoaded && files.length === 0)) return;
     await this.#keys.save(this.#windowMs);
     await this.#log.cut(this.#next);
-    for (const [file] of files) {
+    for (const [file, { bytes }] of files) {
       await rm(join(this.folder, file), { force: true });
-      this.#files.delete(file);
+      if (this.#files.delete(file)) this.#inFiles -= bytes;
     }
   }
 

@@ -30,6 +30,9 @@ export type LogState = {
   readonly segmentBytes: number;
 };
 
+/** What is longer is written from where it is. */
+const joinedBytes = 262_144;
+
 export class Log {
   readonly #folder: string;
   readonly #segments: Segment[];
@@ -128,16 +131,18 @@ export class Log {
   async #write(segment: Segment, pieces: Buffer[]): Promise<number> {
     const file = this.#file as FileHandle;
     this.#isTorn = true;
-    // One buffer: a call with many small pieces costs more than copying them.
-    const content = pieces.length === 1 ? (pieces[0] as Buffer) : Buffer.concat(pieces);
-    let written = 0;
-    while (written < content.length) {
-      const { bytesWritten } = await file.write(content, written, content.length - written, segment.bytes + written);
-      written += bytesWritten;
+    const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+    // Many small pieces cost a call more than copying them. Copies of large ones are garbage outside of the heap, which
+    // has the whole heap collected again and again.
+    const content = length > joinedBytes ? pieces : [Buffer.concat(pieces)];
+    for (let written = 0, rest = content; written < length; ) {
+      written += (await file.writev(rest, segment.bytes + written)).bytesWritten;
+      // Rare: the disk had room for a part of it.
+      if (written < length) rest = [Buffer.concat(content).subarray(written)];
     }
     await file.datasync();
     this.#isTorn = false;
-    return content.length;
+    return length;
   }
 
   /** After a failed write or sync nothing is known of the rest of the file: it is cut, and not written on. */
