@@ -15,6 +15,7 @@ import type {
   RowReplayContext,
 } from "../../contract/source.ts";
 import { shortMessage } from "../../messages/engine-message.ts";
+import { oneBlock } from "../../messages/plan.ts";
 import { bytesLiteral } from "../../messages/probe.ts";
 import type { LineFacts } from "../declaration/durable.ts";
 import type { ObjectStorageConfig } from "../declaration/kind.ts";
@@ -22,15 +23,6 @@ import { fieldPlan } from "./fields.ts";
 import { objectFormatSettings } from "./formats.ts";
 
 type Group = { readonly facts: LineFacts; readonly rows: KeptRow[] };
-
-/** Limits that no batch reaches: a statement inserts one block, so that a repeat is recognised as a whole. */
-const oneBlock = {
-  min_insert_block_size_rows: 0,
-  min_insert_block_size_bytes: 2 ** 50,
-  max_insert_block_size: 1_000_000_000,
-  input_format_parallel_parsing: 0,
-  max_threads: 1,
-};
 
 export class LineReplay implements RowReplay {
   readonly #config: ObjectStorageConfig;
