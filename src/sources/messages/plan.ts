@@ -143,8 +143,8 @@ export const oneBlock = {
   min_insert_block_size_bytes: 2 ** 50,
   max_insert_block_size: 1_000_000_000,
   max_threads: 1,
-  // Parsing in parallel means that one thread looks for the ends of rows and copies them before another parses them.
-  // Lanes are inserted side by side, so that no processor waits for it.
+  // To parse in parallel, one thread finds the ends of rows and copies them before other threads parse them. The lanes
+  // of a pipe are inserted side by side and use the processors without that work.
   input_format_parallel_parsing: 0,
 };
 

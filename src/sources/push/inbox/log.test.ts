@@ -13,7 +13,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 test.each([
   ["small bodies", 10],
-  ["a group of several MB, in more pieces than one call of the system takes", 2_000],
+  ["groups of several MB, in more pieces than one system call takes,", 2_000],
 ])("%s are read back in their order", async (_, length) => {
   const log = new Log({ folder, segments: [], end: 0, segmentBytes: 2 ** 30 }, () => {});
   const bodies = Array.from({ length: 1_200 }, (_, nth) => Buffer.alloc(length, String(nth)));
