@@ -11,9 +11,9 @@ import css from "./sql.module.css";
 import type { Runs } from "./use-runs.ts";
 
 /** Its code comes while the first statement runs. */
-export const loadOutcome = () => import("./outcome.tsx");
-const Outcome = late(async () => (await loadOutcome()).Outcome);
-const Messages = late(async () => (await loadOutcome()).Messages);
+export const loadResult = () => import("./shown-result.tsx");
+const ShownResult = late(async () => (await loadResult()).ShownResult);
+const Messages = late(async () => (await loadResult()).Messages);
 const ResultChart = late(async () => (await import("./result-chart.tsx")).ResultChart);
 
 const noRun = new Store<RunState | undefined>(undefined);
@@ -35,7 +35,7 @@ export function ResultPanel({ runs }: { readonly runs: Runs }) {
   const messages = `Messages${runs.messages.length > 0 ? ` ${runs.messages.length}` : ""}`;
   // What failed without a row has nothing to draw: its error is what there is to see.
   const isFailed = state?.error !== undefined && state.rowCount === 0;
-  const rows = state === undefined ? <NothingYet /> : <Outcome state={state} text={outcomeText(state)} />;
+  const rows = state === undefined ? <NothingYet /> : <ShownResult state={state} text={outcomeText(state)} />;
   const chart =
     state === undefined || runs.run === undefined || isFailed ? (
       rows

@@ -17,7 +17,7 @@ import { Splitter, useKeptSize } from "../../parts/splitter.tsx";
 import { toast, toastError } from "../../parts/toast.tsx";
 import { keepDrafts, titleOf } from "./drafts.ts";
 import { activeTab, changeTab, closeTab, openTab, type QueryTab, selectTab, tabsStore } from "./query-tabs.ts";
-import { loadOutcome, ResultPanel } from "./result-panel.tsx";
+import { loadResult, ResultPanel } from "./result-panel.tsx";
 import { SidePanel, useTables } from "./side-panel.tsx";
 import css from "./sql.module.css";
 import { Toolbar } from "./toolbar.tsx";
@@ -88,7 +88,7 @@ function EditorPanel({ service, runs, editor }: EditorPanelProps) {
     if (refusal !== undefined) return toast(refusal, "warn");
     editor.current?.mark(undefined);
     editor.current?.closeList();
-    void loadOutcome().catch(() => undefined);
+    void loadResult().catch(() => undefined);
     runs.start(service.id, parts, params);
   };
   const part = () => editor.current?.part() ?? whole.at(-1);

@@ -7,18 +7,18 @@ import { Badge, type Tone } from "../../parts/badge.tsx";
 import { CodeBlock } from "../../parts/code-block.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { EmptyState } from "../../parts/states.tsx";
-import { type Outcome as Ending, outcomeOf } from "./history.ts";
+import { type Outcome, outcomeOf } from "./history.ts";
 import result from "./result.module.css";
 import type { RunMessage } from "./use-runs.ts";
 
-type OutcomeProps = {
+type ShownResultProps = {
   readonly state: RunState;
   /** The same in one line. */
   readonly text: string;
 };
 
 /** Rows, lines of text, or why there are none. */
-export function Outcome({ state, text: line }: OutcomeProps) {
+export function ShownResult({ state, text: line }: ShownResultProps) {
   if (state.error !== undefined && state.rowCount === 0) return <QueryProblem error={state.error} />;
   if (state.columns.length === 0) {
     if (state.status === "running") return null;
@@ -77,7 +77,7 @@ function QueryProblem({ error }: { readonly error: QueryError }) {
   );
 }
 
-const tones: Readonly<Record<Ending, Tone>> = { done: "ok", limited: "warn", cancelled: "neutral", failed: "bad" };
+const tones: Readonly<Record<Outcome, Tone>> = { done: "ok", limited: "warn", cancelled: "neutral", failed: "bad" };
 
 /** Statements of this page that have ended. */
 export function Messages({ messages }: { readonly messages: readonly RunMessage[] }) {
