@@ -15,6 +15,8 @@ export type StoreProxy = AsyncDisposable & {
   refuses: (incoming: IncomingMessage) => boolean;
   /** What a request waits for before it is forwarded, or the delay in milliseconds. */
   pauseBefore: (incoming: IncomingMessage) => number | Promise<void>;
+  /** Milliseconds between the first half of a body and the second. */
+  pauseAmid: (incoming: IncomingMessage) => number;
 };
 
 export async function startStoreProxy(endpoint: string): Promise<StoreProxy> {
@@ -30,12 +32,17 @@ export async function startStoreProxy(endpoint: string): Promise<StoreProxy> {
     if (typeof pause !== "number") await pause;
     else if (pause > 0) await delay(pause);
     const { method, url: path, headers } = incoming;
-    const onward = request({ host: upstream.hostname, port: upstream.port, method, path, headers }, (answer) => {
+    const onward = request({ host: upstream.hostname, port: upstream.port, method, path, headers }, async (answer) => {
       outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
       answer.on("data", (chunk: Buffer) => {
         front.bytes += chunk.length;
       });
-      answer.pipe(outgoing);
+      const amid = front.pauseAmid(incoming);
+      if (amid === 0) return void answer.pipe(outgoing);
+      const body = Buffer.concat(await answer.toArray());
+      outgoing.write(body.subarray(0, body.length >> 1));
+      await delay(amid);
+      outgoing.end(body.subarray(body.length >> 1));
     });
     onward.on("error", () => outgoing.destroy());
     incoming.pipe(onward);
@@ -48,6 +55,7 @@ export async function startStoreProxy(endpoint: string): Promise<StoreProxy> {
     bytes: 0,
     refuses: () => false,
     pauseBefore: () => 0,
+    pauseAmid: () => 0,
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
       server.close();

@@ -25,7 +25,7 @@ import { checkSample, discoverObject } from "./reading/samples.ts";
 import { keyPattern } from "./selection/glob.ts";
 import { ObjectSource } from "./source.ts";
 import { locationOf } from "./stores/location.ts";
-import type { FolderStore, ObjectStore } from "./stores/store.ts";
+import { bytesOf, type FolderStore, type ObjectStore } from "./stores/store.ts";
 
 export const objectStorageConnector = defineConnector<ObjectStorageConfig>({
   async check(config: ObjectStorageConfig, options: CheckOptions, signal: AbortSignal): Promise<void> {
@@ -182,8 +182,7 @@ async function count(
   signal: AbortSignal,
 ): Promise<Omit<Listed<"prefixes">, "prefix">> {
   const { files, more } = await store.list(prefix, undefined, signal);
-  const bytes = files.reduce((sum, { size }) => sum + size, 0);
-  return { objects: files.length, bytes, ...(more ? { hasMore: true } : {}) };
+  return { objects: files.length, bytes: bytesOf(files), ...(more ? { hasMore: true } : {}) };
 }
 
 function folderOf(prefix: string): string {

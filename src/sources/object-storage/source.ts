@@ -23,7 +23,7 @@ import { findBadRows } from "./reading/rejects.ts";
 import { type KeyPattern, keyPattern } from "./selection/glob.ts";
 import { type ListedPage, Packer, type PackLimits, packId } from "./selection/packing.ts";
 import { marksOf, sortByKey, Tracker } from "./selection/tracker.ts";
-import type { ObjectFile, ObjectStore } from "./stores/store.ts";
+import { bytesOf, type ObjectFile, type ObjectStore } from "./stores/store.ts";
 
 type Batch = SourceBatch<ObjectDurable>;
 /** Pages of a listing that are read before their files are loaded, so that the progress gauge knows the total. */
@@ -89,7 +89,8 @@ export class ObjectSource implements Source<ObjectDurable> {
     if (!isIdle) yield* this.#readAgain(signal);
     if (this.#queue !== undefined && this.#deliveries !== undefined) {
       // One replica for all: an object can be listed and notified at the same time, and its notification repeated.
-      if (isIdle) return await untilAborted(signal);
+      while (isIdle && !signal.aborted) await sleep(3_600_000, signal);
+      if (isIdle) return;
       if (this.#config.skipInitialLoad !== true) yield* this.#readFrom(from, signal);
       return yield* this.#readQueue(this.#queue, this.#deliveries, signal);
     }
@@ -340,7 +341,7 @@ export class ObjectSource implements Source<ObjectDurable> {
         },
       ],
       marks: marksOf(pack.files, "loaded"),
-      counts: { filesLoaded: pack.files.length, fetchedBytes: sumOf(pack.files) },
+      counts: { filesLoaded: pack.files.length, fetchedBytes: bytesOf(pack.files) },
     };
   }
 
@@ -387,12 +388,4 @@ export class ObjectSource implements Source<ObjectDurable> {
     );
     await this.#context.ledger.note(marksOf(sortByKey(files), "skipped"), { errors: files.length });
   }
-}
-
-async function untilAborted(signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) await sleep(3_600_000, signal);
-}
-
-function sumOf(files: readonly ObjectFile[]): number {
-  return files.reduce((sum, file) => sum + file.size, 0);
 }

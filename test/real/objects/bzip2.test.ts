@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startVersitygw, type TestStore } from "../../../harness/objects/pipe-stores.ts";
+import { startStoreProxy } from "../../../harness/objects/store-proxy.ts";
 import { versitygwMissing } from "../../../harness/objects/versitygw.ts";
 import { columns, createPipe, details, type PipeBody, pipeBody, rows, untilState } from "../../../harness/pipes.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
@@ -16,6 +17,8 @@ let service: BenchService;
 let store: TestStore;
 
 const packed = (text: string) => execFileSync("bzip2", ["-c"], { input: text, maxBuffer: 2 ** 28 });
+/** Text that hardly compresses. */
+const noise = (id: number) => createHash("sha512").update(String(id)).digest("base64");
 const count = async (table: string) => await query(service, `SELECT count() FROM ${table}`).catch(() => "");
 const once = async (body: PipeBody) => {
   const id = await createPipe(served, service, body);
@@ -115,10 +118,18 @@ describe.skipIf(missing !== undefined)("bzip2", () => {
     await expect(refused).rejects.toThrow(/Parquet inside bzip2 cannot be read; use the compression of Parquet itself/);
   });
 
+  test("blocks that come seconds apart, as on a loaded machine, are waited for", async () => {
+    await using slow = await startStoreProxy(store.endpoint);
+    const lines = Array.from({ length: 5_000 }, (_, id) => JSON.stringify({ id, name: noise(id) }));
+    await store.put("late/a.json.bz2", execFileSync("bzip2", ["-1", "-c"], { input: lines.join("\n") }));
+    slow.pauseAmid = ({ method, url }) => (method === "GET" && url?.includes("/late/a.json") ? 3_000 : 0);
+    await once(pipeBody(store, "", "late", { source: { url: `${slow.endpoint}/bucket/late/*` } }));
+    expect(await query(service, "SELECT count(), uniqExact(id) FROM late")).toBe("5000\t5000");
+  });
+
   test("a large object, killed in the middle again and again, is there once", async () => {
-    // Text that hardly compresses, so that the object exceeds one block and kills find some of its blocks in the table.
+    // It hardly compresses, so that the object exceeds one block and kills find some of its blocks in the table.
     const size = 250_000;
-    const noise = (id: number) => createHash("sha512").update(String(id)).digest("base64");
     const lines = Array.from({ length: size }, (_, id) => JSON.stringify({ id, name: noise(id) }));
     const object = packed(lines.join("\n"));
     expect(object.length).toBeGreaterThan(16 * 2 ** 20);

@@ -31,8 +31,11 @@ const patience = {
   s3_request_timeout_ms: 30_000,
 };
 
-/** A decompressed stream cannot be read at several offsets at once, and a retry would fail in the same way. */
-const unpackedSettings = { max_download_threads: 1, s3_max_single_read_retries: 1 };
+/**
+ * A decompressed stream cannot be read at several offsets at once, and a retry would fail in the same way. A block may
+ * take longer than the second for which the engine waits at a first attempt, whose timeouts it shortens by itself.
+ */
+const unpackedSettings = { max_download_threads: 1, s3_max_single_read_retries: 1, s3_use_adaptive_timeouts: 0 };
 
 export type Statement = {
   readonly sql: string;

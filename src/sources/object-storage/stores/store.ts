@@ -10,6 +10,11 @@ export type ObjectFile = {
   readonly again?: number;
 };
 
+/** The size of all of them, in bytes. */
+export function bytesOf(files: readonly ObjectFile[]): number {
+  return files.reduce((sum, { size }) => sum + size, 0);
+}
+
 /** A table function call for the given keys, without its format arguments. */
 export type ReadCall = {
   /** For example `s3({url:String}, {key:String}, {secret:String}, `: format, structure and compression follow. */
