@@ -54,6 +54,8 @@ export class ObjectSource implements Source<ObjectDurable> {
   readonly #tracker: Tracker;
   readonly #queue: NotificationQueue | undefined;
   readonly #deliveries: Deliveries | undefined;
+  /** Batches of one object that were begun once more after an outage of the store. */
+  readonly #retried = new Set<string>();
 
   constructor(parts: ObjectSourceParts) {
     this.#config = parts.config;
@@ -275,6 +277,11 @@ export class ObjectSource implements Source<ObjectDurable> {
     }
     const problem = this.#reading.problemOf(file);
     if (problem !== undefined) return [await this.#giveUp(file, problem, signal)];
+    // The store answers now, and the attempts may have failed for an outage: they say nothing about the object.
+    if (failure.kind === "source" && !this.#retried.delete(batch.id)) {
+      this.#retried.add(batch.id);
+      return [batch];
+    }
     if (failure.message.includes(changedMarker)) {
       throw new AppError("SOURCE_UNREACHABLE", "The store shows different versions of one object in turn.");
     }
@@ -299,6 +306,7 @@ export class ObjectSource implements Source<ObjectDurable> {
 
   async acknowledge(batch: Batch): Promise<void> {
     const pack = batch.replay;
+    this.#retried.delete(batch.id);
     this.#tracker.finish(pack.files.map((file) => file.key));
     if (this.#config.isContinuous === true) this.#context.progress.warn("objects", this.#givenUp(pack));
     for (const { key } of pack.files) await this.#deliveries?.settle(key, pack.givenUp === true);

@@ -165,6 +165,23 @@ describe("a source that goes away", () => {
     await until("tried again", async () => (await details(impatient, other, id)).state !== "Failed");
   });
 
+  test("an object whose reads all failed in an outage is loaded when the store answers again", async () => {
+    await using storeProxy = await startStoreProxy(store.endpoint);
+    await store.put("midway/1.json", rows(0, 10));
+    let looks = 0;
+    storeProxy.refuses = ({ url = "" }) => {
+      // After the last attempt the pipe looks whether the object is still there.
+      const isLook = url.includes("prefix=midway%2F1.json");
+      if (isLook) looks += 1;
+      return looks <= 2 && (isLook || url.includes("/midway/1.json"));
+    };
+    const url = `${storeProxy.endpoint}/bucket/midway/*.json`;
+    const id = await create(pipeBody(store, "", "midway", { source: { url } }));
+    await untilState(served, service, id, "Completed");
+    expect(looks).toBeGreaterThan(2);
+    expect(await count("midway")).toBe("10");
+  });
+
   test("an outage that ends is over, also when there is nothing new to load", async () => {
     await using storeProxy = await startStoreProxy(store.endpoint);
     await store.put("outage/1.json", rows(0, 10));
