@@ -82,14 +82,15 @@ async function soakRound(stage: Stage, before: readonly Member[], round: number,
   const engine = enginePid(stage);
   const done = new AbortController();
   const works = Promise.all(working.map((member) => work(member, done.signal, fault)));
-  works.catch(() => {});
-  const hostile = [breakOff(stage), fallSilent(stage), attack(stage, round)];
+  const hostile = Promise.all([breakOff(stage), fallSilent(stage), attack(stage, round)]);
+  // They are waited for below.
+  for (const early of [works, hostile]) early.catch(() => {});
   await delay(dice.below(3_000));
   await strike(stage, fault);
   await until("the service answers", async () => {
     return (await query(stage.service, "SELECT 1").catch(() => "")) === "1";
   });
-  await finished(`hostile clients of round ${round}`, Promise.all(hostile));
+  await finished(`hostile clients of round ${round}`, hostile);
   done.abort();
   const left = await finished(`clients that work in round ${round}`, works);
   const open = left.filter((member) => member !== undefined);

@@ -2,7 +2,7 @@
  * A small client of the native protocol at any revision. It can send what no real client sends, and reads answers of
  * the simple types that tests use.
  */
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { Incomplete, Reader, Writer } from "../../src/endpoint/native/codec.ts";
@@ -139,6 +139,8 @@ export class NativeClient {
   readonly revision: number;
   #bytes: Buffer = Buffer.alloc(0);
   #ended = false;
+  /** Apart from the socket, whose errors would reject who waits for its end. */
+  readonly #told = new EventEmitter();
 
   /** `revision` is that of a connection that has logged in already. */
   constructor(socket: Socket, revision: number) {
@@ -147,11 +149,11 @@ export class NativeClient {
     socket.on("error", () => {});
     socket.on("data", (chunk: Buffer) => {
       this.#bytes = Buffer.concat([this.#bytes, chunk]);
-      socket.emit("told");
+      this.#told.emit("told");
     });
     socket.once("close", () => {
       this.#ended = true;
-      socket.emit("told");
+      this.#told.emit("told");
     });
   }
 
@@ -236,7 +238,7 @@ export class NativeClient {
         if (!(error instanceof Incomplete)) throw error;
       }
       if (this.#ended) throw new Error("the connection has ended");
-      await once(this.socket, "told");
+      await once(this.#told, "told");
     }
   }
 
@@ -246,7 +248,7 @@ export class NativeClient {
 
   /** Resolves when the other side has ended the connection. */
   async ended(): Promise<void> {
-    while (!this.#ended) await once(this.socket, "told");
+    while (!this.#ended) await once(this.#told, "told");
   }
 
   /** Breaks the connection with RST. */
