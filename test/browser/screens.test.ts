@@ -10,6 +10,7 @@ import { observabilityCall } from "../../harness/charts/observability.ts";
 import { startTestStore, type TestStore } from "../../harness/objects/object-store.ts";
 import { query, runningService, serve, until } from "../../harness/serve.ts";
 import { filesBelow, read } from "../../scripts/house.ts";
+import { notByTab } from "./keyboard.ts";
 
 if (chromiumMissing !== undefined) console.log(`skipped: ${chromiumMissing}`);
 
@@ -155,5 +156,17 @@ describe.skipIf(chromiumMissing !== undefined)("every screen", () => {
       await page.unrouteAll();
     }
     expect(lost).toEqual([]);
+  }, 900_000);
+
+  test("Tab alone reaches every control, shows where it is, and comes to the end", async () => {
+    const { page } = await opened.open("/");
+    const found: string[] = [];
+    for (const path of addresses()) {
+      await page.goto(`${opened.served.credentials.baseUrl}/console${path}`);
+      await page.getByRole("heading", { level: 1 }).first().waitFor();
+      await expect.poll(() => page.getByRole("status", { name: "Loading" }).count()).toBe(0);
+      found.push(...(await notByTab(page)).map((line) => `${path}: ${line}`));
+    }
+    expect([...new Set(found)]).toEqual([]);
   }, 900_000);
 });
