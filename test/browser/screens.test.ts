@@ -1,4 +1,5 @@
 /** Every route, wide and narrow, light and dark: no finding of axe of any severity, and nothing beside the page. */
+import type { Locator } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   accessibilityProblemsInBothThemes,
@@ -169,4 +170,29 @@ describe.skipIf(chromiumMissing !== undefined)("every screen", () => {
     }
     expect([...new Set(found)]).toEqual([]);
   }, 900_000);
+
+  test("what closes gives the focus back to what has opened it", async () => {
+    const { page } = await opened.open("/access");
+    const isAt = async (control: Locator) =>
+      await expect.poll(() => control.evaluate((element) => element === document.activeElement)).toBe(true);
+    const create = page.getByRole("button", { name: "Create key" });
+    await create.press("Enter");
+    await page.getByRole("dialog").getByLabel("Name").press("Escape");
+    await isAt(create);
+    // Another window in the place of the first one.
+    await create.press("Enter");
+    await page.getByRole("dialog").getByLabel("Name").fill("night shift");
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "I have kept it" }).press("Enter");
+    await isAt(create);
+    await page.goto(`${opened.served.credentials.baseUrl}/console/services/${ids.serviceId}`);
+    const menu = page.getByRole("button", { name: /^Actions of/ });
+    await menu.press("Enter");
+    await page.getByRole("menuitem", { name: /^As JSON/ }).press("Enter");
+    await page.getByRole("dialog").getByRole("button", { name: "Close" }).press("Escape");
+    await isAt(menu);
+    await page.goto(`${opened.served.credentials.baseUrl}/console/sql`);
+    await page.getByRole("button", { name: "Close Query 1" }).press("Enter");
+    await isAt(page.getByRole("navigation", { name: "Statements" }));
+  });
 });

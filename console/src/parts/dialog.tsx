@@ -1,6 +1,6 @@
 import { Dialog as Base } from "@base-ui/react/dialog";
 import { Trash2, X } from "lucide-react";
-import { cloneElement, type FormEvent, type ReactElement, type ReactNode, useState } from "react";
+import { cloneElement, type FormEvent, type ReactElement, type ReactNode, useRef, useState } from "react";
 import type { Role } from "../api/role.ts";
 import { classes } from "../lib/classes.ts";
 import { Button, IconButton } from "./button.tsx";
@@ -24,8 +24,33 @@ type DialogProps = {
   readonly layered?: boolean;
 };
 
-/** A window above the page that keeps the focus until it is closed. */
+/** Where each window was opened from, the nearest first. */
+const openers = new WeakMap<Element, readonly Element[]>();
+
+/** Where the focus is, and what has opened the windows around it. A menu goes with its choice: its button stays. */
+function whereFocusIs(): readonly Element[] {
+  const focused = document.activeElement;
+  const menu = focused?.closest("[role=menu]");
+  const at = menu ? document.querySelector(`[aria-controls="${menu.id}"]`) : focused;
+  const around = at?.closest("[role=dialog]");
+  return at === null ? [] : [at, ...((around && openers.get(around)) ?? [])];
+}
+
+/** A window above the page that keeps the focus until it is closed, and then gives it back to what has opened it. */
 export function Dialog({ open, onClose, title, children, actions, wide, onSubmit, layered }: DialogProps) {
+  // Looked at before a field of it takes the focus.
+  const [from] = useState(whereFocusIs);
+  const popup = useRef<HTMLDivElement>(null);
+  const drawn = (element: HTMLDivElement | null) => {
+    popup.current = element;
+    if (element !== null) openers.set(element, from);
+  };
+  const giveBack = () => {
+    const focused = document.activeElement;
+    // Whoever has moved it meanwhile keeps it.
+    if (focused !== document.body && focused?.closest("[role=dialog]") !== popup.current) return false;
+    return (from.find((one) => one.isConnected) as HTMLElement | undefined) ?? true;
+  };
   const submit = (event: FormEvent) => {
     event.preventDefault();
     onSubmit?.();
@@ -41,7 +66,11 @@ export function Dialog({ open, onClose, title, children, actions, wide, onSubmit
     <Base.Root open={open} onOpenChange={(next) => !next && onClose?.()}>
       <Base.Portal>
         <Base.Backdrop className={classes(css.backdrop, layered && css.layered)} />
-        <Base.Popup className={classes(css.popup, wide && css.wide, layered && css.layered)}>
+        <Base.Popup
+          ref={drawn}
+          finalFocus={giveBack}
+          className={classes(css.popup, wide && css.wide, layered && css.layered)}
+        >
           <div className={css.head}>
             <Base.Title className={css.title}>{title}</Base.Title>
             {onClose !== undefined && (

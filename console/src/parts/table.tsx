@@ -64,8 +64,8 @@ export function Table<Row, Key extends string>(props: TableProps<Row, Key>) {
   );
 }
 
-/** The focus of a button that goes with its row is the table's then. */
-function useKeptFocus(rows: readonly unknown[]) {
+/** The focus of a button that goes with its row is then at what contains the rows. */
+export function useKeptFocus(rows: readonly unknown[]) {
   const ref = useRef<HTMLElement>(null);
   const isWithin = useRef(false);
   const within = (is: boolean) => () => {

@@ -14,6 +14,7 @@ import { copyText } from "../../parts/copy-button.tsx";
 import { inputClass } from "../../parts/field.tsx";
 import { late } from "../../parts/late.tsx";
 import { Splitter, useKeptSize } from "../../parts/splitter.tsx";
+import { useKeptFocus } from "../../parts/table.tsx";
 import { toast, toastError } from "../../parts/toast.tsx";
 import { keepDrafts, titleOf } from "./drafts.ts";
 import { activeTab, changeTab, closeTab, openTab, type QueryTab, selectTab, tabsStore } from "./query-tabs.ts";
@@ -250,8 +251,9 @@ function close(tab: QueryTab): void {
 function TabStrip() {
   const state = useStore(tabsStore);
   const active = activeTab(state);
+  const focus = useKeptFocus(state.tabs);
   return (
-    <nav className={css.strip} aria-label="Statements">
+    <nav {...focus} className={css.strip} aria-label="Statements" tabIndex={-1}>
       <ul className={css.stripList}>
         {state.tabs.map((tab) => (
           <li key={tab.id} className={css.stripItem} data-active={tab === active || undefined}>
