@@ -6,9 +6,9 @@ import { freePorts } from "../network/free-port.ts";
 import { kwokStageFlags } from "./binaries.ts";
 import type { TestCluster } from "./cluster.ts";
 
-/** One node with room for a small installation. */
-export async function startNodes(cluster: TestCluster): Promise<void> {
-  const [manager, scheduler, kwok] = await freePorts(3);
+/** The controllers and the scheduler. */
+export async function startControllers(cluster: TestCluster): Promise<void> {
+  const [manager, scheduler] = await freePorts(2);
   const own = ["--leader-elect=false", "--bind-address=127.0.0.1", `--cert-dir=${cluster.dir}/clients`];
   cluster.run("kube-controller-manager", [
     ...[...own, `--secure-port=${manager}`, "--pvclaimbinder-sync-period=1s"],
@@ -16,6 +16,12 @@ export async function startNodes(cluster: TestCluster): Promise<void> {
     "--node-monitor-grace-period=600s",
   ]);
   cluster.run("kube-scheduler", [...own, `--secure-port=${scheduler}`]);
+}
+
+/** The controllers, the scheduler, and one node with room for a small installation. */
+export async function startNodes(cluster: TestCluster): Promise<void> {
+  await startControllers(cluster);
+  const [kwok] = await freePorts(1);
   const selector = "--manage-nodes-with-label-selector=type=kwok";
   cluster.run("kwok", [selector, `--server-address=127.0.0.1:${kwok}`, ...kwokStageFlags()]);
   const allocatable = { cpu: "16", memory: "64Gi", pods: "110" };

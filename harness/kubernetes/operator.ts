@@ -7,6 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Installation } from "../../src/services/kubernetes/objects.ts";
 import { TestServer } from "../clickhouse/server.ts";
 import { type TestCluster, testNamespace } from "./cluster.ts";
+import { operatorUser, usersOf } from "./pod-host.ts";
 
 const path = `/apis/clickhouse.altinity.com/v1/namespaces/${testNamespace}/clickhouseinstallations`;
 const finalizer = "test.millrace/hosts";
@@ -135,8 +136,6 @@ export class FakeOperator implements AsyncDisposable {
   }
 }
 
-const operatorUser = { name: "clickhouse_operator", password: "password-of-the-operator" };
-
 type Wanted = {
   readonly isStopped: boolean;
   readonly replicas: number;
@@ -150,14 +149,9 @@ type Configuration = {
 
 function wantedOf({ stop, configuration }: Installation["spec"]): Wanted {
   const { users, clusters } = configuration as unknown as Configuration;
-  const suffix = "/password_sha256_hex";
-  const hashes = Object.entries(users).filter(([name]) => name.endsWith(suffix));
   return {
     isStopped: stop === "yes",
     replicas: clusters[0]?.layout.replicasCount ?? 1,
-    users: hashes
-      .map(([name, passwordSha256]) => ({ name: name.slice(0, -suffix.length), passwordSha256 }))
-      // The session of the test server itself is `default`.
-      .filter(({ name }) => name !== "default"),
+    users: usersOf(users),
   };
 }
