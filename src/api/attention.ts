@@ -47,9 +47,16 @@ const growingSeconds = 60;
 export function serviceFindings(service: WatchedService): Finding[] {
   const { state, stateMessage, stateChangedAt: at, lastBackup, diskGb, diskUsedBytes } = service;
   const found: Finding[] = [];
+  // The server's sentence about a quota that is used up names the member, and is told once.
+  const isFull = stateMessage?.includes("(diskGb)") === true;
   if (state === "failed" || state === "degraded" || stateMessage !== undefined) {
-    const severity = state === "failed" ? "bad" : "warn";
-    found.push({ about: "state", severity, sentence: stateMessage ?? `The service is ${state}.`, at });
+    const severity = state === "failed" || isFull ? "bad" : "warn";
+    found.push({
+      about: isFull ? "disk" : "state",
+      severity,
+      sentence: stateMessage ?? `The service is ${state}.`,
+      at,
+    });
   }
   if (lastBackup?.status === "error") {
     found.push({ about: "backup", severity: "bad", sentence: "The last backup failed.", at: lastBackup.startedAt });
@@ -57,8 +64,9 @@ export function serviceFindings(service: WatchedService): Finding[] {
     const sentence = "The last backup did not pass its check: it may not be restorable.";
     found.push({ about: "backup", severity: "bad", sentence, at: lastBackup.verifiedAt });
   }
-  if (diskGb !== undefined && diskUsedBytes !== undefined && diskUsedBytes > diskShare * diskGb * bytesPerGb) {
-    const percent = Math.round((diskUsedBytes / (diskGb * bytesPerGb)) * 100);
+  const share = diskGb === undefined || diskUsedBytes === undefined ? 0 : diskUsedBytes / (diskGb * bytesPerGb);
+  if (share > diskShare && !isFull) {
+    const percent = Math.floor(share * 100);
     const sentence = `${percent} % of the disk quota is used; above it the service accepts no more data.`;
     found.push({ about: "disk", severity: percent >= 100 ? "bad" : "warn", sentence, at: undefined });
   }

@@ -67,7 +67,9 @@ function FirstSteps() {
         <div className={`surface ${css.card}`}>
           <Workflow aria-hidden />
           <h2>2. Load data</h2>
-          <p>From a bucket, Kafka, Kinesis or Postgres. You see a sample and the table before anything is created.</p>
+          <p>
+            From a bucket, a stream, a database or an application. You see a sample and the table before it is created.
+          </p>
           <ButtonLink to="/new-pipe" needs="developer">
             New pipe
           </ButtonLink>
