@@ -149,7 +149,7 @@ describe.skipIf(missing !== undefined)("a service in Kubernetes", () => {
     expect(refused).toMatchObject({ code: "KUBERNETES_REFUSED", issues: [{ path: "numReplicas" }] });
     expect((await details()).numReplicas).toBe(2);
     const shrunk = await failureOf(served.api.updateService({ params, body: { diskGb: 10 } }));
-    expect(shrunk?.message).toMatch(/diskGb must be at least 20: the volumes .* only grow/);
+    expect(shrunk?.message).toMatch(/diskGb: must be at least 20: the volumes .* only grow/);
     await served.api.updateServiceScaling({ params, body: { numReplicas: 1 } });
     await until("the first host answers again", async () => (await answer().catch(() => "")) === "45");
     expect(operator.hostsOf(nameOf(service.id))).toHaveLength(1);
