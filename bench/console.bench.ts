@@ -9,7 +9,8 @@ import { type BenchResult, median, round } from "./bench.ts";
 import { chartMeasures } from "./console-charts.ts";
 import { gridMeasures } from "./console-grid.ts";
 import { listMeasures } from "./console-lists.ts";
-import { type Measure, workedMs } from "./console-measures.ts";
+import { type Measure, seenAfterMs, workedMs } from "./console-measures.ts";
+import { type Screen, screenMeasures } from "./console-screens.ts";
 
 export const description =
   "the console: sizes, time to interactive, route changes, and the server's cost of one open list";
@@ -23,13 +24,15 @@ export async function run(): Promise<BenchResult> {
   await using opened = await openConsole();
   const service = await runningService(opened.served, { idleScaling: false });
   const signedIn = await opened.open();
+  const charts = await chartMeasures(opened, service);
   const measures = [
     ...sizes(await assetsOf(signedIn.page)),
     ...(await loadTimes(opened, signedIn.context)),
     await routeChange(signedIn.page),
     await pollCost(opened),
     ...(await sqlPage(opened)),
-    ...(await chartMeasures(opened, service)),
+    ...charts.measures,
+    ...(await screenMeasures(opened, screensWith(charts.dashboardId))),
     ...(await gridMeasures(opened, service)),
     ...(await listMeasures()),
   ];
@@ -37,6 +40,14 @@ export async function run(): Promise<BenchResult> {
     rows: measures.map(({ what, value, unit }) => ({ what, value: round(value), unit })),
     summary: Object.fromEntries(measures.map(({ what, value }) => [what, round(value)])),
   };
+}
+
+function screensWith(dashboardId: string): Screen[] {
+  return [
+    { what: "sqlMs", path: "/sql", selector: ".cm-content[aria-label=Statement]" },
+    { what: "exploreMs", path: "/explore", selector: "section[aria-label=Rows] .muted", text: "^[0-9]+ " },
+    { what: "dashboardMs", path: `/dashboards/${dashboardId}`, selector: "canvas", count: 4 },
+  ];
 }
 
 /** Files that the first page needs. */
@@ -126,8 +137,7 @@ async function loadTimes(opened: ConsoleBrowser, signedIn: BrowserContext): Prom
 
 /** Milliseconds since the navigation began at which the panel of the overview is there. */
 async function interactive(page: Page): Promise<number> {
-  await page.getByRole("heading", { name: /^Needs attention/ }).waitFor();
-  return await page.evaluate(() => performance.now());
+  return await seenAfterMs(page, { selector: "h2", text: "^Needs attention" });
 }
 
 /** Between two lists that are loaded: from the click until the new title is drawn. */
