@@ -36,7 +36,10 @@ export class Reader {
   }
 
   byte(): number {
-    return this.bytes(1)[0] as number;
+    const byte = this.#bytes[this.#at];
+    if (byte === undefined) throw new Incomplete();
+    this.#at += 1;
+    return byte;
   }
 
   /** A number that is exact in JavaScript. */
@@ -84,42 +87,63 @@ export class Reader {
 }
 
 export class Writer {
-  readonly #parts: Buffer[] = [];
+  /** Grows: a query has some sixty fields, and memory for each of them costs more than their bytes. */
+  #bytes = Buffer.allocUnsafe(1_024);
+  #length = 0;
 
   byte(value: number): this {
-    return this.raw(Buffer.from([value]));
-  }
-
-  varUint(value: number): this {
-    const bytes: number[] = [];
-    let rest = value;
-    for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push((rest % 128) | 128);
-    return this.raw(Buffer.from([...bytes, rest]));
-  }
-
-  string(value: string | Buffer): this {
-    const bytes = typeof value === "string" ? Buffer.from(value) : value;
-    return this.varUint(bytes.length).raw(bytes);
-  }
-
-  int32(value: number): this {
-    const bytes = Buffer.alloc(4);
-    bytes.writeInt32LE(value);
-    return this.raw(bytes);
-  }
-
-  uint64(value: bigint): this {
-    const bytes = Buffer.alloc(8);
-    bytes.writeBigUInt64LE(value);
-    return this.raw(bytes);
-  }
-
-  raw(bytes: Buffer): this {
-    this.#parts.push(bytes);
+    const at = this.#take(1);
+    this.#bytes[at] = value;
     return this;
   }
 
+  varUint(value: number): this {
+    let rest = value;
+    for (; rest >= 128; rest = Math.floor(rest / 128)) this.byte((rest % 128) | 128);
+    return this.byte(rest);
+  }
+
+  string(value: string | Buffer): this {
+    if (typeof value !== "string") return this.varUint(value.length).raw(value);
+    const length = Buffer.byteLength(value);
+    this.varUint(length);
+    const at = this.#take(length);
+    this.#bytes.write(value, at);
+    return this;
+  }
+
+  int32(value: number): this {
+    const at = this.#take(4);
+    this.#bytes.writeInt32LE(value, at);
+    return this;
+  }
+
+  uint64(value: bigint): this {
+    const at = this.#take(8);
+    this.#bytes.writeBigUInt64LE(value, at);
+    return this;
+  }
+
+  raw(bytes: Buffer): this {
+    const at = this.#take(bytes.length);
+    bytes.copy(this.#bytes, at);
+    return this;
+  }
+
+  /** What was written. The writer is not used any more. */
   done(): Buffer {
-    return Buffer.concat(this.#parts);
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  /** Room for so many bytes. Returns where it begins. */
+  #take(length: number): number {
+    const at = this.#length;
+    this.#length += length;
+    if (this.#length > this.#bytes.length) {
+      const larger = Buffer.allocUnsafe(2 * this.#length);
+      this.#bytes.copy(larger, 0, 0, at);
+      this.#bytes = larger;
+    }
+    return at;
   }
 }
