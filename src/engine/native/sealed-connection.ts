@@ -66,10 +66,9 @@ export class SealedConnection {
     await once(socket, "connect");
     const salt = Buffer.from(randomBytes(16).toString("hex"));
     const login = user === undefined ? { cluster: sealedClusterName, salt } : { user, password: key };
-    socket.write(engineHello({ revision, database, login }));
+    // The addendum is the same whatever the engine answers: one write wakes it once.
+    socket.write(Buffer.concat([engineHello({ revision, database, login }), engineAddendum(revision)]));
     const { nonce } = await readHello(socket, answers, revision);
-    const addendum = engineAddendum(revision);
-    if (addendum.length > 0) socket.write(addendum);
     return new SealedConnection(socket, answers, revision, user === undefined ? { salt, nonce, secret } : undefined);
   }
 
@@ -90,10 +89,7 @@ export class SealedConnection {
 
   /** Sends a query, and the empty block that follows every query. */
   query(query: SealedQuery): void {
-    this.socket.cork();
-    this.socket.write(sealedQuery(query, this.revision, this.#sealing));
-    this.socket.write(emptyData(query.compressed));
-    this.socket.uncork();
+    this.socket.write(Buffer.concat([sealedQuery(query, this.revision, this.#sealing), emptyData(query.compressed)]));
   }
 
   /** Sends a query whose first block a client sends. */
