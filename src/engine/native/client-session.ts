@@ -259,8 +259,9 @@ export class ClientSession implements NativeConnection, Unsettled {
     const kept = await this.#keep(session, principal);
     clearTimeout(this.#keptTimer);
     this.#queryId = query.id;
-    kept.answers.expect();
     kept.connection.query(query);
+    // The engine works meanwhile, and no byte of its answer is read before this turn ends.
+    kept.answers.expect();
   }
 
   async #keep(session: NativeSession, principal: DatabasePrincipal): Promise<Kept> {

@@ -61,12 +61,14 @@ export class SealedPool {
     const key = `${engineRevision(clientRevision)} ${database}`;
     const spare = this.#spares.get(key);
     if (spare !== undefined) this.#forget(key, spare);
-    this.#prepare(key, clientRevision, database);
+    // Behind the query that is sent now, which would wait for it.
+    setImmediate(() => this.#prepare(key, clientRevision, database));
     const ready = await spare?.connection.catch(() => undefined);
     return ready?.isOpen === true ? ready : await this.open(clientRevision, database);
   }
 
   #prepare(key: string, clientRevision: number, database: string): void {
+    if (this.#spares.has(key)) return;
     const connection = this.open(clientRevision, database);
     const timer = setTimeout(() => {
       this.#forget(key, spare);
