@@ -314,7 +314,9 @@ export function describeError(error: unknown): string {
     e !== undefined && e !== null && parts.length < 5;
     e = e instanceof Error ? e.cause : undefined
   ) {
-    parts.push(e instanceof Error ? e.message || e.name : String(e));
+    const part = e instanceof Error ? e.message || e.name : String(e);
+    // Some messages have that of their cause.
+    if (!parts.some((said) => said.includes(part))) parts.push(part);
   }
   return parts.map((part, at) => (at < parts.length - 1 ? part.replace(/\.$/, "") : part)).join(": ");
 }

@@ -79,7 +79,8 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     });
   } catch (error) {
     await pool.end();
-    throw new Error(`the metadata database ${placeOf(url)} cannot be used: ${reasonOf(error)}`, { cause: error });
+    const cause = reasonOf(error);
+    throw new Error(`the metadata database ${placeOf(url)} cannot be used: ${cause.message}`, { cause });
   }
   const listener = new PostgresListener({
     login: () => ({ ...login, connectionString: hosts.url }),
@@ -280,10 +281,10 @@ async function requireUsable(tx: Queries): Promise<void> {
   if (found.standby) throw new Error("the server is a standby: name the primary");
 }
 
-function reasonOf(error: unknown): string {
+function reasonOf(error: unknown): Error {
   const reason = error instanceof AppError && error.cause instanceof Error ? error.cause : error;
   const inner = reason instanceof AggregateError ? reason.errors[0] : reason;
-  return inner instanceof Error ? inner.message : String(inner);
+  return inner instanceof Error ? inner : new Error(String(inner));
 }
 
 /**
