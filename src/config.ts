@@ -360,13 +360,17 @@ function givenValue(name: string, flags: Record<string, unknown>, environment: N
   return value === "" ? undefined : value;
 }
 
+/** What the command line reads (`src/cli/help.ts`), often in the same shell. */
+const ofCommandLine = ["URL", "KEY", "CONTEXT", "ACCESS_TOKEN"];
+
 /** What is probably a misspelt setting: a sentence for each. */
 export function misspelt(environment: NodeJS.ProcessEnv = process.env): string[] {
   const prefix = "MILLRACE_";
   const known = Object.keys(settings).map((name) => environmentName(name).slice(prefix.length));
   return Object.keys(environment).flatMap((name) => {
     const own = name.slice(prefix.length);
-    const [near] = !name.startsWith(prefix) || known.includes(own) ? [] : nearMatches(own, known);
+    const isKnown = known.includes(own) || ofCommandLine.includes(own);
+    const [near] = !name.startsWith(prefix) || isKnown ? [] : nearMatches(own, known);
     return near === undefined ? [] : [`${name} is not a setting and is ignored; did you mean ${prefix}${near}?`];
   });
 }

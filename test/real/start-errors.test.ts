@@ -56,7 +56,16 @@ test.each([
 });
 
 test("a variable that is probably a setting is named", () => {
-  const { stderr } = start(["--rate-limit", "x"], { MILLRACE_PORTT: "1", MILLRACE_URL: "http://127.0.0.1" });
+  const ofCommandLine = { MILLRACE_URL: "http://127.0.0.1", MILLRACE_KEY: "id:secret" };
+  const { stderr } = start(["--rate-limit", "x"], { MILLRACE_PORTT: "1", ...ofCommandLine });
   expect(stderr).toContain("MILLRACE_PORTT is not a setting and is ignored; did you mean MILLRACE_PORT?");
-  expect(stderr).not.toContain("MILLRACE_URL is not");
+  for (const name of Object.keys(ofCommandLine)) expect(stderr).not.toContain(`${name} is not`);
+});
+
+test("a metadata database that cannot be used is named with its reason, once", () => {
+  const env = { MILLRACE_SECRET_KEY: Buffer.alloc(32).toString("base64") };
+  const { stderr, status } = start(["--data-dir", "DIR/pg", "--database", "postgres://u:p@127.0.0.1:1/x"], env);
+  expect(stderr).toMatch(/postgres:\/\/127\.0\.0\.1:1\/x cannot be used: connect ECONNREFUSED 127\.0\.0\.1:1\n$/);
+  expect(stderr.match(/ECONNREFUSED/g)).toHaveLength(1);
+  expect(status).toBe(1);
 });
