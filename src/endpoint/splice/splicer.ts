@@ -23,6 +23,11 @@ export class Splicer {
   readonly #idle: SpliceThread[] = [];
   #threads = 0;
 
+  /** True when a thread waits for a job. */
+  get isReady(): boolean {
+    return this.#idle.length > 0;
+  }
+
   /** A thread, once it runs. Undefined when all are in use, and on other systems than Linux. */
   async reserve(): Promise<SpliceThread | undefined> {
     if (process.platform !== "linux") return undefined;

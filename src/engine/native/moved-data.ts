@@ -7,8 +7,10 @@ import { descriptorOf } from "../../endpoint/splice/socket-handle.ts";
 import type { SpliceJob, Splicer, SpliceThread } from "../../endpoint/splice/splicer.ts";
 import type { SealedConnection } from "./sealed-connection.ts";
 
-/** Less is copied: to move it costs more than it gains. */
-const leastBytes = 4 * 1_048_576;
+/** Less is copied: to move it costs as much as it gains. */
+const leastBytes = 1_048_576;
+/** The same while no thread is ready: one has to start. */
+const leastToStart = 4 * leastBytes;
 
 export class MovedData {
   readonly #splicer: Splicer;
@@ -28,7 +30,8 @@ export class MovedData {
   /** Called when so many bytes more were copied. */
   copied(bytes: number): void {
     this.#copied += bytes;
-    if (this.#copied < leastBytes || this.#isTried || this.#isOver) return;
+    const least = this.#splicer.isReady ? leastBytes : leastToStart;
+    if (this.#copied < least || this.#isTried || this.#isOver) return;
     this.#isTried = true;
     this.#move().catch(() => this.#engine.end());
   }
