@@ -36,7 +36,8 @@ type Times = Record<Side, number[]>;
 export async function run(): Promise<BenchResult> {
   const dir = mkdtempSync(join(statSync("/dev/shm", { throwIfNoEntry: false }) ? "/dev/shm" : tmpdir(), "mr-bench-"));
   const server = fork(fileURLToPath(new URL("./gateway-server.ts", import.meta.url)), [dir]);
-  await using bare = await BareEngine.start();
+  // With less memory than the engine behind the gateway it would insert with one thread, and that one with two.
+  await using bare = await BareEngine.start([], { maxMemoryBytes: 4e9 });
   try {
     const [{ nativePort: port }] = (await once(server, "message")) as [{ nativePort: number }];
     const { user = "", password = "" } = bare.addressOf("millrace-internal");
