@@ -70,7 +70,8 @@ test("kill -9 in the middle of a query: its connection breaks, and after the res
   await expect(query).rejects.toThrow();
   await expect(streaming).rejects.toThrow();
   const { statements } = await stage.host.exited;
-  expect(statements.toSorted()).toEqual([
+  // The question who runs may not have ended although its answer is here.
+  expect(statements.filter((one) => !one.includes("system.processes")).toSorted()).toEqual([
     "SELECT number FROM numbers(1e11)",
     "SELECT sleepEachRow(0.1) FROM numbers(100) SETTINGS max_block_size = 1",
   ]);
