@@ -16,6 +16,9 @@ import { installationCrd } from "./installation-crd.ts";
 
 export const testNamespace = "clickhouse";
 
+/** A server that starts may accept a connection and never answer on it. */
+const answerMs = 20_000;
+
 /** Who may do what: `admin` everything, the others what the test grants them. */
 const tokens = { admin: "token-of-admin", nobody: "token-of-nobody", millrace: "token-of-millrace" };
 
@@ -96,7 +99,8 @@ export class TestCluster implements AsyncDisposable {
     const headers = { authorization: `Bearer ${tokens.admin}`, "content-type": type };
     const agent = this.#agent;
     return await new Promise((resolve, reject) => {
-      const sent = request(`${this.url}${path}`, { method, headers, agent }, (response) => {
+      const options = { method, headers, agent, timeout: answerMs };
+      const sent = request(`${this.url}${path}`, options, (response) => {
         const chunks: Buffer[] = [];
         response.on("data", (chunk) => chunks.push(chunk));
         response.on("error", reject);
@@ -107,6 +111,7 @@ export class TestCluster implements AsyncDisposable {
         });
       });
       sent.on("error", reject);
+      sent.on("timeout", () => sent.destroy(new Error(`${method} ${path}: no answer within ${answerMs} ms`)));
       sent.end(body === undefined ? undefined : JSON.stringify(body));
     });
   }
