@@ -1,5 +1,5 @@
 /** A runtime of services whose engines are promises: a test controls every death and delay. */
-import { sleep } from "../src/lib/abort.ts";
+import { abortable, sleep } from "../src/lib/abort.ts";
 import type { RunningEngine, ServiceRuntime } from "../src/services/runtime.ts";
 import type { Transition } from "../src/services/transitions.ts";
 import type { Service } from "../src/store/services/services.ts";
@@ -10,6 +10,8 @@ export class FakeRuntime implements ServiceRuntime {
   removed: string[] = [];
   failStarts = 0;
   failure = new Error("no such binary");
+  /** What a start waits for. */
+  mayStart: Promise<void> = Promise.resolve();
   /** Of the running engine. */
   isCurrent = true;
   knowsRights = true;
@@ -20,8 +22,9 @@ export class FakeRuntime implements ServiceRuntime {
   /** Lasts until it is no longer wanted. */
   haltsForever = false;
 
-  async start(): Promise<RunningEngine> {
+  async start(_service?: Service, transition?: Transition): Promise<RunningEngine> {
     this.starts += 1;
+    await abortable(this.mayStart, transition?.signal ?? new AbortController().signal);
     if (this.failStarts > 0) {
       this.failStarts -= 1;
       throw this.failure;
@@ -29,9 +32,8 @@ export class FakeRuntime implements ServiceRuntime {
     this.live += 1;
     this.isCurrent = true;
     this.knowsRights = true;
-    const ended = new Promise<string>((resolve) => {
-      this.die = resolve;
-    });
+    const { promise: ended, resolve } = Promise.withResolvers<string>();
+    this.die = resolve;
     ended.then(() => {
       this.live -= 1;
     });
@@ -48,7 +50,7 @@ export class FakeRuntime implements ServiceRuntime {
         this.diskLimit = bytes;
       },
       ended,
-      stop: async () => this.die("asked"),
+      stop: async () => resolve("asked"),
     };
   }
 

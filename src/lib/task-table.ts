@@ -82,7 +82,7 @@ export class TaskTable {
   }
 
   /** Runs the action after earlier ones of the key. Ignored once the table is closed. */
-  run(key: string, action: () => Promise<void>): void {
+  run(key: string, action: () => Promise<unknown>): void {
     if (this.#isClosed) return;
     const task = this.#taskOf(key);
     if (task.action === undefined) this.#active += 1;

@@ -238,11 +238,13 @@ export class ServiceAccess {
           throw new AppError("SERVICE_UNAVAILABLE", "The service no longer exists.");
         }
         if (row.desiredState === "stopped" || row.state === "failed") {
-          const reason = row.state === "failed" && row.stateMessage ? ` (${row.stateMessage})` : "";
+          const reason = row.state === "failed" ? reasonOf(row) : "";
           throw new AppError("SERVICE_UNAVAILABLE", `The service is not running. Current state: ${row.state}${reason}`);
         }
         if (this.#nodes !== undefined) await requireHere(row, this.#nodes);
-        if (performance.now() >= deadline) throw new AppError("TIMEOUT", "The service did not start in time.");
+        if (performance.now() >= deadline) {
+          throw new AppError("TIMEOUT", `The service did not start in time${reasonOf(row) || "."}`);
+        }
         if (row.state === "idle" || row.state === "stopping") await this.#services.requestWake(serviceId);
         this.#poke();
         await changed.happened;
@@ -276,4 +278,9 @@ export class ServiceAccess {
     }
     return activity;
   }
+}
+
+/** In brackets; empty when none is known. */
+function reasonOf({ stateMessage }: { readonly stateMessage: string | null }): string {
+  return stateMessage ? ` (${stateMessage})` : "";
 }

@@ -1,69 +1,16 @@
 /** The reconciler against a runtime whose engines are promises: the test controls every death and delay. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { limits } from "../../harness/limits.ts";
-import { FakeRuntime } from "../../harness/service-runtime.ts";
-import { openTestDatabase } from "../../harness/stores.ts";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { reconciledService } from "../../harness/reconciled-service.ts";
 import { AppError } from "../lib/errors.ts";
-import { createLogger } from "../lib/logger.ts";
 import { maxDeaths } from "../lib/task-table.ts";
-import { OrganizationStore } from "../store/access/organizations.ts";
 import { allLeases } from "../store/nodes/leases.ts";
-import { ServiceStore } from "../store/services/services.ts";
 import { ServiceAccess } from "./access.ts";
-import { type ReconcilerOptions, ServicesReconciler } from "./reconciler.ts";
 import type { RunningEngine } from "./runtime.ts";
 
-const folders: string[] = [];
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
-
-async function setUp(idleMinuteMs = 1e9) {
-  const folder = mkdtempSync(join(tmpdir(), "millrace-rec-"));
-  folders.push(folder);
-  const db = await openTestDatabase(folder);
-  const organization = await new OrganizationStore(db).create("o");
-  const services = new ServiceStore(db);
-  const id = await services.create(
-    {
-      ...{ organizationId: organization.id, name: "s", provider: "local", region: "local", port: 1 },
-      ...{ minReplicaMemoryGb: 1, maxReplicaMemoryGb: 1, numReplicas: 1, idleScaling: true, idleTimeoutMinutes: 5 },
-      ...{ ipAccessList: [], tags: [], releaseChannel: undefined, passwordSha256: "" },
-    },
-    limits,
-  );
-  const runtime = new FakeRuntime();
-  const access = new ServiceAccess(services);
-  const make = (more: Partial<ReconcilerOptions> = {}) =>
-    new ServicesReconciler({
-      services,
-      runtime,
-      access,
-      logger: createLogger("silent"),
-      idleMinuteMs,
-      poke: () => {},
-      isBusy: async () => false,
-      beforeStop: async () => {},
-      ...more,
-    });
-  const reconciler = make();
-  const state = async () => (await services.find(id))?.state;
-  /** Runs passes until the service is in the state, and fails after many. */
-  const until = (wanted: string | undefined) =>
-    vi.waitFor(async () => {
-      await reconciler.pass();
-      expect(await state()).toBe(wanted);
-    }, 60_000);
-  return { db, services, id, runtime, access, reconciler, make, state, until, close: () => db.close() };
-}
-
 describe("services reconciler", () => {
-  let s: Awaited<ReturnType<typeof setUp>>;
+  let s: Awaited<ReturnType<typeof reconciledService>>;
   beforeEach(async () => {
-    s = await setUp();
+    s = await reconciledService();
   });
   afterEach(() => s.close());
   const signal = new AbortController().signal;
@@ -285,7 +232,7 @@ describe("idling", () => {
 
   test("no query for the timeout idles the service; a lease in hand prevents it; a query wakes it", async () => {
     vi.useFakeTimers({ toFake: ["Date", "performance"] });
-    const s = await setUp(60_000);
+    const s = await reconciledService(60_000);
     const minutes = (count: number) => vi.advanceTimersByTime(count * 60_000);
     await s.until("running");
     const lease = await s.access.acquire(s.id, signal);
@@ -305,13 +252,13 @@ describe("idling", () => {
       expect(s.runtime.live).toBe(1);
     }, 60_000);
     expect((await woken).forwardAddress.port).toBe(2);
-    s.close();
+    await s.close();
     vi.useRealTimers();
   });
 
   test("a query that arrives while what ran is being ended wakes the service at once", async () => {
     vi.useFakeTimers({ toFake: ["Date", "performance"] });
-    const s = await setUp(60_000);
+    const s = await reconciledService(60_000);
     await s.until("running");
     s.runtime.haltsForever = true;
     vi.advanceTimersByTime(6 * 60_000);
@@ -319,13 +266,13 @@ describe("idling", () => {
     const woken = s.access.acquire(s.id, signal);
     await s.until("running");
     expect((await woken).forwardAddress.port).toBe(2);
-    s.close();
+    await s.close();
     vi.useRealTimers();
   });
 
   test("use through another process, which only connects, keeps the service awake", async () => {
     vi.useFakeTimers({ toFake: ["Date", "performance"] });
-    const s = await setUp(60_000);
+    const s = await reconciledService(60_000);
     await s.until("running");
     // As a server that no process of ours runs.
     await s.db.run("UPDATE services SET runtime = 'kubernetes' WHERE id = ?", s.id);
@@ -346,12 +293,12 @@ describe("idling", () => {
     lease.release();
     vi.advanceTimersByTime(6 * 60_000);
     await s.until("idle");
-    s.close();
+    await s.close();
     vi.useRealTimers();
   });
 
   test("another process connects to pods when they run, and to an external server at any time", async () => {
-    const s = await setUp();
+    const s = await reconciledService();
     await s.until("running");
     await s.db.run("UPDATE services SET runtime = 'kubernetes' WHERE id = ?", s.id);
     await s.services.setState(s.id, "awaking", null);
@@ -365,16 +312,16 @@ describe("idling", () => {
       await other.pass();
       expect(s.runtime.connects).toBe(1);
     }, 60_000);
-    s.close();
+    await s.close();
   });
 
   test("a caller that goes away stops waiting", async () => {
-    const s = await setUp();
+    const s = await reconciledService();
     await s.services.setState(s.id, "idle", null);
     const gone = new AbortController();
     const waiting = s.access.acquire(s.id, gone.signal);
     gone.abort(new Error("client left"));
     await expect(waiting).rejects.toThrow("client left");
-    s.close();
+    await s.close();
   });
 });

@@ -68,8 +68,8 @@ export class ServicesReconciler {
       else await this.#follow(row);
     }
     const known = new Set(rows.map(({ id }) => id));
-    for (const [id, engine] of this.#engines) {
-      if (!known.has(id) && this.#tasks.isFree(id)) this.#tasks.run(id, () => this.#part(id, engine));
+    for (const id of this.#engines.keys()) {
+      if (!known.has(id) && this.#tasks.isFree(id)) this.#tasks.run(id, () => this.#part(id));
     }
   }
 
@@ -88,7 +88,7 @@ export class ServicesReconciler {
     if (traitsOf(row).isOwnProcess || !this.#tasks.isFree(id)) return;
     const engine = this.#engines.get(id);
     if (row.desiredState !== "running" || !reachable.has(row.state)) {
-      if (engine !== undefined) this.#tasks.run(id, () => this.#part(id, engine));
+      if (engine !== undefined) this.#tasks.run(id, () => this.#part(id));
     } else if (engine === undefined) {
       if (this.#tasks.mayStart(id) && hasServer(row)) this.#tasks.run(id, () => this.#connect(row));
     } else {
@@ -96,7 +96,7 @@ export class ServicesReconciler {
       await tellOfUse(row, this.#options);
       if (await engine.isCurrent(row)) return;
       this.#tasks.run(id, async () => {
-        await this.#part(id, engine);
+        await this.#part(id);
         await this.#connect(row);
       });
     }
@@ -115,9 +115,8 @@ export class ServicesReconciler {
     }
   }
 
-  async #part(serviceId: string, engine: RunningEngine): Promise<void> {
-    this.#options.access.withdraw(serviceId);
-    await this.#end(serviceId, engine);
+  async #part(serviceId: string): Promise<void> {
+    await this.#withdrawAndEnd(serviceId);
     this.#tasks.forgive(serviceId);
     this.#options.access.notify();
   }
@@ -200,12 +199,13 @@ export class ServicesReconciler {
     return row.idleTimeoutMinutes * this.#options.idleMinuteMs;
   }
 
-  async #start(row: Service): Promise<void> {
+  /** Resolves with false if the service is to do something else before it runs. */
+  async #start(row: Service): Promise<boolean> {
     const shown = startingState(row.state);
     await this.#setState(row, shown, row.state === "degraded" ? row.stateMessage : null);
     const { version } = row;
     const isWanted = (now: Service) => now.desiredState === "running" && now.version === version;
-    await this.#inTransition(row, { shown, isWanted }, (transition) => this.#tryStart(row, transition));
+    return await this.#inTransition(row, { shown, isWanted }, (transition) => this.#tryStart(row, transition));
   }
 
   async #tryStart(row: Service, transition: Transition): Promise<void> {
@@ -219,7 +219,8 @@ export class ServicesReconciler {
       engine.ended.then((how) => this.#ended(row, engine, how));
       this.#options.access.publish(row.id, engine);
     } catch (error) {
-      if (error instanceof AppError && error.code === "LEASE_LOST") await this.#undoStart(row.id);
+      // It may have been started and not published.
+      if (error instanceof AppError && error.code === "LEASE_LOST") await this.#withdrawAndEnd(row.id);
       else if (transition.signal.aborted) throw error;
       else if (isFinal(error)) await this.#failed(row, describeError(error));
       else if (!traitsOf(row).isOwnProcess) await this.#died(row, reasonOf(error));
@@ -227,17 +228,10 @@ export class ServicesReconciler {
     }
   }
 
-  /** It may have been started and not published. */
-  async #undoStart(serviceId: string): Promise<void> {
-    const engine = this.#engines.get(serviceId);
-    if (engine !== undefined) await this.#end(serviceId, engine);
-  }
-
   async #stop(row: Service, engine: RunningEngine): Promise<void> {
     await this.#setState(row, "stopping", null);
     await this.#options.beforeStop(row.id, engine);
-    this.#options.access.withdraw(row.id);
-    await this.#end(row.id, engine);
+    await this.#withdrawAndEnd(row.id);
     await this.#becomeStopped(row);
   }
 
@@ -307,24 +301,33 @@ export class ServicesReconciler {
     await this.#start(row);
   }
 
-  /** Nothing ends with the connection: queries under way may finish on the old one. */
+  /**
+   * Nothing ends with the connection: queries under way may finish on the old one. That of a cluster serves until there
+   * is another one, because the API server that the start needs may be away.
+   */
   async #reconnect(row: Service, engine: RunningEngine): Promise<void> {
-    this.#options.access.withdraw(row.id);
-    await this.#end(row.id, engine);
-    await this.#start(row);
+    if (!traitsOf(row).isInCluster) await this.#withdrawAndEnd(row.id);
+    const isDecided = await this.#start(row);
+    if (!traitsOf(row).isInCluster) return;
+    if (this.#engines.get(row.id) !== engine) await engine.stop();
+    else if (isDecided) await this.#withdrawAndEnd(row.id);
   }
 
   async #remove(row: Service): Promise<void> {
     await this.#setState(row, "terminating", null);
-    this.#options.access.withdraw(row.id);
-    const engine = this.#engines.get(row.id);
-    if (engine !== undefined) await this.#end(row.id, engine);
+    await this.#withdrawAndEnd(row.id);
     const removal = { shown: "terminating", isWanted: () => true } as const;
     const work = (transition: Transition) => this.#options.runtime.remove(row, transition);
     if (!(await this.#inTransition(row, removal, work))) return;
     await this.#options.services.remove(row.id);
     this.#options.access.forget(row.id);
     this.#tasks.forgive(row.id);
+  }
+
+  async #withdrawAndEnd(serviceId: string): Promise<void> {
+    this.#options.access.withdraw(serviceId);
+    const engine = this.#engines.get(serviceId);
+    if (engine !== undefined) await this.#end(serviceId, engine);
   }
 
   /** Stops the process. From now on its end is expected. */
@@ -340,7 +343,10 @@ export class ServicesReconciler {
     this.#options.access.withdraw(row.id);
     const reason = traitsOf(row).isOwnProcess ? `the engine ended unexpectedly: ${how}` : how;
     // A statement can end an engine that works: whoever sends it again and again must not end the service.
-    this.#tasks.run(row.id, () => this.#died(row, reason, { endless: true }));
+    this.#tasks.run(row.id, async () => {
+      // Another one may have been connected meanwhile.
+      if (!this.#engines.has(row.id)) await this.#died(row, reason, { endless: true });
+    });
   }
 
   /** True when the engine has died during the calling action: the next action records it. */

@@ -197,7 +197,13 @@ describe.skipIf(missing !== undefined)("a service in Kubernetes", () => {
   });
 
   test("goes on while the API server is away, and what was asked for happens when it is back", async () => {
+    const { params } = service;
+    await untilState("running");
     await cluster.killServer();
+    expect(await answer()).toBe("45");
+    // The installation has to be written anew, so that Millrace connects again.
+    await served.api.createServiceUser({ params, body: { name: "late", readonly: true } });
+    await until("it is told", async () => /API server of Kubernetes/.test((await details()).stateMessage ?? ""));
     expect(await answer()).toBe("45");
     const refused = await failureOf(create({}));
     expect(refused).toMatchObject({ code: "KUBERNETES_UNREACHABLE" });
