@@ -26,7 +26,7 @@ export type RunningEngine = {
   /** For requests that the gateway forwards. */
   readonly forwardAddress: ForwardAddress;
   readonly version: string;
-  /** What of the service is out of use, in one sentence. */
+  /** What of the service is out of use, or what its changes wait for, in one sentence. */
   readonly note?: string | undefined;
   /** How others of the installation reach the hosts of a service in Kubernetes. */
   readonly managedConnection?: ManagedConnection;

@@ -1,34 +1,48 @@
-/** The hosts of a service in Kubernetes change after the first of them answers: operators make one after the other. */
+/** Questions about the cluster that are asked often, and looked up now and then. */
 import { isDeepStrictEqual } from "node:util";
 
 /** Between two looks. */
 const lookMs = 5_000;
 
-/** `isComplete`: the operator is done with the object. */
-export type FoundHosts = { readonly hosts: readonly string[]; readonly isComplete: boolean };
+/** `isFinal`: another look would find the same. */
+export type Seen = { readonly answer: boolean; readonly isFinal: boolean };
 
 /**
- * Returns a question: has the service other hosts than these, as far as is known? Each asking may begin a look,
- * until the operator is done with it. What cannot be read has not changed.
+ * Returns a question, whose answer is that of the last look, and false before. Each asking may begin a look, until one
+ * is final. A look that rejects, or that resolves with undefined, changes nothing.
  */
-export function hostChanges(
-  hosts: readonly string[],
-  read: () => Promise<FoundHosts | undefined>,
-  now: () => number = Date.now,
-): () => boolean {
+export function lookedUp(look: () => Promise<Seen | undefined>, now = () => performance.now()): () => boolean {
   let nextLook: number | undefined = now();
-  let haveChanged = false;
-  const look = async () => {
-    const found = await read();
-    if (found === undefined) return;
-    if (found.isComplete) nextLook = undefined;
-    haveChanged = !isDeepStrictEqual(found.hosts, hosts);
+  let answer = false;
+  const begin = async () => {
+    const seen = await look();
+    if (seen === undefined) return;
+    if (seen.isFinal) nextLook = undefined;
+    answer = seen.answer;
   };
   return () => {
     if (nextLook !== undefined && now() >= nextLook) {
       nextLook = now() + lookMs;
-      look().catch(() => {});
+      begin().catch(() => {});
     }
-    return haveChanged;
+    return answer;
   };
+}
+
+/** `isComplete`: the operator is done with the object. */
+export type FoundHosts = { readonly hosts: readonly string[]; readonly isComplete: boolean };
+
+/**
+ * Has the service other hosts than these? They change after the first of them answers: operators make one after the
+ * other. What cannot be read has not changed.
+ */
+export function hostChanges(
+  hosts: readonly string[],
+  read: () => Promise<FoundHosts | undefined>,
+  now?: () => number,
+): () => boolean {
+  return lookedUp(async () => {
+    const found = await read();
+    return found && { answer: !isDeepStrictEqual(found.hosts, hosts), isFinal: found.isComplete };
+  }, now);
 }

@@ -19,7 +19,7 @@ import {
   type StoredHostsOptions,
 } from "../kubernetes/connection.ts";
 import { withoutHashes } from "../kubernetes/failure.ts";
-import { hostChanges } from "../kubernetes/host-changes.ts";
+import { hostChanges, lookedUp } from "../kubernetes/host-changes.ts";
 import {
   clusterOf,
   type InstallationSettings,
@@ -55,15 +55,25 @@ export class KubernetesRuntime implements ServiceRuntime {
 
   /**
    * Resolves when a host answers. Rejects with KUBERNETES_REFUSED when the API server or the operator refuses the
-   * service's object; an API server that is away, and pods that do not start, are reported and waited for.
+   * service's object; pods that do not start are reported and waited for, and so is an API server that is away while
+   * none of the stored hosts answers.
    */
   async start(service: Service, transition: Transition): Promise<RunningEngine> {
     requireOurOperator(service);
+    return await this.#patient(
+      transition,
+      () => this.#startInCluster(service, transition),
+      (why) => this.#connectWithoutCluster(service, why),
+    );
+  }
+
+  /** Throws KUBERNETES_*. */
+  async #startInCluster(service: Service, transition: Transition): Promise<RunningEngine> {
     const password = this.#options.passwords.open(service);
     const wanted = await this.#installation(service, password, "no");
-    await this.#apply(wanted, transition);
+    await abortable(this.#apply(wanted), transition.signal);
     for (;;) {
-      const found = await this.#read(service, transition);
+      const found = await abortable(this.#read(service), transition.signal);
       if (phaseOf(found) === "aborted") {
         throw new AppError("KUBERNETES_REFUSED", sentence(progressOf(found)));
       }
@@ -84,10 +94,10 @@ export class KubernetesRuntime implements ServiceRuntime {
     requireOurOperator(service);
     const wanted = await this.#installation(service, this.#options.passwords.open(service), "yes");
     // What does not exist has nothing to stop.
-    if ((await this.#patient(transition, () => this.#find(service.id))) === undefined) return;
-    await this.#apply(wanted, transition);
+    if ((await this.#ask(transition, () => this.#find(service.id))) === undefined) return;
+    await this.#ask(transition, () => this.#apply(wanted));
     for (;;) {
-      const found = await this.#read(service, transition);
+      const found = await this.#ask(transition, () => this.#read(service));
       if (phaseOf(found) === "completed") return;
       await transition.report(sentence(progressOf(found)));
       await nextLook(transition);
@@ -100,11 +110,11 @@ export class KubernetesRuntime implements ServiceRuntime {
     requireOurOperator(service);
     const name = installationName(service.id);
     for (;;) {
-      const found = await this.#patient(transition, (api) => api.read(name));
+      const found = await this.#ask(transition, (api) => api.read(name));
       if (found === undefined) return;
       const isAsked = found.metadata.deletionTimestamp !== undefined;
       if (isAsked) await transition.report("Waits until the ClickHouse operator has deleted the pods.");
-      else await this.#patient(transition, (api) => api.remove(name));
+      else await this.#ask(transition, (api) => api.remove(name));
       await nextLook(transition);
     }
   }
@@ -127,39 +137,75 @@ export class KubernetesRuntime implements ServiceRuntime {
     return installationOf(wanted, stop, this.#options.settings);
   }
 
-  async #apply(wanted: Installation, transition: Transition): Promise<void> {
-    await this.#patient(transition, async (api) => {
-      const found = await api.read(wanted.metadata.name);
-      const written = renewed(wanted, found);
-      // Whoever was suspended since the look, and has lost the service to another process, must not win.
-      const resourceVersion = found?.metadata.resourceVersion;
-      const metadata = { ...written.metadata, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
-      await api.apply({ ...written, metadata });
-    });
+  async #apply(wanted: Installation): Promise<void> {
+    const { api } = this.#options;
+    const found = await api.read(wanted.metadata.name);
+    const written = renewed(wanted, found);
+    // Whoever was suspended since the look, and has lost the service to another process, must not win.
+    const resourceVersion = found?.metadata.resourceVersion;
+    const metadata = { ...written.metadata, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+    await api.apply({ ...written, metadata });
   }
 
   #find(serviceId: string): Promise<Installation | undefined> {
     return this.#options.api.read(installationName(serviceId));
   }
 
-  async #read({ id }: Service, transition: Transition): Promise<Installation> {
-    const found = await this.#patient(transition, () => this.#find(id));
+  async #read({ id }: Service): Promise<Installation> {
+    const found = await this.#find(id);
     if (found === undefined) throw new AppError("KUBERNETES_REFUSED", "Somebody has deleted the service's object.");
     return found;
   }
 
-  /** Waits for an API server that is away. */
-  async #patient<T>(transition: Transition, work: (api: KubernetesApi) => Promise<T>): Promise<T> {
+  /** A request that waits for an API server that is away. */
+  #ask<T>(transition: Transition, request: (api: KubernetesApi) => Promise<T>): Promise<T> {
+    return this.#patient(transition, () => abortable(request(this.#options.api), transition.signal));
+  }
+
+  /** Repeats the work while the API server is away, until `meanwhile` has something in place of its result. */
+  async #patient<T>(
+    transition: Transition,
+    work: () => Promise<T>,
+    meanwhile: (why: AppError) => Promise<T | undefined> = async () => undefined,
+  ): Promise<T> {
     for (;;) {
       transition.signal.throwIfAborted();
       try {
-        return await abortable(work(this.#options.api), transition.signal);
+        return await work();
       } catch (error) {
-        if (!(error instanceof AppError) || error.code !== "KUBERNETES_UNREACHABLE") throw error;
+        if (!isAway(error)) throw error;
+        const instead = await meanwhile(error);
+        if (instead !== undefined) return instead;
         await transition.report(error.message);
       }
       await nextLook(transition);
     }
+  }
+
+  /**
+   * Connects to the stored hosts, which need no API server to answer. What was asked for meanwhile is written by the
+   * start that follows when the API server is back. Undefined when none of them answers.
+   */
+  async #connectWithoutCluster(service: Service, why: AppError): Promise<RunningEngine | undefined> {
+    const { managedConnection: stored } = service;
+    if (stored === null) return undefined;
+    const isBack = lookedUp(async () => ({ answer: await this.#hasJudged(service), isFinal: false }));
+    try {
+      const engine = await this.connect(service);
+      const isCurrent = async (now: Service) => (await engine.isCurrent(now)) && !isBack();
+      return { ...engine, managedConnection: stored, note: why.message, isCurrent };
+    } catch (error) {
+      if (error instanceof AppError && error.code === "CONNECTION_UNREACHABLE") return undefined;
+      throw error;
+    }
+  }
+
+  /** True when the API server accepts or refuses what would be written. */
+  async #hasJudged(service: Service): Promise<boolean> {
+    return await this.check({ ...service, users: [] }).then(
+      () => true,
+      (error) => !isAway(error),
+    );
   }
 
   /** Returns why no host answers. */
@@ -225,6 +271,10 @@ export class NoKubernetes implements ServiceRuntime {
   async remove({ runtime }: Service): Promise<void> {
     if (runtime === "kubernetes") await this.start();
   }
+}
+
+function isAway(error: unknown): error is AppError {
+  return error instanceof AppError && error.code === "KUBERNETES_UNREACHABLE";
 }
 
 async function nextLook({ signal }: Transition): Promise<void> {

@@ -209,12 +209,32 @@ describe.skipIf(missing !== undefined)("a service in Kubernetes", () => {
     expect(refused).toMatchObject({ code: "KUBERNETES_UNREACHABLE" });
     expect(refused?.message).toMatch(/nothing listens at https:\/\/127\.0\.0\.1/);
     await command("stop");
-    await until("it is told", async () => /API server of Kubernetes/.test((await details()).stateMessage ?? ""));
-    expect((await details()).state).toBe("stopping");
+    await until("it is told", async () => {
+      const { state, stateMessage = "" } = await details();
+      return state === "stopping" && /API server of Kubernetes/.test(stateMessage);
+    });
     await cluster.startServer();
     await untilState("stopped");
     await command("start");
     await untilState("running");
+  });
+
+  test("answers to a control plane that starts while the API server is away, and is written when it is back", async () => {
+    const { params } = service;
+    await cluster.killServer();
+    served = await served.restartAfterKill();
+    await untilState("running");
+    expect(await answer()).toBe("45");
+    expect((await details()).stateMessage).toMatch(/API server of Kubernetes/);
+    const { user } = await served.api.createServiceUser({ params, body: { name: "patient", readonly: true } });
+    await cluster.startServer();
+    const users = async () => ((await installation()).spec.configuration as { users: object }).users;
+    await until("the user is written", async () => Object.hasOwn(await users(), `${user.name}/profile`));
+    await until("it waits for nothing", async () => {
+      const { state, stateMessage } = await details();
+      return state === "running" && stateMessage === undefined;
+    });
+    expect(await answer()).toBe("45");
   });
 
   test("is not written again by a control plane that starts", async () => {
