@@ -51,6 +51,9 @@ test("an API server that does not answer is named with its address", () => {
   const failure = failureOf(Object.assign(new TypeError("fetch failed"), { cause: { code: "ECONNREFUSED" } }));
   expect(failure).toMatchObject({ code: "KUBERNETES_UNREACHABLE" });
   expect(failure.message).toBe(`The API server of Kubernetes: nothing listens at ${url}; check host and port.`);
+  const silent = failureOf(new DOMException("The operation was aborted due to timeout", "TimeoutError"));
+  expect(silent).toMatchObject({ code: "KUBERNETES_UNREACHABLE" });
+  expect(silent.message).toBe(`The API server of Kubernetes: no answer from ${url}.`);
 });
 
 test("only an object that does not exist is absent, and not a kind", () => {
