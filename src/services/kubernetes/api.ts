@@ -100,6 +100,9 @@ function nameOf({ kind, metadata }: Installation): string {
   return `${kind} ${metadata.namespace}/${metadata.name}`;
 }
 
+/** What the client library falls back to. */
+const addressWithoutConfig = "http://localhost:8080";
+
 async function openClient(configFile: string | undefined): Promise<Opened> {
   const { KubeConfig, KubernetesObjectApi: Client } = await import("@kubernetes/client-node");
   const config = new KubeConfig();
@@ -107,8 +110,19 @@ async function openClient(configFile: string | undefined): Promise<Opened> {
     if (configFile === undefined) config.loadFromDefault();
     else config.loadFromFile(configFile);
   } catch (cause) {
-    const message = "The kubeconfig of Millrace cannot be read; check --kubernetes-config.";
-    throw new AppError("KUBERNETES_REFUSED", message, { cause });
+    throw unusable("cannot be read", cause);
   }
-  return { client: Client.makeApiClient(config), url: config.getCurrentCluster()?.server ?? "" };
+  const cluster = config.getCurrentCluster();
+  if (cluster === null) throw unusable("has no current context that names a cluster");
+  const { server: url, skipTLSVerify } = cluster;
+  if (url.startsWith("http:") && skipTLSVerify !== true) {
+    if (configFile === undefined && url === addressWithoutConfig) throw unusable("was not found");
+    throw unusable(`would send credentials in the clear to ${url}; write https, or insecure-skip-tls-verify: true`);
+  }
+  return { client: Client.makeApiClient(config), url };
+}
+
+function unusable(why: string, cause?: unknown): AppError {
+  const message = `The kubeconfig of Millrace ${why}; check --kubernetes-config.`;
+  return new AppError("KUBERNETES_REFUSED", message, { cause });
 }
