@@ -16,6 +16,8 @@ export const description =
 const connections = 64;
 const seconds = 4;
 const sizes = [1, 100, 10_000];
+/** Rows in bodies of 100 that two cores must take. */
+const wantedPerSecond = 50_000;
 /** On a machine that does other things too. */
 const drainMs = 600_000;
 
@@ -47,7 +49,8 @@ export async function run(): Promise<BenchResult> {
     });
     await drained(served, service, to);
   }
-  const half = await paced(to, of100 / 100 / 2);
+  const half = await paced(to, wantedPerSecond / 100 / 2);
+  const greatestHalf = await paced(to, of100 / 100 / 2);
   const bareHalf = await paced({ url: bare.url, key: "" }, of100 / 100 / 2);
   bare.end();
   await drained(served, service, to);
@@ -61,7 +64,8 @@ export async function run(): Promise<BenchResult> {
       rowsPerSecond: Math.round(of100),
       insertRowsPerSecond: Math.round(inserted),
       p99HalfLoadMs: round(percentile(half, 99)),
-      bareP99HalfLoadMs: round(percentile(bareHalf, 99)),
+      p99HalfOfGreatestMs: round(percentile(greatestHalf, 99)),
+      bareP99HalfOfGreatestMs: round(percentile(bareHalf, 99)),
       partsPerSecond: round(parts),
     },
   };
