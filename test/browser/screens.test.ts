@@ -52,13 +52,21 @@ describe.skipIf(chromiumMissing !== undefined)("every screen", () => {
       ...{ authentication: "IAM_USER" as const, accessKey: store.accessKey },
     };
     const tableDefinition = { engine: { type: "MergeTree" as const }, sortingKey: ["id"] };
-    const table = { database: "default", table: `${name}2`, managedTable: true, tableDefinition };
+    const columns = [{ name: "id", type: "Int32" }];
+    const intoTable = (table: string) => ({ database: "default", table, managedTable: true, tableDefinition, columns });
     const body = {
-      ...{ name, source: { objectStorage }, destination: { ...table, columns: [{ name: "id", type: "Int32" }] } },
+      ...{ name, source: { objectStorage }, destination: intoTable(`${name}2`) },
       fieldMappings: [{ sourceField: "id", destinationField: "id" }],
     };
     const { params } = service;
     const pipe = await api.createPipe({ params, body });
+    // A pipe that says in the list why it is not well.
+    const once = { ...body, source: { objectStorage: { ...objectStorage, isContinuous: false } } };
+    const { id: pipeId } = await api.createPipe({ params, body: { ...once, destination: intoTable(`${name}4`) } });
+    await until("a pipe says what it refused", async () => {
+      const { state, lastError } = await api.getPipe({ params: { ...params, pipeId } });
+      return state === "Completed" && lastError !== undefined;
+    });
     const made = async (path: string, content: object): Promise<string> => {
       const { status, json, text } = await observabilityCall(served, "POST", `/api/v2${path}`, content);
       expect(status, text).toBe(200);
@@ -119,6 +127,12 @@ describe.skipIf(chromiumMissing !== undefined)("every screen", () => {
         await expect.poll(() => page.getByRole("status", { name: "Loading" }).count()).toBe(0);
         const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
         if (wider > 0) found.push(`${path} is ${wider} pixels wider than the screen`);
+        const over = await page.evaluate(() => {
+          const end = (element: Element | null) => element?.getBoundingClientRect().right ?? 0;
+          const texts = [...document.querySelectorAll("td .cut")].filter((text) => end(text) > end(text.closest("td")));
+          return texts.map((text) => text.textContent);
+        });
+        found.push(...over.map((text) => `${path} draws over the next cell: ${text}`));
         found.push(...(await accessibilityProblemsInBothThemes(page)).map((line) => `${path} ${line}`));
       }
       expect(found).toEqual([]);

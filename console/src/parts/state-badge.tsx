@@ -67,7 +67,7 @@ export function StateCell({ state, reason, children }: StateCellProps) {
       <span>
         <StateBadge state={state} />
       </span>
-      <span className="muted cut" style={{ maxWidth: "min(44ch, 60vw)" }} title={reason}>
+      <span className="muted cut" style={{ maxWidth: "min(100%, 44ch, 60vw)" }} title={reason}>
         {reason ?? children}
       </span>
     </div>
