@@ -47,6 +47,11 @@ describe.skipIf(chromiumMissing !== undefined)("Explore", () => {
   test("a table with a time column becomes a source, and its rows are text", async () => {
     const { page } = await console_.open("/explore");
     await page.getByRole("button", { name: "Use logs" }).press("Enter");
+    // The button goes with the list of tables: the next Tab goes on from what took its place.
+    await page.getByLabel("Source", { exact: true }).waitFor();
+    await eventually(() => page.evaluate(() => document.activeElement?.id)).toBe("main");
+    await page.keyboard.press("Tab");
+    expect(await page.getByLabel("Source", { exact: true }).evaluate((it) => it === document.activeElement)).toBe(true);
     await figure(page)
       .getByRole("button", { name: /^count 1,?|^count/ })
       .waitFor();

@@ -4,6 +4,7 @@ import { refetch, useOperation } from "../../api/queries.ts";
 import { Button } from "../../parts/button.tsx";
 import { NoServiceState } from "../../parts/no-service.tsx";
 import { Panel } from "../../parts/page.tsx";
+import { ServiceAway } from "../../parts/service-away.tsx";
 import { Answer, EmptyState } from "../../parts/states.tsx";
 import { toast, toastError } from "../../parts/toast.tsx";
 import css from "./explore.module.css";
@@ -25,7 +26,7 @@ export function SourceSuggestions() {
               found.
             </EmptyState>
             {list.map(({ id, name, state }) => (
-              <OfService key={id} serviceId={id} name={name} isRunning={state === "running"} />
+              <OfService key={id} serviceId={id} name={name} isRunning={state === "running" || state === "degraded"} />
             ))}
           </>
         )
@@ -48,7 +49,7 @@ function OfService({
     { params: {}, query: { serviceId, wake: "never" } },
     { pace: "never", enabled: isRunning },
   );
-  if (!isRunning) return <Panel title={name}>{`${name} does not run. Start or wake it to look for tables.`}</Panel>;
+  if (!isRunning) return <ServiceAway serviceId={serviceId} reads={[]} />;
   return (
     <Panel title={`Tables of ${name}`}>
       <Answer query={query}>
@@ -81,6 +82,9 @@ async function create(body: Suggestion): Promise<void> {
     await call("createSource", { params: {}, body });
     await refetch("listSources", "suggestSources");
     toast(`${body.name} is a source now.`);
+    // The button goes with the list of tables, unless somebody has left it meanwhile.
+    const main = document.getElementById("main");
+    if (document.activeElement === document.body || main?.contains(document.activeElement)) main?.focus();
   } catch (error) {
     toastError(error);
   }
