@@ -110,7 +110,8 @@ function commandsOf({ id, name, state }: Named): PaletteEntry[] {
     void refetch("listServices", "getService");
   };
   if (state === "idle") return [{ key: `${id} wake`, label: `Wake ${name}`, kind: "action", run: send("awake") }];
-  if (state === "stopped") return [{ key: `${id} start`, label: `Start ${name}`, kind: "action", run: send("start") }];
+  if (state === "stopped" || state === "failed")
+    return [{ key: `${id} start`, label: `Start ${name}`, kind: "action", run: send("start") }];
   return [{ key: `${id} stop`, label: `Stop ${name}`, kind: "action", run: send("stop") }];
 }
 

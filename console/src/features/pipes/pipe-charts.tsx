@@ -28,7 +28,9 @@ export function PipeCharts({ hours, isEnded }: { readonly hours: number; readonl
     <Answer query={metrics} loading={<Skeleton lines={8} />}>
       {(answer) =>
         charts.every(({ metric }) => !isKnown(answer, metric, isEnded)) ? (
-          <EmptyState title="Nothing flowed in this range">A longer range may have some numbers.</EmptyState>
+          <EmptyState title="Nothing was measured in this range">
+            A longer range may have some numbers. A pipe that ended within seconds has none.
+          </EmptyState>
         ) : (
           <div className="cells">
             {charts

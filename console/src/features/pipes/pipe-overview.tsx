@@ -115,7 +115,7 @@ function Result({ pipe, summary }: { readonly pipe: PipeDetails; readonly summar
   );
 }
 
-/** Three facts, none of which follows from another. */
+/** Three facts, none of which follows from another. The reason of the state is above the tabs. */
 function Conditions({ summary }: { readonly summary: PipeSummary | undefined }) {
   const { lastSuccessAt, lastError, state, stateChangedAt, stateMessage } = summary ?? {};
   return (
@@ -126,7 +126,6 @@ function Conditions({ summary }: { readonly summary: PipeSummary | undefined }) 
             "State",
             <span key="state">
               {state ?? "–"} for <Elapsed since={stateChangedAt} />
-              {stateMessage !== undefined && `: ${stateMessage}`}
             </span>,
           ],
           ["Last success", <RelativeTime key="success" at={lastSuccessAt} none="no row is durable yet" />],
@@ -136,10 +135,10 @@ function Conditions({ summary }: { readonly summary: PipeSummary | undefined }) 
               "none"
             ) : (
               <span key="error">
-                <RelativeTime at={lastError.at} />:{" "}
-                <span className="toned" data-tone="bad">
-                  {lastError.message}
-                </span>
+                <RelativeTime at={lastError.at} />
+                {lastError.message !== stateMessage && (
+                  <span className="toned" data-tone="bad">{`: ${lastError.message}`}</span>
+                )}
               </span>
             ),
           ],

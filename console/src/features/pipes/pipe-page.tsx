@@ -6,12 +6,13 @@ import { ButtonLink } from "../../parts/button.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Elapsed } from "../../parts/relative-time.tsx";
+import { ServiceAway } from "../../parts/service-away.tsx";
 import { StateBadge } from "../../parts/state-badge.tsx";
 import { Answer } from "../../parts/states.tsx";
 import { NavTabs } from "../../parts/tabs.tsx";
 import { KindLabel } from "./kind-icon.tsx";
 import { PipeMenu, StateButton } from "./pipe-actions.tsx";
-import type { PipeSubject } from "./pipe-commands.ts";
+import { type PipeSubject, pipeReads } from "./pipe-commands.ts";
 import { kindOf, type PipeDetails, usePipe, usePipeSummary } from "./use-pipe.ts";
 
 /** The frame of all screens of one pipe: state, actions and tabs. */
@@ -52,7 +53,11 @@ function Loaded({ pipe }: { readonly pipe: PipeDetails }) {
   );
   return (
     <Page title={name} badge={<StateBadge state={state} />} below={below} id={id} actions={actions}>
-      <Reason pipe={pipe} />
+      {service.data?.state === "stopped" || service.data?.state === "failed" ? (
+        <ServiceAway serviceId={serviceId} reads={pipeReads} />
+      ) : (
+        <Reason pipe={pipe} />
+      )}
       <NavTabs
         label="Pipe"
         tabs={[
