@@ -62,6 +62,20 @@ describe.skipIf(chromiumMissing !== undefined)("Explore", () => {
     expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
   });
 
+  test("the page of a screen names its code, which is loaded beside the program", async () => {
+    const { baseUrl } = console_.served.credentials;
+    const linked = async (path: string) => {
+      const text = await (await fetch(`${baseUrl}/console${path}`)).text();
+      return [...text.matchAll(/(?:src|href)="(\/console\/assets\/[^"]+)"/g)].map(([, file = ""]) => file);
+    };
+    const program = await linked("/");
+    const own = (await linked("/explore?from=now-1h")).filter((file) => !program.includes(file));
+    expect(own).toEqual(expect.arrayContaining([expect.stringMatching(/explore-page-.*js$/)]));
+    const statuses = await Promise.all(own.map(async (file) => (await fetch(`${baseUrl}${file}`)).status));
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    expect(await linked("/no-such-screen")).toEqual(program);
+  });
+
   test("a filter in words or SQL applies as it is typed, and a mistake is told at its place", async () => {
     const { page, problems } = await console_.open("/explore");
     await type(page, "Filter of series 1", "Level:error");

@@ -14,7 +14,7 @@ const html = "text/html; charset=utf-8";
 export function addConsolePages(server: FastifyInstance, build = new ConsoleBuild()): void {
   server.addHook("onClose", async () => build.close());
   server.get("/", async (_request, reply) => reply.redirect("/console/"));
-  const page = (_request: FastifyRequest, reply: FastifyReply) => sendPage(reply, build);
+  const page = ({ url }: FastifyRequest, reply: FastifyReply) => sendPage(url, reply, build);
   server.get("/console", page);
   server.get("/console/*", page);
   const files = { root: consoleFolder, decorateReply: false, index: false as const, preCompressed: true };
@@ -25,7 +25,7 @@ export function addConsolePages(server: FastifyInstance, build = new ConsoleBuil
     server.get(`/console/${name}`, (_request, reply) => sendFile(reply, name));
 }
 
-function sendPage(reply: FastifyReply, build: ConsoleBuild): FastifyReply {
+function sendPage(url: string, reply: FastifyReply, build: ConsoleBuild): FastifyReply {
   const state = build.state();
   if (state.kind !== "ready") {
     const isBuilding = state.kind === "building";
@@ -37,8 +37,30 @@ function sendPage(reply: FastifyReply, build: ConsoleBuild): FastifyReply {
       .send(waitingPage(text, isBuilding));
   }
   const nonce = randomBytes(16).toString("base64");
-  const text = readFileSync(join(consoleFolder, "index.html"), "utf8").replaceAll("CSP_NONCE", nonce);
+  const text = readFileSync(join(consoleFolder, "index.html"), "utf8")
+    .replace("</head>", `${linksOf(url)}</head>`)
+    .replaceAll("CSP_NONCE", nonce);
   return reply.headers(consoleHeaders(nonce)).header("cache-control", "no-store").type(html).send(text);
+}
+
+type Chunk = { readonly file: string; readonly imports?: readonly string[]; readonly css?: readonly string[] };
+
+/** Links to the code of an address's screen: it is loaded beside the program, which asks for it only when it runs. */
+function linksOf(url: string): string {
+  const name = /^\/console\/([a-z-]+)\/?(?:\?|$)/.exec(url)?.[1];
+  const chunks = JSON.parse(readFileSync(join(consoleFolder, "manifest.json"), "utf8")) as Record<string, Chunk>;
+  const files = new Set<string>();
+  const add = (key: string): void => {
+    const { file = "", imports = [], css = [] } = chunks[key] ?? {};
+    // The page itself has the program.
+    if (key === "index.html" || file === "" || files.has(file)) return;
+    for (const one of [...css, file]) files.add(one);
+    imports.forEach(add);
+  };
+  add(`src/features/${name}/${name}-page.tsx`);
+  const link = (file: string) =>
+    `<link rel="${file.endsWith(".css") ? "stylesheet" : "modulepreload"}" crossorigin href="/console/${file}">`;
+  return [...files].map(link).join("");
 }
 
 function sendFile(reply: FastifyReply, name: string): FastifyReply {

@@ -7,12 +7,16 @@ import {
   newSeries,
   type SeriesDefinition,
 } from "../../charts/definition.ts";
-import { FilterEditor, type FilterField } from "../../editor/filter-editor.tsx";
+import type { FilterField } from "../../editor/filter-editor.tsx";
 import type { ErrorMark } from "../../editor/marks.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
 import { fieldsOf, inputClass } from "../../parts/field.tsx";
+import { late } from "../../parts/late.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
 import css from "./explore.module.css";
+
+// Rows and charts are asked for while it is loaded.
+const FilterEditor = late(async () => (await import("../../editor/filter-editor.tsx")).FilterEditor);
 
 type SeriesEditorProps = {
   readonly chart: ChartDefinition;
