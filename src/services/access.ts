@@ -8,6 +8,7 @@ import { traitsOf } from "../api/runtimes.ts";
 import { clickHouseException } from "../clickhouse/exception.ts";
 import type { EngineLease } from "../clickhouse/lease.ts";
 import type { AccessEvents } from "../endpoint/auth/events.ts";
+import { notAhead } from "../endpoint/handoff/not-ahead.ts";
 import type { HandoffSender } from "../endpoint/handoff/sender.ts";
 import { AppError } from "../lib/errors.ts";
 import type { ServiceStore } from "../store/services/services.ts";
@@ -156,9 +157,10 @@ export class ServiceAccess {
   }
 
   lastActivityAt(serviceId: string): number | undefined {
-    const own = this.#activity.get(serviceId)?.lastAt;
-    const handedOver = this.#engines.get(serviceId)?.handoff?.activity.lastAt ?? 0;
-    return own === undefined ? undefined : Math.max(own, handedOver);
+    const own = this.#activity.get(serviceId);
+    if (own === undefined) return undefined;
+    own.lastAt = notAhead(own.lastAt);
+    return Math.max(own.lastAt, this.#engines.get(serviceId)?.handoff?.activity.lastAt ?? 0);
   }
 
   isActive(serviceId: string): boolean {

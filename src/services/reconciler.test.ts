@@ -297,6 +297,19 @@ describe("idling", () => {
     vi.useRealTimers();
   });
 
+  test("a clock that is set back keeps no service awake", async () => {
+    const s = await reconciledService(60_000);
+    vi.useFakeTimers({ toFake: ["Date", "performance"], now: Date.now() + 3_600_000 });
+    await s.until("running");
+    (await s.access.acquire(s.id, signal)).release();
+    vi.setSystemTime(Date.now() - 3_600_000);
+    await s.reconciler.pass();
+    vi.advanceTimersByTime(6 * 60_000);
+    await s.until("idle");
+    await s.close();
+    vi.useRealTimers();
+  });
+
   test("another process connects to pods when they run, and to an external server at any time", async () => {
     const s = await reconciledService();
     await s.until("running");

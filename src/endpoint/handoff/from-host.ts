@@ -6,6 +6,7 @@ import type { CountedEvent } from "../../lib/event-counter.ts";
 import { type AccessEvent, type AccessEvents, shortened } from "../auth/events.ts";
 import { maxSessionCharacters, type NativeSession } from "../native/session.ts";
 import { type Activity, type InsertNumbers, noInserts } from "./messages.ts";
+import { notAhead } from "./not-ahead.ts";
 
 /** More than one second of a host's counter, with the one that stands for many. */
 const maxEvents = 1_000;
@@ -21,7 +22,7 @@ const types: ReadonlySet<unknown> = new Set<AccessEvent["type"]>([
 export function activityOf({ running, lastAt }: Activity): Activity {
   if (!(running >= 0) || !(lastAt >= 0)) throw new Error("the activity is not a number");
   // A host cannot keep its service awake by a time in the future.
-  return { running: Number(running), lastAt: Math.min(Number(lastAt), Date.now()) };
+  return { running: Number(running), lastAt: notAhead(Number(lastAt)) };
 }
 
 /** Events of several hosts are written together: a wrong one would take the others with it. */

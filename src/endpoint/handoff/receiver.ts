@@ -19,6 +19,7 @@ import type { NativeSession } from "../native/session.ts";
 import { BusyMarks } from "./busy-marks.ts";
 import type { FromHost, ToHost } from "./messages.ts";
 import type { NativeServer } from "./native-server.ts";
+import { notAhead } from "./not-ahead.ts";
 import type { QueryServer } from "./query-server.ts";
 import { StatementMarks } from "./statement-marks.ts";
 
@@ -187,7 +188,10 @@ export class HandoffReceiver {
   };
 
   async #drain({ id, graceMs, unusedForMs }: Extract<ToHost, { type: "drain" }>): Promise<void> {
-    const inUse = () => unusedForMs !== undefined && (this.#count > 0 || Date.now() - this.#lastAt < unusedForMs);
+    const inUse = () => {
+      this.#lastAt = notAhead(this.#lastAt);
+      return unusedForMs !== undefined && (this.#count > 0 || Date.now() - this.#lastAt < unusedForMs);
+    };
     if (unusedForMs === undefined) void this.#queries.settle?.();
     if (!inUse()) await this.#native.settle();
     if (!inUse()) {

@@ -6,7 +6,7 @@ import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import type { AccessEvents } from "../auth/events.ts";
 import type { NativeSession } from "../native/session.ts";
 import { HandoffSender } from "./sender.ts";
@@ -121,4 +121,18 @@ test("what hosts say is passed on", () => {
   expect(tell({ type: "session", id: 0, session: changed })).toBe(true);
   expect(tell({ type: "released", id: 0 })).toBe(true);
   expect(seen).toEqual({ events: [[event]], back: [changed], destroyed: 0 });
+});
+
+test("a use that lies ahead, because the clock was set back, is one of now", () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: 1_700_000_000_000 });
+  try {
+    const { sender, tell } = senderOf();
+    tell({ type: "activity", running: 0, lastAt: Date.now() });
+    vi.setSystemTime(1_600_000_000_000);
+    expect(sender.activity).toEqual({ running: 0, lastAt: 1_600_000_000_000 });
+    vi.advanceTimersByTime(60_000);
+    expect(sender.activity.lastAt).toBe(1_600_000_000_000);
+  } finally {
+    vi.useRealTimers();
+  }
 });

@@ -23,6 +23,7 @@ import {
   noInserts,
   type ToHost,
 } from "./messages.ts";
+import { notAhead } from "./not-ahead.ts";
 import { StatementMarksReader } from "./statement-marks.ts";
 
 const answerTimeoutMs = 5_000;
@@ -85,6 +86,8 @@ export class HandoffSender {
 
   /** As last reported: at most a quarter of a second old while queries start and end. */
   get activity(): Activity {
+    const { running, lastAt } = this.#activity;
+    this.#activity = { running, lastAt: notAhead(lastAt) };
     return this.#activity;
   }
 
