@@ -37,9 +37,8 @@ function countedOf({ event, count, firstAt, lastAt }: CountedEvent<AccessEvent>)
   if (!types.has(type) || !texts.every((text) => typeof text === "string"))
     throw new Error("an event is neither a login nor a refusal");
   if (!Number.isSafeInteger(count) || count < 1) throw new Error("the count of an event is not a number");
-  const now = Date.now();
   if (!(firstAt >= 0 && lastAt >= 0)) throw new Error("the time of an event is not a number");
-  const times = { firstAt: Math.min(firstAt, now), lastAt: Math.min(lastAt, now) };
+  const times = { firstAt: notAhead(firstAt), lastAt: notAhead(lastAt) };
   return { event: shortened({ type, user, address, detail }), count, ...times };
 }
 
