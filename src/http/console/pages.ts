@@ -48,6 +48,7 @@ type Chunk = { readonly file: string; readonly imports?: readonly string[]; read
 /** Links to the code of an address's screen: it is loaded beside the program, which asks for it only when it runs. */
 function linksOf(url: string): string {
   const name = /^\/console\/([a-z-]+)\/?(?:\?|$)/.exec(url)?.[1];
+  if (name === undefined) return "";
   const chunks = JSON.parse(readFileSync(join(consoleFolder, "manifest.json"), "utf8")) as Record<string, Chunk>;
   const files = new Set<string>();
   const add = (key: string): void => {
