@@ -57,7 +57,7 @@ export async function passSingle({
     input.isHeld = false;
   };
   socket.on("drain", onDrain);
-  client.once("close", resolve);
+  client.once("end", resolve).once("close", resolve);
   let stopped: Promise<void> | undefined;
   engine.onBytes = (chunk) => {
     if (last < 0 && chunk[0] === serverPackets.exception && chunk.length >= 5) code = chunk.readInt32LE(1);
@@ -85,7 +85,7 @@ export async function passSingle({
   input.passTo(undefined);
   input.isHeld = false;
   input.unread(held);
-  client.off("close", resolve);
+  client.off("end", resolve).off("close", resolve);
   socket.off("drain", onDrain);
   engine.end();
   code = answer?.code ?? code;

@@ -132,6 +132,18 @@ test("a client that goes away takes its query with it", async () => {
   await expect.poll(running, { timeout: 10_000 }).toBe("0");
 });
 
+test("a client that ends its connection amid the data of an INSERT takes its query with it", async () => {
+  const client = await stage.connect();
+  await client.query("CREATE TABLE half (s String) ENGINE = MergeTree ORDER BY s");
+  const id = `half-${Date.now()}`;
+  client.send(queryPacket("INSERT INTO half VALUES", client.revision, { id }), emptyData);
+  client.send(stringData(client.revision, ["a"]));
+  const running = async () => await stage.http(`SELECT count() FROM system.processes WHERE query_id = '${id}'`);
+  await expect.poll(running, { timeout: 10_000 }).toBe("1");
+  client.socket.end();
+  await expect.poll(running, { timeout: 10_000 }).toBe("0");
+});
+
 test("a wrong password and an unknown user are refused as over HTTP", async () => {
   for (const over of [{ password: "wrong" }, { user: "nobody" }]) {
     const refused = stage.connect(over);
