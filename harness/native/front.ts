@@ -16,7 +16,7 @@ import { guardQueryOf } from "../../src/engine/sql/judge.ts";
 import { createLogger } from "../../src/lib/logger.ts";
 import type { BareEngine } from "../engine/bare-engine.ts";
 import { until } from "../serve.ts";
-import { emptyData, NativeClient, type QueryParts, queryPacket } from "./client.ts";
+import { emptyData, NativeClient, newest, type QueryParts, queryPacket } from "./client.ts";
 
 const password = "p";
 const users = ["default", "reader"].map((name) => ({ name, readonly: name === "reader" }));
@@ -84,10 +84,14 @@ export class NativeFront implements AsyncDisposable {
     return front;
   }
 
+  async connect(user: string, revision = newest): Promise<NativeClient> {
+    const { port } = this.#server.address() as AddressInfo;
+    return await NativeClient.connect({ port, user, password, revision });
+  }
+
   /** Runs a statement on a connection of its own. An INSERT (`endsData`) gets no data but what its text has. */
   async run(user: string, text: string, parts: QueryParts, { endsData = false } = {}): Promise<FrontAnswer> {
-    const { port } = this.#server.address() as AddressInfo;
-    const client = await NativeClient.connect({ port, user, password });
+    const client = await this.connect(user);
     const { localPort = 0, bytesRead } = client.socket;
     const chunks: Buffer[] = [];
     client.socket.on("data", (chunk: Buffer) => chunks.push(chunk));

@@ -9,11 +9,6 @@ const known: readonly (readonly [suite: string, test: RegExp, reason: string])[]
     /^arrow::ext_arrow_adds_user_agent$/,
     "the test compares texts of an older extension, without a server's part",
   ],
-  [
-    "go",
-    /TestEmptyQuery\/Native|TestStdTemporaryTable|TestStd(?:Nullable)?UUID\/Native|TestIssue(?:357|389)$/,
-    "no temporary tables over the native protocol",
-  ],
   ["go", /TestReadOnlyUser$/, "CREATE USER has no DEFAULT DATABASE"],
   ["go", /TestContextCancellationOfHeavyOptimizeFinal/, "a limit of time, which the engine alone misses too"],
 ];

@@ -17,6 +17,8 @@ export const since = {
   quotaKey: 54_060,
   displayName: 54_372,
   patch: 54_401,
+  /** What was written, in Progress packets. */
+  written: 54_420,
   /** Before, each setting has a form of its own. */
   settingTexts: 54_429,
   seal: 54_441,

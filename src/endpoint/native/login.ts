@@ -6,7 +6,7 @@ import type { Socket } from "node:net";
 import { clickHouseException } from "../../clickhouse/exception.ts";
 import { plainAddress } from "../auth/access-list.ts";
 import { markLoggedIn } from "../auth/logged-in.ts";
-import type { Logins } from "../auth/logins.ts";
+import { type DatabasePrincipal, type Logins, principalFor } from "../auth/logins.ts";
 import { clientAddressOf } from "../connections/client-address.ts";
 import { MalformedPacket, type Reader } from "./codec.ts";
 import { exceptionPacket, shownException } from "./exception-packet.ts";
@@ -57,6 +57,18 @@ export async function logIn(
     else socket.end(exceptionPacket(shown));
     return undefined;
   }
+}
+
+/** The user of a session at this address. Throws the exception for the client when its login would be refused now. */
+export function stillLoggedIn(
+  logins: Logins,
+  { user: name, passwordSha256Hex }: NativeSession,
+  address: string,
+): DatabasePrincipal {
+  logins.requireAddress(address);
+  const user = logins.stillKnown(name, passwordSha256Hex);
+  if (user !== undefined) return principalFor(user, address);
+  throw clickHouseException("AUTHENTICATION_FAILED", `${name}: the user or its password has changed. Log in again.`);
 }
 
 class SpeaksHttp extends Error {}

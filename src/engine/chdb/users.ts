@@ -94,6 +94,9 @@ const ownDatabases = ["system", "information_schema", "INFORMATION_SCHEMA"];
 const changes =
   "CREATE DATABASE, CREATE TABLE, CREATE VIEW, CREATE DICTIONARY, ALTER, INSERT, TRUNCATE, OPTIMIZE, DROP DATABASE, DROP TABLE, DROP VIEW, DROP DICTIONARY";
 
+/** Tables of the internal user with data of one client, in a database without a folder. No other user reads them. */
+export const asideTables = { database: "information_schema", prefix: "millrace-aside-" } as const;
+
 /** Reading them starts a program, opens a file, stops threads or asks another server. */
 const actingTables = ["models", "stack_trace", "jemalloc_profile_text", "zookeeper"];
 
@@ -227,6 +230,7 @@ function withoutOwnDatabases(statements: readonly string[]): string[] {
     ...statements,
     ...ownDatabases.map((database) => `REVOKE ${changes} ON ${database}.*`),
     ...actingTables.map((table) => `REVOKE SELECT ON system.${table}`),
+    `REVOKE SELECT ON ${asideTables.database}.\`${asideTables.prefix}\`*`,
   ];
 }
 

@@ -7,30 +7,32 @@ import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { type ClickHouseException, clickHouseException } from "../../clickhouse/exception.ts";
 import { plainAddress } from "../../endpoint/auth/access-list.ts";
-import { type DatabasePrincipal, principalFor } from "../../endpoint/auth/logins.ts";
+import type { DatabasePrincipal } from "../../endpoint/auth/logins.ts";
 import { clientAddressOf } from "../../endpoint/connections/client-address.ts";
 import type { NativeConnection, NativeHooks } from "../../endpoint/handoff/native-server.ts";
 import { MalformedPacket } from "../../endpoint/native/codec.ts";
 import { exceptionPacket, shownException } from "../../endpoint/native/exception-packet.ts";
 import { clientPackets, serverPackets } from "../../endpoint/native/hello.ts";
 import { ClientGone, PacketInput } from "../../endpoint/native/input.ts";
-import { logIn } from "../../endpoint/native/login.ts";
+import { logIn, stillLoggedIn } from "../../endpoint/native/login.ts";
 import type { NativeSession } from "../../endpoint/native/session.ts";
-import { engineUserOf, sessionUserOf } from "../chdb/users.ts";
+import { engineUserOf, internalUser, sessionUserOf } from "../chdb/users.ts";
 import { requireAdministrator } from "../http/query-service.ts";
 import type { StatementVerdict } from "../sql/guard.ts";
 import { refuse } from "../sql/rules/refusal.ts";
 import { isKeyword } from "../sql/text/scan.ts";
 import { readFirstBlock } from "./first-block.ts";
+import { judgeQuery } from "./judge-query.ts";
 import { KeptAnswers } from "./kept-answers.ts";
 import type { NativeOptions, Unsettled } from "./options.ts";
 import { type ClientQuery, readQuery, type SealedQuery } from "./query-packet.ts";
 import type { SealedConnection } from "./sealed-connection.ts";
 import { changedSession, tokensOf } from "./session-statement.ts";
-import { ownSettings, passedSettings } from "./settings.ts";
-import { passSingle } from "./single-answer.ts";
+import { ownSettings } from "./settings.ts";
+import { passSingle, type SingleOptions } from "./single-answer.ts";
 import { tablesStatus } from "./tables-status.ts";
-import { isOld, refuseTemporary, temporaryName, wantsData } from "./temporary.ts";
+import { isOld, temporaryName, temporaryTarget, wantsData } from "./temporary.ts";
+import { insertTemporary } from "./temporary-data.ts";
 
 /** A kept connection to the engine costs it a thread. */
 const keptMs = 5_000;
@@ -128,10 +130,8 @@ export class ClientSession implements NativeConnection, Unsettled {
     if (type === clientPackets.query) return await this.#query(session);
     if (type === clientPackets.cancel) return void this.#kept?.connection.socket.write(Buffer.from([type]));
     if (type === clientPackets.ping) return this.#ping();
-    if (type === clientPackets.tablesStatus) {
-      this.#socket.write(await this.#input.read(tablesStatus, limits));
-      return;
-    }
+    if (type === clientPackets.tablesStatus)
+      return void this.#socket.write(await this.#input.read(tablesStatus, limits));
     // The rest of an INSERT that has failed meanwhile.
     if (type === clientPackets.data) return await this.#closeLate();
     throw new MalformedPacket(`Unexpected packet of type ${type}.`);
@@ -150,7 +150,7 @@ export class ClientSession implements NativeConnection, Unsettled {
     const first = await this.#input.read((reader) => readFirstBlock(reader, query.compressed), limits);
     let principal: DatabasePrincipal | undefined;
     try {
-      principal = this.#principal(session);
+      principal = stillLoggedIn(this.#hooks.logins, session, this.#address);
       await this.#judged(session, principal, query, first === "blocks");
     } catch (error) {
       const shown = shownException(error);
@@ -162,15 +162,6 @@ export class ClientSession implements NativeConnection, Unsettled {
     }
   }
 
-  /** Users and access lists may have changed since the login. */
-  #principal({ user: name, passwordSha256Hex }: NativeSession): DatabasePrincipal {
-    const { logins } = this.#hooks;
-    logins.requireAddress(this.#address);
-    const user = logins.stillKnown(name, passwordSha256Hex);
-    if (user !== undefined) return principalFor(user, this.#address);
-    throw clickHouseException("AUTHENTICATION_FAILED", `${name}: the user or its password has changed. Log in again.`);
-  }
-
   async #judged(
     session: NativeSession,
     principal: DatabasePrincipal,
@@ -179,18 +170,7 @@ export class ClientSession implements NativeConnection, Unsettled {
   ): Promise<void> {
     const { guard, disk, changeAccess } = this.#options;
     this.#hooks.onStatement(query.text);
-    const held = session.settings.map(([name, value]) => ({ name, flags: 0, value }));
-    const settings = passedSettings([...held, ...query.settings], query.isPart);
-    const params = [...new Map([...session.parameters, ...query.parameters])];
-    const verdict = await guard.judge({
-      text: query.text,
-      complete: true,
-      params,
-      settings: settings.map(({ name, value }) => [name, value] as const),
-      readonly: principal.readonly > 0,
-      restricted: principal.restricted,
-      get: false,
-    });
+    const { verdict, judged } = await judgeQuery(guard, session, principal, query);
     if (verdict.access !== undefined) {
       requireAdministrator(principal);
       await changeAccess(verdict.access);
@@ -203,7 +183,6 @@ export class ClientSession implements NativeConnection, Unsettled {
     }
     if (verdict.takesDisk) disk.requireRoom();
     if (verdict.kind === "define") await this.#noteTemporary(query);
-    const judged = { ...query, settings, parameters: params };
     await this.#run(this.#session as NativeSession, principal, judged, verdict, hasBlocks);
   }
 
@@ -240,19 +219,42 @@ export class ClientSession implements NativeConnection, Unsettled {
     const { users, disk, guardQuery } = this.#options;
     const isInsert = verdict.kind === "insert";
     const hasData = hasBlocks || wantsData(verdict, query.text);
-    if (this.#temporary !== undefined && hasData && isInsert) {
-      refuseTemporary(await tokensOf(guardQuery, query.text.subarray(0, verdict.head?.headEnd)), this.#temporary);
-    }
     const once = this.#temporary === undefined ? isInsert || hasBlocks : hasData;
     if (isOld(session) && hasBlocks && !isInsert) refuse("External tables need a client of 2020 or later.");
-    const facts = { valuesMayCompute: verdict.expressions, diskIsFull: disk.isFull };
-    const own = ownSettings({ ...facts, once, isOld: isOld(session) });
     const id = query.id.length === 0 ? randomUUID() : query.id.toString();
     const address = { host: this.#address, port: this.#socket.remotePort ?? 0 };
     const user = engineUserOf(users, principal);
-    const sealed: SealedQuery = { ...query, id, user, address, settings: [...query.settings, ...own] };
-    if (once) await this.#runOnce(session, principal, sealed, { isInsert, hasBlocks });
-    else await this.#runKept(session, principal, sealed);
+    const facts = { valuesMayCompute: verdict.expressions, diskIsFull: disk.isFull, isOld: isOld(session) };
+    const sealed = (isOnce: boolean): SealedQuery => {
+      const settings = [...query.settings, ...ownSettings({ ...facts, once: isOnce })];
+      return { ...query, id, user, address, settings };
+    };
+    const head = query.text.subarray(0, verdict.head?.headEnd);
+    const table = isInsert && hasData ? await temporaryTarget(guardQuery, head, this.#temporary) : undefined;
+    if (table !== undefined && hasBlocks) refuse("External tables cannot be inserted into a temporary table.");
+    if (table !== undefined) await this.#insertTemporary(session, principal, table, sealed);
+    else if (once) await this.#runOnce(session, principal, sealed(true), { isInsert, hasBlocks });
+    else await this.#runKept(session, principal, sealed(false));
+  }
+
+  /** Data of a client into a temporary table. */
+  async #insertTemporary(
+    session: NativeSession,
+    principal: DatabasePrincipal,
+    table: string,
+    sealed: (isOnce: boolean) => SealedQuery,
+  ): Promise<void> {
+    const { answers } = await this.#keep(session, principal);
+    const query = sealed(false);
+    const exception = await insertTemporary({
+      ...{ table, client: this.#options.client, text: query.text },
+      inSession: async (text) => await answers.insert({ ...query, text }),
+      withData: async (text, beforeEnd) => {
+        const aside = { ...sealed(true), text, id: randomUUID(), user: internalUser };
+        await this.#runOnce(session, principal, aside, { isInsert: true, hasBlocks: false, beforeEnd });
+      },
+    });
+    if (exception !== undefined) this.#socket.write(exception);
   }
 
   async #runKept(session: NativeSession, principal: DatabasePrincipal, query: SealedQuery): Promise<void> {
@@ -336,7 +338,7 @@ export class ClientSession implements NativeConnection, Unsettled {
     session: NativeSession,
     principal: DatabasePrincipal,
     query: SealedQuery,
-    { isInsert, hasBlocks }: { readonly isInsert: boolean; readonly hasBlocks: boolean },
+    { hasBlocks, ...kind }: Pick<SingleOptions, "isInsert" | "beforeEnd"> & { readonly hasBlocks: boolean },
   ): Promise<void> {
     const { pool, splicer } = this.#options;
     const engine = await pool.takeForOne(session.revision, session.database);
@@ -345,7 +347,7 @@ export class ClientSession implements NativeConnection, Unsettled {
       if (hasBlocks) engine.queryWithBlocks(query);
       else engine.query(query);
       const way = { client: this.#socket, input: this.#input, engine, splicer, compressed: query.compressed };
-      const outcome = await passSingle({ ...way, isInsert, isOld: isOld(session) });
+      const outcome = await passSingle({ ...way, ...kind, isOld: isOld(session) });
       if (outcome.code !== undefined) this.#hooks.logins.refused(outcome.code, principal);
       if (!outcome.isClean) await this.#closeLate();
     } finally {

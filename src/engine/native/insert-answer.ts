@@ -11,6 +11,8 @@ const checksumAndHead = 25;
 /** A block that is longer is written in several frames. */
 const frameBytes = 1_048_576;
 
+type Column = { readonly name: string; readonly type: string };
+
 export class InsertAnswer {
   readonly #compressed: boolean;
   readonly #hasMarks: boolean;
@@ -19,6 +21,10 @@ export class InsertAnswer {
   #state: "reading" | "ended" | "unknown" = "reading";
   /** The engine's code, when it has sent an exception. */
   code: number | undefined;
+  /** That exception, as a packet. */
+  exception: Buffer | undefined;
+  /** Present once the engine waits for data of these columns, unless the answer is compressed. */
+  columns: readonly Column[] | undefined;
   /** The packets that every client knows, since the last call of `read`. */
   readonly known: Buffer[] = [];
 
@@ -26,7 +32,8 @@ export class InsertAnswer {
   constructor(compressed: boolean, revision: number) {
     this.#compressed = compressed;
     this.#hasMarks = revision >= since.columnMarks;
-    this.#progressNumbers = 5 + (revision >= since.elapsed ? 1 : 0) + (revision >= since.totalBytes ? 1 : 0);
+    const added = [since.written, since.written, since.elapsed, since.totalBytes];
+    this.#progressNumbers = 3 + added.filter((one) => revision >= one).length;
   }
 
   /** "unknown" when the end of the answer cannot be seen. */
@@ -38,6 +45,7 @@ export class InsertAnswer {
       while (this.#state === "reading" && this.#kept.length > 0) {
         const reader = new Reader(this.#kept, limit);
         const type = this.#packet(reader);
+        if (type === serverPackets.exception) this.exception = Buffer.from(this.#kept.subarray(0, reader.at));
         if (!addedLater.has(type)) this.known.push(this.#kept.subarray(0, reader.at));
         this.#kept = this.#kept.subarray(reader.at);
       }
@@ -72,7 +80,7 @@ export class InsertAnswer {
       case serverPackets.data:
         reader.string();
         if (this.#compressed) this.#frame(reader);
-        else this.#block(reader, 0);
+        else this.columns = this.#block(reader, 0);
         break;
       case serverPackets.log:
       case serverPackets.profileEvents:
@@ -98,7 +106,7 @@ export class InsertAnswer {
     reader.bytes(head.readUInt32LE(17) - 9);
   }
 
-  #block(reader: Reader, maxRows: number): void {
+  #block(reader: Reader, maxRows: number): readonly Column[] {
     for (let field = reader.varUint(); field !== 0; field = reader.varUint()) {
       if (field === 1) reader.byte();
       else if (field === 2) reader.int32();
@@ -107,18 +115,19 @@ export class InsertAnswer {
     const columns = reader.varUint();
     const rows = reader.varUint();
     if (rows > maxRows) throw new MalformedPacket("The block has rows.");
-    for (let column = 0; column < columns; column += 1) this.#column(reader, rows);
+    return Array.from({ length: columns }, () => this.#column(reader, rows));
   }
 
-  #column(reader: Reader, rows: number): void {
-    reader.string();
-    const type = reader.text();
+  #column(reader: Reader, rows: number): Column {
+    const column = { name: reader.text(), type: reader.text() };
+    const { type } = column;
     if (this.#hasMarks && reader.byte() !== 0) throw new MalformedPacket("The column is serialized in another way.");
-    if (rows === 0) return;
+    if (rows === 0) return column;
     const width = widths[type.replace(/^Enum8\(.*\)$/s, "Enum8")];
     if (width !== undefined) reader.bytes(width * rows);
     else if (type === "String") for (let row = 0; row < rows; row += 1) reader.string();
     else throw new MalformedPacket(`A column of type ${type} has an end that is not known.`);
+    return column;
   }
 }
 

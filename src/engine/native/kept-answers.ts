@@ -4,6 +4,9 @@
  */
 import type { Socket } from "node:net";
 import { serverPackets } from "../../endpoint/native/hello.ts";
+import { ClientGone } from "../../endpoint/native/input.ts";
+import { InsertAnswer } from "./insert-answer.ts";
+import type { SealedQuery } from "./query-packet.ts";
 import type { SealedConnection } from "./sealed-connection.ts";
 
 export type AnswerEvents = {
@@ -15,14 +18,18 @@ export type AnswerEvents = {
 
 /** Follows one answer after another from the engine to the client. */
 export class KeptAnswers {
+  readonly #engine: SealedConnection;
   readonly #events: AnswerEvents;
+  #take: ((bytes: Buffer) => void) | undefined;
   #isFirst = false;
   #isException = false;
   #atRest = true;
 
   constructor(engine: SealedConnection, client: Socket, events: AnswerEvents) {
+    this.#engine = engine;
     this.#events = events;
     engine.onBytes = (bytes) => {
+      if (this.#take !== undefined) return this.#take(bytes);
       client.write(bytes, engine.hold());
       this.#look(bytes);
     };
@@ -38,6 +45,34 @@ export class KeptAnswers {
     this.#isFirst = true;
     this.#isException = false;
     this.#setRest(false);
+  }
+
+  /** Runs an INSERT whose answer the client does not get. Rejects when the connection ends before it. */
+  async insert(query: SealedQuery): Promise<InsertAnswer> {
+    const engine = this.#engine;
+    const answer = new InsertAnswer(false, engine.revision);
+    const { promise, resolve, reject } = Promise.withResolvers<InsertAnswer>();
+    const onClose = () => reject(new ClientGone());
+    let waits = true;
+    this.#take = (bytes) => {
+      const state = answer.read(bytes);
+      if (state === "ended") resolve(answer);
+      else if (state === "unknown") engine.end();
+      else if (answer.columns !== undefined && waits) {
+        waits = false;
+        engine.endData();
+      }
+    };
+    engine.socket.once("close", onClose);
+    engine.query({ ...query, compressed: false });
+    try {
+      const { code } = await promise;
+      if (code !== undefined) this.#events.onException(code);
+      return answer;
+    } finally {
+      engine.socket.off("close", onClose);
+      this.#take = undefined;
+    }
   }
 
   /** The engine says that nothing runs any more. */

@@ -1,5 +1,6 @@
 /** What the connections of the native protocol need of their engine host. */
 import type { AccessChange } from "../../clickhouse/access-change.ts";
+import type { ClickHouseClient } from "../../clickhouse/client.ts";
 import type { ServerFacts } from "../../endpoint/native/hello.ts";
 import type { Splicer } from "../../endpoint/splice/splicer.ts";
 import type { LineLogger } from "../../lib/deferred-logger.ts";
@@ -26,6 +27,8 @@ export type NativeOptions = {
   readonly users: readonly EngineUser[];
   readonly disk: Pick<DiskQuota, "isFull" | "requireRoom">;
   readonly changeAccess: (change: AccessChange) => Promise<void>;
+  /** Authenticated as the internal user. */
+  readonly client: Pick<ClickHouseClient, "text" | "stream">;
   /** Asks the engine as one of its users. Rejects with its exception. */
   readonly askAs: (user: string, sql: string, settings?: Readonly<Record<string, string>>) => Promise<string>;
   /** Asks the engine whether the session's last query runs. Never rejects. */

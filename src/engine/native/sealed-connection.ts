@@ -97,6 +97,11 @@ export class SealedConnection {
     this.socket.write(sealedQuery(query, this.revision, this.#sealing));
   }
 
+  /** Ends the data of an INSERT without compression. */
+  endData(): void {
+    this.socket.write(emptyData(false));
+  }
+
   /** Cancels what runs. */
   end(): void {
     if (this.#ended) return;

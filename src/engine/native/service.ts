@@ -1,22 +1,16 @@
 /** Serves the connections of the native protocol in an engine host. */
 import type { Socket } from "node:net";
-import type { ClickHouseClient } from "../../clickhouse/client.ts";
 import type { NativeConnection, NativeHooks, NativeServer } from "../../endpoint/handoff/native-server.ts";
 import { ClientSession } from "./client-session.ts";
 import type { NativeOptions, Unsettled } from "./options.ts";
 
-export type NativeServiceOptions = Omit<NativeOptions, "settle" | "resting"> & {
-  /** Authenticated as the internal user. */
-  readonly client: Pick<ClickHouseClient, "text">;
-};
+export type NativeServiceOptions = Omit<NativeOptions, "settle" | "resting">;
 
 export class NativeService implements NativeServer {
-  readonly #client: Pick<ClickHouseClient, "text">;
   readonly #options: NativeOptions;
   readonly #sessions = new Set<ClientSession>();
 
-  constructor({ client, ...options }: NativeServiceOptions) {
-    this.#client = client;
+  constructor(options: NativeServiceOptions) {
     this.#options = { ...options, resting: new Set(), settle: async (session) => await this.#settle([session]) };
   }
 
@@ -35,7 +29,7 @@ export class NativeService implements NativeServer {
   async #settle(sessions: readonly Unsettled[]): Promise<void> {
     if (sessions.length === 0) return;
     const sql = "SELECT query_id FROM system.processes FORMAT JSONCompactEachRow";
-    const answer = await this.#client.text(sql, { settings: { log_queries: 0 } }).catch(() => undefined);
+    const answer = await this.#options.client.text(sql, { settings: { log_queries: 0 } }).catch(() => undefined);
     if (answer === undefined) return;
     const running = new Set(
       answer

@@ -84,6 +84,7 @@ function unreadable(): never {
   refuse("SET takes names with texts and numbers over the native protocol; send other values with the query.");
 }
 
-function utf8(latin1: string): string {
+/** The text that a token holds as Latin-1. */
+export function utf8(latin1: string): string {
   return Buffer.from(latin1, "latin1").toString();
 }

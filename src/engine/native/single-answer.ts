@@ -17,6 +17,8 @@ export type SingleOutcome = {
   readonly code: number | undefined;
 };
 
+export type BeforeEnd = (isSeen: boolean) => Promise<Buffer | undefined>;
+
 export type SingleOptions = {
   readonly client: Socket;
   readonly input: PacketInput;
@@ -27,6 +29,11 @@ export type SingleOptions = {
   readonly isInsert: boolean;
   /** True of a client that knows other packets than the engine sends. */
   readonly isOld: boolean;
+  /**
+   * Called before the client gets the end of an INSERT's answer, unless that is an exception; `isSeen`: all of its data
+   * has arrived. Resolves with what the client gets instead, if anything; when it rejects, so does `passSingle`.
+   */
+  readonly beforeEnd?: BeforeEnd | undefined;
 };
 
 /** Joins client and engine until the answer ends. Resolves when the client was sent all of it. */
@@ -38,6 +45,7 @@ export async function passSingle({
   compressed,
   isInsert,
   isOld,
+  beforeEnd,
 }: SingleOptions): Promise<SingleOutcome> {
   const { socket } = engine;
   const { promise: ended, resolve } = Promise.withResolvers<void>();
@@ -59,6 +67,11 @@ export async function passSingle({
   socket.on("drain", onDrain);
   client.once("end", resolve).once("close", resolve);
   let stopped: Promise<void> | undefined;
+  let instead: Buffer | undefined;
+  const stop = async (isSeen: boolean) => {
+    await moved?.stop();
+    if (answer?.code === undefined) instead = await beforeEnd?.(isSeen);
+  };
   engine.onBytes = (chunk) => {
     if (last < 0 && chunk[0] === serverPackets.exception && chunk.length >= 5) code = chunk.readInt32LE(1);
     last = chunk.at(-1) as number;
@@ -66,13 +79,14 @@ export async function passSingle({
     const shown = isOld && answer !== undefined ? Buffer.concat(answer.known) : chunk;
     const release = engine.hold();
     const pass = () => {
-      client.write(shown, release);
+      client.write(instead ?? shown, release);
       if (state === "ended") resolve();
       else if (!seemsOver()) for (const kept of held.splice(0)) send(kept);
     };
-    if (state !== "reading") stopped ??= moved?.stop();
-    if (stopped === undefined) pass();
-    else stopped = stopped.then(pass);
+    if (state !== "reading") stopped ??= beforeEnd === undefined ? moved?.stop() : stop(state === "ended");
+    if (stopped === undefined) return pass();
+    stopped = stopped.then(pass);
+    stopped.catch(() => resolve());
   };
   socket.once("end", resolve).once("close", resolve);
   // What comes after an answer that seems to be over belongs to the next query.
@@ -88,6 +102,8 @@ export async function passSingle({
   client.off("end", resolve).off("close", resolve);
   socket.off("drain", onDrain);
   engine.end();
+  // The engine may end the connection before that.
+  await stopped;
   code = answer?.code ?? code;
   return { isClean: (seemsOver() && code === undefined) || sent === 0, code };
 }

@@ -1,14 +1,15 @@
 /**
  * Temporary tables, and roles other than the default ones, belong to a session that the engine keeps: to a connection
- * on which the user has logged in. Only bytes of the front go through it as well, so that data of a client, which
- * goes through a connection for one query, cannot reach a temporary table.
+ * on which the user has logged in. Only bytes of the front go through it as well: `temporary-data.ts` has the way of a
+ * client's data.
  */
 import { since } from "../../endpoint/native/hello.ts";
 import type { NativeSession } from "../../endpoint/native/session.ts";
 import type { StatementVerdict } from "../sql/guard.ts";
-import { refuse } from "../sql/rules/refusal.ts";
+import type { GuardQuery } from "../sql/guard-query.ts";
 import { isKeyword, isMark, isName } from "../sql/text/scan.ts";
 import type { SqlToken } from "../sql/text/tokens.ts";
+import { tokensOf, utf8 } from "./session-statement.ts";
 
 type Tokens = readonly SqlToken[];
 
@@ -33,11 +34,13 @@ export function wantsData({ kind, head }: StatementVerdict, text: Buffer): boole
   return kind === "insert" && head !== undefined && text.toString("latin1", head.headEnd).trim() === "";
 }
 
-/** Throws the exception for the client when the INSERT with these tokens is one into a temporary table. */
-export function refuseTemporary(tokens: Tokens, names: ReadonlySet<string>): void {
-  const [, , table, next] = tokens;
-  if (!isName(table) || isMark(next, ".") || !names.has(table.value)) return;
-  refuse(
-    "Data of a client cannot be inserted into a temporary table over the native protocol: write it into the text of the statement, use INSERT ... SELECT, or HTTP with a `session_id`.",
-  );
+/** The temporary table that an INSERT may mean, which is one of `names`; `head`: without data. */
+export async function temporaryTarget(
+  guardQuery: GuardQuery,
+  head: Buffer,
+  names: ReadonlySet<string> | undefined,
+): Promise<string | undefined> {
+  if (names === undefined) return undefined;
+  const [, , table, next] = await tokensOf(guardQuery, head);
+  return isName(table) && !isMark(next, ".") && names.has(table.value) ? utf8(table.value) : undefined;
 }

@@ -56,18 +56,24 @@ def code_of(client, sql, *rows):
     return 0
 
 
-def round_trip(client, type_name, values):
-    client.execute("DROP TABLE IF EXISTS driver_type")
-    client.execute(f"CREATE TABLE driver_type (n UInt8, v {type_name}) ENGINE = MergeTree ORDER BY n")
-    client.execute("INSERT INTO driver_type VALUES", list(enumerate(values)))
-    return [str(row[0]) if type_name == "IPv4" else row[0] for row in client.execute("SELECT v FROM driver_type ORDER BY n")]
+def create(client, kind, table, columns, order):
+    client.execute(f"DROP TABLE IF EXISTS {table}")
+    engine = "Memory" if kind == "TEMPORARY" else f"MergeTree ORDER BY {order}"
+    client.execute(f"CREATE {kind} TABLE {table} ({columns}) ENGINE = {engine}")
 
 
-def many_rows(client):
-    client.execute("DROP TABLE IF EXISTS driver_rows")
-    client.execute("CREATE TABLE driver_rows (a UInt32, s String) ENGINE = MergeTree ORDER BY a")
-    client.execute("INSERT INTO driver_rows VALUES", ((i, str(i)) for i in range(200_000)))
-    return client.execute("SELECT count(), sum(a) FROM driver_rows")
+def round_trip(client, type_name, values, kind=""):
+    table = f"driver_type{kind}"
+    create(client, kind, table, f"n UInt8, v {type_name}", "n")
+    client.execute(f"INSERT INTO {table} VALUES", list(enumerate(values)))
+    return [str(row[0]) if type_name == "IPv4" else row[0] for row in client.execute(f"SELECT v FROM {table} ORDER BY n")]
+
+
+def many_rows(client, kind=""):
+    table = f"driver_rows{kind}"
+    create(client, kind, table, "a UInt32, s String", "a")
+    client.execute(f"INSERT INTO {table} VALUES", ((i, str(i)) for i in range(200_000)))
+    return client.execute(f"SELECT count(), sum(a) FROM {table}")
 
 
 def external(client):
@@ -125,6 +131,9 @@ for compression in (False, "lz4", "lz4hc", "zstd"):
     check(f"{mode}: error before an insert", lambda: code_of(client, "INSERT INTO nowhere VALUES", [(1,)]), 60)
     check(f"{mode}: error amid an insert", lambda: bad_insert(client), (469, [(0,)]))
     check(f"{mode}: after errors", lambda: client.execute("SELECT 1"), [(1,)])
+    for type_name, values in types:
+        check(f"{mode}: temporary {type_name}", lambda: round_trip(client, type_name, values, "TEMPORARY"), values)
+    check(f"{mode}: 200,000 temporary rows", lambda: many_rows(client, "TEMPORARY"), [(200_000, 19_999_900_000)])
     client.disconnect()
 
 client = Client(**address, settings={"max_block_size": 10, "send_logs_level": "trace", "server_side_params": True})

@@ -48,10 +48,16 @@ async function expectNothing(): Promise<void> {
 
 const uptime = async () => Number(await stage.http("SELECT uptime()"));
 
-describe.each([54_460, newest])("revision %i", (revision) => {
+describe.each([
+  [54_460, "a table"],
+  [newest, "a table"],
+  [newest, "a temporary table"],
+])("revision %i, data for %s", (revision, target) => {
   test.each(attacks.map((one, number) => [one.name, number, one] as const))("%s", async (_, number, one) => {
     const before = await uptime();
-    await attack(await stage.connect({ revision }), one, `smuggled${revision}_${number}`);
+    const client = await stage.connect({ revision });
+    if (target !== "a table") await client.query("CREATE TEMPORARY TABLE target (s String)");
+    await attack(client, one, `smuggled${revision}_${number}_${target.length}`);
     await expectNothing();
     expect(await uptime()).toBeGreaterThanOrEqual(before);
   });

@@ -173,14 +173,12 @@ test("temporary tables live as long as their connection, with everything else of
   expect(await client.query(sql)).toEqual(["a", "bc", "d"].map((s) => [s, "later", "3", "it's"]));
   // Data of the client goes past the session.
   expect((await client.insert("INSERT INTO plain VALUES", ["e"])).exception).toBeUndefined();
-  expect((await client.insert("INSERT INTO x (s) VALUES", ["e"])).exception?.message).toMatch(
-    /Data of a client cannot be inserted into a temporary table/,
-  );
+  expect((await client.insert("INSERT INTO x (s) VALUES", ["e", "f"])).exception).toBeUndefined();
   await expect(client.query("SELECT * FROM nowhere")).rejects.toMatchObject({ code: 60 });
   await expect(client.query("SELECT * FROM url('http://127.0.0.1/', CSV)")).rejects.toMatchObject({ code: 497 });
   await client.ping();
   expect(await client.query("SELECT count() FROM plain")).toEqual([["1"]]);
-  expect(await client.query("SELECT count() FROM x")).toEqual([["3"]]);
+  expect(await client.query("SELECT count() FROM x")).toEqual([["5"]]);
   const other = await stage.connect();
   await expect(other.query("SELECT * FROM x")).rejects.toMatchObject({ code: 60 });
   client.close();
