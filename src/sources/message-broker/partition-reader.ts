@@ -297,7 +297,7 @@ export class PartitionReader {
     }
     partition.position = cursor.next;
     if (cursor.next > behind) batches.moveTo(partition.lane, cursor.next);
-    batches.answered(partition.lane);
+    batches.answered(partition.lane, fetched.lastStable - cursor.next);
   }
 
   /** The broker no longer has the position, either because of retention or after losing a part of its log. */

@@ -67,18 +67,43 @@ test("a step of the wall clock holds no batch back, and hurries none", async () 
 
 test("a new lane does not wait for more than the source had at once; later its batches do", async () => {
   const batches = lanes({ maxRows: 400 });
-  batches.answered("a");
+  batches.answered("a", 0);
   put(batches, "a", 0, 3);
-  batches.answered("a");
+  batches.answered("a", 0);
   expect(await batches.next(endless)).toMatchObject({ lane: "a", next: 3 });
   batches.done("a");
   put(batches, "a", 3, 6);
-  batches.answered("a");
+  batches.answered("a", 0);
   const second = batches.next(endless);
   expect(await Promise.race([second, new Promise((resolve) => setImmediate(() => resolve("waits")))])).toBe("waits");
   // The first full one still is a quarter of the others.
   put(batches, "a", 6, 103);
   expect(await second).toMatchObject({ lane: "a", next: 103 });
+});
+
+test("the last batch of a backlog does not wait, and what follows it does", async () => {
+  const batches = lanes({ maxRows: 400 });
+  put(batches, "a", 0, 10);
+  batches.answered("a", 40);
+  expect(await batches.next(endless)).toMatchObject({ next: 10 });
+  batches.done("a");
+  put(batches, "a", 10, 45);
+  // Less than what makes a backlog, and still its end is awaited.
+  batches.answered("a", 5);
+  const last = batches.next(endless);
+  expect(await Promise.race([last, new Promise((resolve) => setImmediate(() => resolve("waits")))])).toBe("waits");
+  put(batches, "a", 45, 50);
+  batches.answered("a", 0);
+  expect(await last).toMatchObject({ next: 50 });
+  batches.done("a");
+  put(batches, "a", 50, 60);
+  batches.answered("a", 39);
+  put(batches, "a", 60, 99);
+  batches.answered("a", 0);
+  const followed = batches.next(endless);
+  expect(await Promise.race([followed, new Promise((resolve) => setImmediate(() => resolve("waits")))])).toBe("waits");
+  batches.fail(new Error("the end"));
+  await expect(followed).rejects.toThrow("the end");
 });
 
 test("memory is made for a full batch while the source has more, and for small ones when it has not", async () => {
@@ -88,7 +113,7 @@ test("memory is made for a full batch while the source has more, and for small o
     return new MessageBatch({ encoder, origin, maxMessageBytes: 2e6, ...start });
   });
   put(batches, "a", 0, 4);
-  batches.answered("a");
+  batches.answered("a", 0);
   await batches.next(endless);
   batches.done("a");
   for (let turn = 1; turn < 9; turn += 1) {

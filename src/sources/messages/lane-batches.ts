@@ -12,10 +12,12 @@ import { type RowMemory, rowPool } from "./row-memory.ts";
  * The first full batch of a lane has this share of the rows, so that the engine works while the next ones are filled.
  */
 const firstPart = 0.25;
+/** A lane that has this share of the rows to read has a backlog, until nothing is left. One with less is followed. */
+const backlogPart = 0.1;
 
 type Lane<M extends SourceMessage> = {
   readonly name: string;
-  open: { readonly batch: MessageBatch<M>; readonly since: number } | undefined;
+  open: { readonly batch: MessageBatch<M>; readonly since: number; readonly ofBacklog: boolean } | undefined;
   /** Full batches, oldest first. */
   readonly closed: Closed<M>[];
   /** The lane's next position: after everything added. */
@@ -25,6 +27,8 @@ type Lane<M extends SourceMessage> = {
   maxRows: number;
   /** True until a batch is closed. */
   isNew: boolean;
+  /** True while a backlog is read. */
+  isBehind: boolean;
 };
 
 /** The parameters of a new batch. */
@@ -53,7 +57,7 @@ export class LaneBatches<M extends SourceMessage> {
   /** Adds a message whose encoder is prepared; `next` is the position after it. */
   add(laneName: string, message: M, next: Position): void {
     const lane = this.#lane(laneName);
-    lane.open ??= this.#begin(lane.name);
+    lane.open ??= this.#begin(lane);
     const { batch } = lane.open;
     batch.add(message);
     lane.next = next;
@@ -63,17 +67,20 @@ export class LaneBatches<M extends SourceMessage> {
   /** The lane has advanced without a message (a control record, or a gap): the next batch saves the position. */
   moveTo(laneName: string, next: Position): void {
     const lane = this.#lane(laneName);
-    lane.open ??= this.#begin(lane.name);
+    lane.open ??= this.#begin(lane);
     lane.next = next;
   }
 
   /**
-   * The source's current response for the lane has been added. A new lane does not wait for more, so that its rows are
-   * visible early.
+   * The source's current response for the lane has been added; `left` messages or so are still to be read. A new lane
+   * does not wait for more, so that its rows are visible early, and neither does the last batch of a backlog.
    */
-  answered(laneName: string): void {
+  answered(laneName: string, left: number): void {
     const lane = this.#lane(laneName);
-    if (lane.isNew && (lane.open?.batch.size ?? 0) > 0) this.#close(lane);
+    const isBehind = left >= this.#limits.maxRows * backlogPart || (lane.isBehind && left > 0);
+    const isLast = lane.open?.ofBacklog === true && !isBehind;
+    if ((lane.isNew || isLast) && (lane.open?.batch.size ?? 0) > 0) this.#close(lane);
+    lane.isBehind = isBehind;
   }
 
   /** True when no batch of the lane has been closed yet. */
@@ -181,11 +188,9 @@ export class LaneBatches<M extends SourceMessage> {
       : Math.max(1, first + this.#limits.maxWaitMs - performance.now());
   }
 
-  #begin(lane: string) {
-    return {
-      batch: this.#open(lane, { expectedBytes: this.#expectedBytes, memory: rowPool }),
-      since: performance.now(),
-    };
+  #begin({ name, isBehind }: Lane<M>) {
+    const batch = this.#open(name, { expectedBytes: this.#expectedBytes, memory: rowPool });
+    return { batch, since: performance.now(), ofBacklog: isBehind };
   }
 
   #close(lane: Lane<M>): void {
@@ -211,7 +216,8 @@ export class LaneBatches<M extends SourceMessage> {
     let lane = this.#lanes.get(name);
     if (lane === undefined) {
       const maxRows = Math.ceil(this.#limits.maxRows * firstPart);
-      lane = { name, open: undefined, closed: [], next: undefined, inHand: undefined, maxRows, isNew: true };
+      const none = { open: undefined, next: undefined, inHand: undefined };
+      lane = { name, ...none, closed: [], maxRows, isNew: true, isBehind: false };
       this.#lanes.set(name, lane);
     }
     return lane;

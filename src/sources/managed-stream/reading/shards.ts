@@ -19,7 +19,7 @@ import {
   StreamError,
 } from "../stream.ts";
 import { listen } from "./fan-out.ts";
-import { poll, withThrottleRetries } from "./polling.ts";
+import { maxRecords, poll, withThrottleRetries } from "./polling.ts";
 import { isBehind, startAfter } from "./position.ts";
 import { circleOf, finished, finishedMark, ShardLineage } from "./shard-lineage.ts";
 import type { ShardStart } from "./start.ts";
@@ -31,6 +31,8 @@ const lookEveryMs = 1_000;
 const callsAtOnce = 8;
 /** Payload added between two checks of the remaining memory. */
 const roomEveryBytes = 1_000_000;
+/** A shard that is this late has a backlog. */
+const backlogMs = 10_000;
 
 /** The position of a lane whose shard has ended. */
 export const shardEnd = "end";
@@ -208,7 +210,9 @@ export class Shards {
         if (this.#signal.aborted) return;
       }
     }
-    batches.answered(shard.id);
+    // A stream tells how old the next record is, and not how many there are.
+    const hasBacklog = behindMs >= backlogMs || records.length >= maxRecords;
+    batches.answered(shard.id, hasBacklog ? Number.POSITIVE_INFINITY : behindMs);
     batches.added();
     await this.#room(shard.id);
   }
