@@ -1,7 +1,7 @@
 /**
- * The least that a front of the native protocol does, in a process of its own: it passes bytes on, judges nothing, and
- * gives each INSERT a connection of its own, which is opened and logged in ahead. It knows the one client of the
- * benchmark, whose queries come in a chunk each.
+ * The least that a front does, in a process of its own: it passes bytes on, and judges nothing. With a `revision` it is
+ * one of the native protocol, and gives each INSERT a connection of its own, which is opened and logged in ahead. It
+ * knows the one client of the benchmark, whose queries come in a chunk each.
  */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
@@ -15,21 +15,38 @@ const hostName = Buffer.from("host");
 
 type Login = { readonly hello: Buffer; readonly addendum: Buffer; readonly revision: number };
 
-process.once("message", ({ port, revision }: { readonly port: number; readonly revision: number }) => {
-  const server = createServer({ noDelay: true }, (client) => void serveClient(client, port, revision));
+type Start = { readonly engine: { readonly host: string; readonly port: number }; readonly revision?: number };
+
+process.once("message", ({ engine, revision }: Start) => {
+  const server = createServer({ noDelay: true }, (client) => {
+    if (revision === undefined) relay(client, engine);
+    else void serveClient(client, engine, revision);
+  });
   server.listen(0, "127.0.0.1", () => process.send?.((server.address() as AddressInfo).port));
 });
 process.on("disconnect", () => process.exit(0));
 
-async function serveClient(client: Socket, port: number, revision: number): Promise<void> {
+function relay(client: Socket, at: Start["engine"]): void {
+  const engine = opened(
+    at,
+    client.on("error", () => {}),
+  );
+  client.on("data", (chunk: Buffer) => {
+    if (!engine.write(chunk)) pauseFor(client, engine);
+  });
+  client.once("close", () => engine.end());
+  engine.once("close", () => client.end());
+}
+
+async function serveClient(client: Socket, at: Start["engine"], revision: number): Promise<void> {
   client.on("error", () => {});
   const [hello] = (await once(client, "data")) as [Buffer];
-  const kept = opened(port, client);
+  const kept = opened(at, client);
   kept.write(hello);
   const [addendum] = (await once(client, "data")) as [Buffer];
   kept.write(addendum);
   const login = { hello, addendum, revision };
-  let spare = loggedIn(port, client, login);
+  let spare = loggedIn(at, client, login);
   let current = kept;
   const goTo = (next: Socket) => {
     if (current !== kept) current.end();
@@ -47,7 +64,7 @@ async function serveClient(client: Socket, port: number, revision: number): Prom
         goTo(own);
         own.write(chunk);
         client.resume();
-        spare = loggedIn(port, client, login);
+        spare = loggedIn(at, client, login);
       });
     }
   });
@@ -60,21 +77,21 @@ function pauseFor(client: Socket, engine: Socket): void {
 }
 
 /** What the engine sends goes to the client, unless `take` looks at it first. */
-function opened(port: number, client: Socket, take?: (bytes: Buffer) => boolean): Socket {
+function opened(at: Start["engine"], client: Socket, take?: (bytes: Buffer) => boolean): Socket {
   const reads = new LeasedReads((bytes) => {
     if (take?.(bytes) !== true) client.write(bytes, reads.hold());
   });
-  const socket = connect({ host: "127.0.0.1", port, noDelay: true, onread: reads.onread });
+  const socket = connect({ ...at, noDelay: true, onread: reads.onread });
   reads.socket = socket;
   socket.on("error", () => {});
   return socket;
 }
 
-async function loggedIn(port: number, client: Socket, { hello, addendum, revision }: Login): Promise<Socket> {
+async function loggedIn(at: Start["engine"], client: Socket, { hello, addendum, revision }: Login): Promise<Socket> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let told = Buffer.alloc(0);
   let isIn = false;
-  const socket = opened(port, client, (bytes) => {
+  const socket = opened(at, client, (bytes) => {
     if (isIn) return false;
     told = Buffer.concat([told, bytes]);
     try {

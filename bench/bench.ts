@@ -1,4 +1,7 @@
 /** The exports of a benchmark file `NAME.bench.ts`, and what all of them measure with. */
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
 import { treeCpuSecondsOf } from "../harness/process-cpu.ts";
 
 /** What was measured, by name: the last line of a run. Goals (`goals.ts`) name some of its members. */
@@ -68,4 +71,15 @@ export function median(samples: readonly number[]): number {
 
 export function round(value: number, digits = 2): number {
   return Number(value.toFixed(digits));
+}
+
+/** Starts the front of `bare-front.ts` before an engine's port; `revision`: of the native protocol. */
+export async function bareFront(
+  engine: { readonly host: string; readonly port: number },
+  revision?: number,
+): Promise<{ readonly port: number } & AsyncDisposable> {
+  const child = fork(fileURLToPath(new URL("./bare-front.ts", import.meta.url)));
+  child.send({ engine, revision });
+  const [own] = (await once(child, "message")) as [number];
+  return { port: own, [Symbol.asyncDispose]: async () => child.disconnect() };
 }

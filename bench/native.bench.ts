@@ -12,7 +12,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { BareEngine } from "../harness/engine/bare-engine.ts";
 import { emptyData, NativeClient, queryPacket, stringData } from "../harness/native/client.ts";
-import { type BenchResult, median, round } from "./bench.ts";
+import { type BenchResult, bareFront, median, round } from "./bench.ts";
 
 export const description = "native queries and inserts through the gateway and at the engine's own port";
 
@@ -42,7 +42,7 @@ export async function run(): Promise<BenchResult> {
     const [{ nativePort: port }] = (await once(server, "message")) as [{ nativePort: number }];
     const { user = "", password = "" } = bare.addressOf("millrace-internal");
     const direct = await NativeClient.connect({ port: bare.native.port, user, password });
-    await using front = await bareFront(bare.native.port, direct.revision);
+    await using front = await bareFront({ host: "127.0.0.1", port: bare.native.port }, direct.revision);
     const clients = {
       direct,
       least: await NativeClient.connect({ port: front.port, user, password }),
@@ -95,13 +95,6 @@ async function alternate(
     }
   }
   return times;
-}
-
-async function bareFront(port: number, revision: number) {
-  const child = fork(fileURLToPath(new URL("./bare-front.ts", import.meta.url)));
-  child.send({ port, revision });
-  const [own] = (await once(child, "message")) as [number];
-  return { port: own, [Symbol.asyncDispose]: async () => child.disconnect() };
 }
 
 /** Bytes of the rows of `bulkQuery`: two numbers, and a text with its length. */
