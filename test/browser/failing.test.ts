@@ -80,6 +80,34 @@ describe.skipIf(chromiumMissing !== undefined)("requests that fail", () => {
     await page.getByRole("tabpanel", { name: "History" }).getByText("SELECT 40 + 2 AS answer").first().waitFor();
   });
 
+  test("what is typed before the palette's code is there is typed into the palette, which finds what was saved", async () => {
+    const { organizationId } = opened.served.credentials;
+    const content = { text: "SELECT 'of the year'", params: {} };
+    const body = { kind: "query" as const, name: "Yearly totals", content };
+    await opened.served.api.createSavedObject({ params: { organizationId }, body });
+    const { page } = await opened.open(`/sql?service=${service.id}`);
+    const editor = page.getByRole("textbox", { name: "Statement" });
+    await editor.focus();
+    await page.keyboard.insertText("SELECT 1");
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    await page.route(/\/assets\/palette-.*\.js$/, async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("earlx");
+    for (const key of ["Backspace", "Enter", "ArrowDown"]) await page.keyboard.press(key);
+    expect(await editor.textContent()).toBe("SELECT 1");
+    release();
+    const input = page.getByRole("combobox", { name: "Name, id or action" });
+    await input.waitFor();
+    await page.keyboard.type("y tot");
+    expect(await input.inputValue()).toBe("early tot");
+    await page.getByRole("option", { name: "Yearly totals" }).waitFor();
+    await page.keyboard.press("Enter");
+    await editor.getByText("of the year").waitFor();
+  });
+
   test("what others save of a dashboard does not undo what is edited, and is not overwritten", async () => {
     const { api, credentials } = opened.served;
     const params = { organizationId: credentials.organizationId };

@@ -14,7 +14,7 @@ export function Overlays() {
   const shortcuts = useStore(shortcutsStore);
   return (
     <>
-      {palette && <Palette />}
+      {palette !== undefined && <Palette />}
       {shortcuts && <ShortcutsDialog />}
     </>
   );

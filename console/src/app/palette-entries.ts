@@ -40,10 +40,14 @@ const pageNames: readonly (readonly [label: string, to: LinkProps["to"]])[] = [
 ];
 const pages = pageNames.map(([label, to]): PaletteEntry => ({ key: `page ${to}`, label, kind: "page", link: { to } }));
 
-const actions: readonly PaletteEntry[] = [
+/** For keys that may create. */
+const creations: readonly PaletteEntry[] = [
   { key: "new service", label: "Create service", kind: "action", link: { to: "/services/new" } },
   { key: "new pipe", label: "New pipe", kind: "action", link: { to: "/new-pipe" } },
   { key: "new alert", label: "New alert", kind: "action", link: { to: "/alerts/new" } },
+];
+
+const actions: readonly PaletteEntry[] = [
   { key: "refresh", label: "Refresh this page", kind: "action", run: refreshNow },
   { key: "pause", label: "Pause or resume refreshing", kind: "action", run: () => pausedStore.set(!pausedStore.get()) },
   { key: "light", label: "Light theme", kind: "action", run: () => setTheme("light") },
@@ -59,7 +63,7 @@ type Named = { readonly id: string; readonly name: string; readonly state: strin
 export function usePaletteEntries(): readonly PaletteEntry[] {
   const services = useOperation("listServices", {}, { pace: "never" }).data ?? [];
   const pipes = useOperation("listAllPipes", { query: { limit: 1000 } }, { pace: "never" }).data?.pipes ?? [];
-  const dashboards = useOperation("listSavedObjects", { query: { kind: "dashboard" } }, { pace: "never" });
+  const saved = useOperation("listSavedObjects", {}, { pace: "never" }).data ?? [];
   const ofServices = services.map(({ id }) => ({ params: { serviceId: id }, query: { columns: "false" as const } }));
   const tables = useOperations("listTables", ofServices, "never");
   const mayCommand = useMay("developer");
@@ -73,13 +77,15 @@ export function usePaletteEntries(): readonly PaletteEntry[] {
       kind: `pipe of ${serviceName}`,
       link: pipeAddress(serviceId, id),
     })),
-    ...(dashboards.data ?? []).map(({ id, name }) => ({
-      ...{ key: id, id, label: name, kind: "dashboard" },
-      link: { to: "/dashboards/$dashboardId", params: { dashboardId: id } } as LinkProps,
-    })),
+    ...saved.flatMap(({ id, name, kind }) => {
+      const link = savedAddress(kind, id);
+      return link === undefined
+        ? []
+        : [{ key: id, id, label: name, kind: kind === "query" ? "saved query" : kind, link }];
+    }),
     ...services.flatMap((service, at) => tablesOf(service, tables[at]?.tables ?? [])),
     ...actions,
-    ...(mayCommand ? services.flatMap(commandsOf) : []),
+    ...(mayCommand ? [...creations, ...services.flatMap(commandsOf)] : []),
     ...services.map(({ id, name }) => ({
       key: `${id} settings`,
       label: `Settings of ${name}`,
@@ -87,6 +93,12 @@ export function usePaletteEntries(): readonly PaletteEntry[] {
       link: serviceSettingsAddress(id),
     })),
   ];
+}
+
+/** Where a saved object is opened by its name; undefined for those that have none of their own. */
+function savedAddress(kind: string, id: string): LinkProps | undefined {
+  if (kind === "query") return { to: "/sql", search: { saved: id } };
+  return kind === "dashboard" ? { to: "/dashboards/$dashboardId", params: { dashboardId: id } } : undefined;
 }
 
 /** A table is opened as a statement that shows its rows. */

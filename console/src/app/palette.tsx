@@ -3,13 +3,14 @@ import { useNavigate } from "@tanstack/react-router";
 import { Search } from "lucide-react";
 import { type KeyboardEvent, useId, useState } from "react";
 import { classes } from "../lib/classes.ts";
+import { useStore } from "../lib/store.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import css from "./palette.module.css";
 import { matching, type PaletteEntry, usePaletteEntries } from "./palette-entries.ts";
 import { paletteStore } from "./palette-state.ts";
 
 export function Palette() {
-  const close = () => paletteStore.set(false);
+  const close = () => paletteStore.set(undefined);
   return (
     <Dialog open onClose={close} title="Find anything">
       <Finder onClose={close} />
@@ -18,7 +19,7 @@ export function Palette() {
 }
 
 function Finder({ onClose }: { readonly onClose: () => void }) {
-  const [text, setText] = useState("");
+  const text = useStore(paletteStore) ?? "";
   const [at, setAt] = useState(0);
   const id = useId();
   const navigate = useNavigate();
@@ -47,6 +48,7 @@ function Finder({ onClose }: { readonly onClose: () => void }) {
         <input
           // biome-ignore lint/a11y/noAutofocus: the dialog was opened to type here
           autoFocus
+          data-palette
           role="combobox"
           aria-expanded
           aria-controls={`${id}-list`}
@@ -57,7 +59,7 @@ function Finder({ onClose }: { readonly onClose: () => void }) {
           spellCheck={false}
           onKeyDown={keyDown}
           onChange={(event) => {
-            setText(event.target.value);
+            paletteStore.set(event.target.value);
             setAt(0);
           }}
         />

@@ -1,7 +1,7 @@
 /** Keys that work everywhere. Not while text is typed, and not while a dialog is open. */
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect } from "react";
-import { paletteStore } from "./palette-state.ts";
+import { keepForPalette, paletteStore } from "./palette-state.ts";
 import { refreshNow } from "./refresh-state.tsx";
 import { openShortcuts } from "./shortcuts-state.ts";
 
@@ -28,7 +28,7 @@ export function useShortcuts(): void {
     const keyDown = (event: KeyboardEvent) => {
       if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === "k") {
         event.preventDefault();
-        paletteStore.set(!paletteStore.get());
+        paletteStore.set(paletteStore.get() === undefined ? "" : undefined);
         return;
       }
       if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target) || isDialogOpen()) return;
@@ -41,7 +41,11 @@ export function useShortcuts(): void {
       else if (key === "/") focusSearch(event);
     };
     document.addEventListener("keydown", keyDown);
-    return () => document.removeEventListener("keydown", keyDown);
+    document.addEventListener("keydown", keepForPalette, true);
+    return () => {
+      document.removeEventListener("keydown", keyDown);
+      document.removeEventListener("keydown", keepForPalette, true);
+    };
   }, [navigate]);
 }
 
