@@ -133,6 +133,11 @@ describe.skipIf(chromiumMissing !== undefined)("every screen", () => {
           return texts.map((text) => text.textContent);
         });
         found.push(...over.map((text) => `${path} draws over the next cell: ${text}`));
+        const hiding = await page.evaluate(() => {
+          const frames = [...document.querySelectorAll("section:has(> table)")];
+          return frames.flatMap((frame) => (frame.scrollWidth > frame.clientWidth ? [frame.ariaLabel] : []));
+        });
+        found.push(...hiding.map((label) => `${path} hides columns of the table ${label}`));
         found.push(...(await accessibilityProblemsInBothThemes(page)).map((line) => `${path} ${line}`));
       }
       expect(found).toEqual([]);
