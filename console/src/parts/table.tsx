@@ -1,5 +1,5 @@
 import { ArrowDown, ArrowUp } from "lucide-react";
-import { type ReactNode, useEffect, useRef } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { classes } from "../lib/classes.ts";
 import css from "./table.module.css";
 
@@ -24,18 +24,20 @@ type TableProps<Row, Key extends string> = {
   readonly rowKey: (row: Row) => string;
   readonly sort?: Sort<Key>;
   readonly onSort?: (sort: Sort<Key>) => void;
+  /** Scrolls by itself where it has many rows and other things stand below it. */
+  readonly tall?: boolean;
   /** Shown instead of a table without rows. */
   readonly none?: ReactNode;
 };
 
 /** A table of some hundred rows at most; long results have a grid of their own. */
 export function Table<Row, Key extends string>(props: TableProps<Row, Key>) {
-  const { label, columns, rows, rowKey, sort, onSort, none } = props;
+  const { label, columns, rows, rowKey, sort, onSort, tall, none } = props;
   const focus = useKeptFocus(rows);
   if (none !== undefined && rows.length === 0) return none;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it
-    <section {...focus} className={css.frame} aria-label={label} tabIndex={0}>
+    <section {...focus} className={classes(css.frame, tall && css.tall)} aria-label={label} tabIndex={0}>
       <table className={css.table}>
         <thead>
           <tr>
@@ -62,6 +64,23 @@ export function Table<Row, Key extends string>(props: TableProps<Row, Key>) {
       </table>
     </section>
   );
+}
+
+type Value = string | number | undefined;
+const byNumbers = new Intl.Collator("en", { numeric: true });
+
+function compare(a: Value, b: Value): number {
+  if (typeof a === "number" && typeof b === "number") return a - b;
+  return byNumbers.compare(String(a ?? ""), String(b ?? ""));
+}
+
+/** Rows in the order of a value that the reader chooses by its heading; at first as they are. */
+export function useSorted<Row>(rows: readonly Row[], valueIn: (row: Row, key: string) => Value) {
+  const [sort, onSort] = useState<Sort>();
+  if (sort === undefined) return { rows, onSort };
+  const sign = sort.order === "asc" ? 1 : -1;
+  const by = ({ key }: Sort) => rows.toSorted((a, b) => sign * compare(valueIn(a, key), valueIn(b, key)));
+  return { rows: by(sort), sort, onSort };
 }
 
 /** The focus of a button that goes with its row is then at what contains the rows. */

@@ -14,13 +14,13 @@ export function lagText({ seconds, rows, files, bytes }: Lag): string | undefine
 }
 
 /** Everything that is known about the lag, in one line. */
-export function lagDetails({ rows, files, bytes, etaSeconds, trend }: Lag): string {
+export function lagDetails({ seconds, rows, files, bytes, etaSeconds, trend }: Lag): string {
   const parts = [
     rows === undefined ? [] : `${shortCountText(rows)} rows`,
     files === undefined ? [] : `${shortCountText(files)} objects`,
     bytes === undefined ? [] : bytesText(bytes),
     etaSeconds === undefined || etaSeconds === 0 ? [] : `caught up in ${durationText(etaSeconds)}`,
-    trend === "growing" ? "growing" : [],
+    trend === "growing" && seconds !== 0 ? "growing" : [],
   ];
   return parts.flat().join(" · ");
 }

@@ -1,6 +1,6 @@
 import { bytesText, countText, durationText } from "../../lib/format.ts";
 import { Facts, Panel } from "../../parts/page.tsx";
-import { type Column, Table } from "../../parts/table.tsx";
+import { type Column, Table, useSorted } from "../../parts/table.tsx";
 import type { PipeKind } from "./list-search.ts";
 
 type Progress = Readonly<Record<string, number>>;
@@ -36,26 +36,33 @@ export function PipeProgress({ progress, kind }: { readonly progress: Progress; 
   const lanes = lanesOf(progress);
   const measures = [...new Set(lanes.flatMap(({ values }) => Object.keys(values)))];
   const columns: readonly Column<Lane>[] = [
-    { key: "lane", header: laneWords[kind], cell: ({ name }) => <code>{name}</code> },
+    { key: "lane", header: laneWords[kind], sortable: true, cell: ({ name }) => <code>{name}</code> },
     ...measures.map((measure) => ({
       key: measure,
-      header: wordsOf(measure),
+      header: measureOf(measure),
       align: "end" as const,
+      sortable: true,
       cell: ({ values }: Lane) => (values[measure] === undefined ? "–" : textOf(measure, values[measure])),
     })),
   ];
+  const sorted = useSorted(lanes, ({ name, values }, key) => (key === "lane" ? name : values[key]));
   return (
     <>
       {lanes.length > 0 && (
         <Panel title={`${laneWords[kind]}s`} flush>
-          <Table label={`${laneWords[kind]}s`} columns={columns} rows={lanes} rowKey={({ name }) => name} />
+          <Table tall label={`${laneWords[kind]}s`} columns={columns} {...sorted} rowKey={({ name }) => name} />
         </Panel>
       )}
       <Panel title="Counters">
-        <Facts facts={names.map((name) => [wordsOf(name), textOf(name, progress[name] as number)])} />
+        <Facts facts={names.map((name) => [measureOf(name), textOf(name, progress[name] as number)])} />
       </Panel>
     </>
   );
+}
+
+/** Without the unit of a time, which the value has. */
+function measureOf(name: string): string {
+  return wordsOf(name.replace(/^millis|Seconds|Ms$/, ""));
 }
 
 /** `fetchedRows` as `Fetched rows`. */

@@ -5,7 +5,7 @@ import { Count, Duration } from "../../parts/numbers.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { StateBadge } from "../../parts/state-badge.tsx";
-import { type Column, Table } from "../../parts/table.tsx";
+import { type Column, Table, useSorted } from "../../parts/table.tsx";
 import { toast } from "../../parts/toast.tsx";
 import { pipeReads } from "./pipe-commands.ts";
 import { type PipeDetails, usePipeParams } from "./use-pipe.ts";
@@ -13,11 +13,11 @@ import { type PipeDetails, usePipeParams } from "./use-pipe.ts";
 type PipeTable = NonNullable<PipeDetails["tables"]>[number];
 
 const columns: readonly Column<PipeTable>[] = [
-  { key: "source", header: "Source table", cell: ({ sourceTable }) => <code>{sourceTable}</code> },
-  { key: "target", header: "Target table", cell: ({ targetTable }) => <code>{targetTable}</code> },
-  { key: "state", header: "State", cell: (table) => <StateCell table={table} /> },
-  { key: "lag", header: "Lag", align: "end", cell: ({ lagSeconds }) => <Duration value={lagSeconds} /> },
-  { key: "rows", header: "Rows", align: "end", cell: ({ rows }) => <Count value={rows} /> },
+  { key: "sourceTable", header: "Source table", sortable: true, cell: ({ sourceTable }) => <code>{sourceTable}</code> },
+  { key: "targetTable", header: "Target table", sortable: true, cell: ({ targetTable }) => <code>{targetTable}</code> },
+  { key: "state", header: "State", sortable: true, cell: (table) => <StateCell table={table} /> },
+  { key: "lagSeconds", header: "Lag", align: "end", sortable: true, cell: (t) => <Duration value={t.lagSeconds} /> },
+  { key: "rows", header: "Rows", align: "end", sortable: true, cell: ({ rows }) => <Count value={rows} /> },
   { key: "resync", header: "", align: "end", cell: (table) => <ResyncButton table={table} /> },
 ];
 
@@ -61,9 +61,10 @@ function ResyncButton({ table: { sourceTable, targetTable } }: { readonly table:
 
 /** Each table of a database with its own state. */
 export function PipeTables({ tables }: { readonly tables: readonly PipeTable[] }) {
+  const sorted = useSorted(tables, (table, key) => table[key as "rows"]);
   return (
     <Panel title="Tables" flush>
-      <Table label="Tables of the pipe" columns={columns} rows={tables} rowKey={({ targetTable }) => targetTable} />
+      <Table tall label="Tables of the pipe" columns={columns} {...sorted} rowKey={({ targetTable }) => targetTable} />
     </Panel>
   );
 }
