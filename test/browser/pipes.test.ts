@@ -147,7 +147,8 @@ describe.skipIf(chromiumMissing !== undefined)("pipes in the console", () => {
     await console_.served.api.updatePipeState({ params, body: { command: "start" } });
     const { page } = await console_.open("/pipes");
     await page.getByRole("link", { name: "cities" }).click();
-    await page.getByRole("link", { name: "Refused rows" }).click();
+    await page.getByText("1 refused since it was created, 33 % of what came.").waitFor();
+    await page.getByRole("link", { name: "Show their causes" }).click();
     await page.getByText("1 cause").waitFor({ timeout: 60_000 });
     await page.getByRole("button", { name: "Show rows" }).click();
     await page.getByText("onerror").first().waitFor();

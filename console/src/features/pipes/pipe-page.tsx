@@ -1,7 +1,9 @@
 import { Link, Outlet, useNavigate } from "@tanstack/react-router";
 import { Bell } from "lucide-react";
+import { pipeFindings } from "../../../../src/api/attention.ts";
 import { useOperation } from "../../api/queries.ts";
-import { newStateAlertAddress, serviceAddress } from "../../lib/addresses.ts";
+import { newStateAlertAddress, pipeErrorsAddress, serviceAddress } from "../../lib/addresses.ts";
+import { durationText } from "../../lib/format.ts";
 import { ButtonLink } from "../../parts/button.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Page } from "../../parts/page.tsx";
@@ -11,6 +13,7 @@ import { StateBadge } from "../../parts/state-badge.tsx";
 import { Answer } from "../../parts/states.tsx";
 import { NavTabs } from "../../parts/tabs.tsx";
 import { KindLabel } from "./kind-icon.tsx";
+import type { PipeSummary } from "./list-search.ts";
 import { PipeMenu, StateButton } from "./pipe-actions.tsx";
 import { type PipeSubject, pipeReads } from "./pipe-commands.ts";
 import { kindOf, type PipeDetails, usePipe, usePipeSummary } from "./use-pipe.ts";
@@ -58,6 +61,7 @@ function Loaded({ pipe }: { readonly pipe: PipeDetails }) {
       ) : (
         <Reason pipe={pipe} />
       )}
+      {summary !== undefined && <Findings summary={summary} />}
       <NavTabs
         label="Pipe"
         tabs={[
@@ -70,6 +74,17 @@ function Loaded({ pipe }: { readonly pipe: PipeDetails }) {
       <Outlet />
     </Page>
   );
+}
+
+/** What the overview of all says of the pipe, but for its state. */
+function Findings({ summary }: { readonly summary: PipeSummary }) {
+  const found = pipeFindings(summary, durationText).filter(({ about }) => about !== "state");
+  return found.map(({ about, sentence }) => (
+    <Note key={about} tone="warn">
+      {sentence}{" "}
+      {about === "refused" && <Link {...pipeErrorsAddress(summary.serviceId, summary.id)}>Show their causes</Link>}
+    </Note>
+  ));
 }
 
 /** Why the pipe is not well now; what has been is on the overview. */
