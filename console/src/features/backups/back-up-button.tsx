@@ -31,7 +31,7 @@ export function BackUpButton({ service, isRunning, small, primary }: BackUpButto
         look={primary ? "primary" : "secondary"}
         icon={Archive}
         busy={change.isPending}
-        refusal={isRunning ? "A backup of this service is in progress." : undefined}
+        refusal={refusalOf(service, isRunning)}
         aria-label={`Back up now: ${service.name}`}
         onClick={start}
       >
@@ -49,6 +49,11 @@ export function BackUpButton({ service, isRunning, small, primary }: BackUpButto
       )}
     </>
   );
+}
+
+function refusalOf({ state }: Service, isRunning: boolean): string | undefined {
+  if (state === "failed") return "The service has failed. Start it first.";
+  return isRunning ? "A backup of this service is in progress." : undefined;
 }
 
 function wakesOf({ name, state }: Service): string | undefined {

@@ -46,6 +46,7 @@ export function ServiceOverviewTab() {
 
 function Numbers({ service }: { readonly service: Service }) {
   const { lastBackup, idle, pipes } = service;
+  const result = lastBackup?.status === "error" ? "it failed" : `check: ${lastBackup?.verification}`;
   const quota = service.diskGb === undefined ? "no quota" : `of ${service.diskGb} GiB`;
   return (
     <Tiles>
@@ -70,10 +71,7 @@ function Numbers({ service }: { readonly service: Service }) {
       >
         <RelativeTime at={idle.lastQueryAt} none="none yet" />
       </Tile>
-      <Tile
-        label="Last backup"
-        note={lastBackup === undefined ? "the schedule makes the first one" : `check: ${lastBackup.verification}`}
-      >
+      <Tile label="Last backup" note={lastBackup === undefined ? "the schedule makes the first one" : result}>
         <RelativeTime at={lastBackup?.finishedAt ?? lastBackup?.startedAt} none="none yet" />
       </Tile>
     </Tiles>

@@ -31,7 +31,9 @@ export function StatePanel({ serviceId }: { readonly serviceId: string }) {
 
 function Strip({ shares, first }: { readonly shares: readonly (number | null)[]; readonly first: number }) {
   const minutes = shares.reduce<number>((sum, share) => sum + (share ?? 0), 0);
-  const label = `Ran for ${durationText(minutes * stepSeconds)} of the last 24 hours`;
+  // A shorter time is not measured.
+  const time = minutes < 1 ? "less than a minute" : durationText(minutes * stepSeconds);
+  const label = `Ran for ${time} of the last 24 hours`;
   const blocks = Array.from({ length: Math.ceil(shares.length / blockSteps) }, (_, index) =>
     shares.slice(index * blockSteps, (index + 1) * blockSteps),
   );

@@ -32,7 +32,8 @@ export function TablesPanel({ serviceId }: { readonly serviceId: string }) {
       }
     >
       <Answer query={query}>
-        {({ tables }) => {
+        {({ tables, asOf }) => {
+          if (asOf === undefined) return <EmptyState title="Not known yet">A service that runs is read.</EmptyState>;
           const own = tables.filter(({ database }) => !systemDatabases.has(database));
           const largest = own.toSorted((a, b) => (b.bytes ?? 0) - (a.bytes ?? 0)).slice(0, shownTables);
           if (largest.length === 0) {

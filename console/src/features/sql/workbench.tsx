@@ -166,6 +166,7 @@ function refusalOf(
   { text, params }: QueryTab,
   parameters: readonly Parameter[],
 ): string | undefined {
+  if (state === "failed") return "The service has failed. Start it first.";
   if (state === "stopped" || state === "stopping") return "The service is stopped. Start it first.";
   if (text.trim() === "") return "There is no statement to run.";
   const missing = parameters.find(({ name, type }) => (params[name] ?? "") === "" && !/String/.test(type));
