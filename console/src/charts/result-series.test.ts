@@ -28,6 +28,15 @@ test("rows in any order become series in order of time", () => {
   ]);
 });
 
+test("rows of one time are groups of the first text, unless another one is chosen", () => {
+  const both = { columns, rows: [...rows, ["2024-05-01 10:00:00", "web", "5"]], rowCount: 3 };
+  const drawn = resultSeries(both, chartColumns(columns, resultLook({})));
+  expect(drawn?.series.map(({ name, values }) => [name, values])).toEqual([
+    ["web", [5, 18446744073709552000]],
+    ["api", [2, null]],
+  ]);
+});
+
 test("a look of anything is one that can be drawn", () => {
   const plain = { display: "line", time: "", values: [], group: "" };
   for (const kept of [undefined, null, "x", { display: "pie", values: "n", time: 3, group: [] }])

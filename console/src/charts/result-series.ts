@@ -53,12 +53,14 @@ const maxSeries = 24;
 /** One series per column of numbers, and per group; undefined without times or numbers. */
 export function resultSeries(
   { columns, rows }: Result,
-  { time, numbers, group }: ReturnType<typeof chartColumns>,
+  { time, numbers, groups, ...chosen }: ReturnType<typeof chartColumns>,
 ): ChartData | undefined {
   if (time === undefined || numbers.length === 0) return undefined;
   const at = (row: GridRow) => timeOf(row[time], columns[time]?.type ?? "");
   const known = rows.filter((row) => !Number.isNaN(at(row)));
   const times = [...new Set(known.map(at))].sort((a, b) => a - b);
+  // Of several rows of one time, only the last one would be drawn.
+  const group = chosen.group ?? (times.length < known.length ? groups[0] : undefined);
   const places = new Map(times.map((value, place) => [value, place]));
   const series = new Map<string, { values: (number | null)[]; measure: number }>();
   for (const row of known) {

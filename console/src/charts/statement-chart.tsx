@@ -75,7 +75,7 @@ function Choices({ result: { columns }, look, onLook, chosen }: ChoicesProps) {
         <InlineSelect
           label="Group by"
           value={look.group}
-          all="No groups"
+          all="Automatic groups"
           options={chosen.groups.map(nameAt)}
           onChange={(group) => change({ group })}
         />
