@@ -39,7 +39,10 @@ export function ServiceAway({ serviceId, keptAt, reads, onWake, wakeLabel = "Wak
   const [busy, setBusy] = useState(false);
   const command = useChange("updateServiceState", { changes: ["listServices", "getService"] });
   const service = services.data?.find(({ id }) => id === serviceId);
-  useAskedAgain(service?.state, reads);
+  // What was known before this was shown is what the service was when it still answered.
+  const [since] = useState(Date.now);
+  const isCurrent = services.dataUpdatedAt >= since;
+  useAskedAgain(isCurrent ? service?.state : undefined, reads);
   if (service === undefined) return <p className={css.away}>The service does not answer now.</p>;
   const { id, name, state, stateMessage } = service;
   const send = (word: "awake" | "start") => command.mutateAsync({ params: { serviceId: id }, body: { command: word } });
@@ -51,7 +54,8 @@ export function ServiceAway({ serviceId, keptAt, reads, onWake, wakeLabel = "Wak
   return (
     <div className={css.away} role="status">
       <p>
-        <Link {...serviceAddress(id)}>{name}</Link> {sentences[state] ?? "is back."}
+        <Link {...serviceAddress(id)}>{name}</Link>{" "}
+        {sentences[state] ?? (isCurrent ? "is back." : "does not answer now.")}
         {state === "failed" && (stateMessage === undefined ? "." : `: ${stateMessage}`)}
         {keptAt !== undefined && (
           <>
