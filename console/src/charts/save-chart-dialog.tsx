@@ -27,17 +27,18 @@ export function SaveChartDialog({ content, title, range, onClose }: SaveChartDia
   const { attempt, busy, error } = useAttempt();
   const dashboards = useOperation("listSavedObjects", { query: { kind: "dashboard" } }, { pace: "never" }).data ?? [];
   const save = async () => {
-    await add(target, name, content, range);
+    const { id: dashboardId } = await add(target, name, content, range);
     await refetch("listSavedObjects", "getSavedObject");
-    toast(`${name} is on the dashboard.`);
+    toast(`${name} is on the dashboard.`, "ok", { to: "/dashboards/$dashboardId", params: { dashboardId } });
     onClose();
   };
   return (
     <FormDialog
       {...{ title: "Save chart", action: "Save", busy, onClose, onSubmit: () => void attempt(save) }}
       needs="developer"
+      refusal={name.trim() === "" ? "Type a title first." : undefined}
     >
-      <TextField label="Title" value={name} onChange={setName} error={error?.message} />
+      <TextField label="Title" autoFocus value={name} onChange={setName} error={error?.message} />
       <Select
         label="Dashboard"
         value={target}
@@ -48,17 +49,16 @@ export function SaveChartDialog({ content, title, range, onClose }: SaveChartDia
   );
 }
 
-async function add(target: string, title: string, content: PanelContent, range: TimeRange | undefined): Promise<void> {
+async function add(target: string, title: string, content: PanelContent, range: TimeRange | undefined) {
   const panel = newPanel(title, content);
   if (target === newDashboard) {
     const dashboard = { ...emptyDashboard, ...range, panels: [panel] };
-    await call("createSavedObject", { body: { kind: "dashboard", name: title, content: dashboard } });
-    return;
+    return await call("createSavedObject", { body: { kind: "dashboard", name: title, content: dashboard } });
   }
   const params = { savedObjectId: target };
   const { version, content: kept } = await call("getSavedObject", { params });
   const before = dashboardOf(kept);
-  await call("updateSavedObject", {
+  return await call("updateSavedObject", {
     params,
     body: { version, content: { ...before, panels: [...before.panels, panel] } },
   });
