@@ -139,6 +139,30 @@ describe.skipIf(chromiumMissing !== undefined)("dashboards", () => {
     await page.getByRole("heading", { level: 1, name: "Brought back" }).waitFor();
   });
 
+  test("a page with changes is left only after a question, and with all of them", async () => {
+    const { page } = await console_.open("/dashboards");
+    await page.getByRole("link", { name: "Brought back" }).press("Enter");
+    const services = page.getByRole("link", { name: "Services", exact: true });
+    const asked = page.getByRole("dialog", { name: "Leave without saving?" });
+    await page.getByRole("button", { name: "Edit" }).press("Enter");
+    await page.getByRole("button", { name: "Remove Rows", exact: true }).press("Enter");
+    await page.getByLabel("Name", { exact: true }).fill("Another name");
+    await services.press("Enter");
+    await asked.waitFor();
+    expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await asked.waitFor({ state: "detached" });
+    expect(await page.getByLabel("Name", { exact: true }).inputValue()).toBe("Another name");
+    expect(await page.getByRole("button", { name: "Remove Rows", exact: true }).count()).toBe(0);
+    await page.goBack();
+    await asked.getByRole("button", { name: "Leave" }).press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Dashboards" }).waitFor();
+    await page.getByRole("link", { name: "Brought back" }).press("Enter");
+    await page.getByRole("button", { name: "Edit" }).press("Enter");
+    await services.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Services" }).waitFor();
+  });
+
   test("the mouse drags a chart to the place of another one, and its corner to another size", async () => {
     const { page } = await console_.open("/dashboards");
     await page.getByRole("link", { name: "Brought back" }).press("Enter");
@@ -192,8 +216,10 @@ describe.skipIf(chromiumMissing !== undefined)("dashboards", () => {
     await page.getByText("Per minute is on the dashboard.").waitFor();
     await until("the service sleeps", async () => (await state()) === "idle");
 
-    await page.goto(`${console_.served.credentials.baseUrl}/console/dashboards`);
-    await page.getByRole("link", { name: "Per minute" }).press("Enter");
+    await page.getByRole("status", { name: "Messages" }).getByRole("link", { name: "Open" }).press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Per minute" }).waitFor();
+    await page.getByText("Per minute is on the dashboard.").waitFor({ state: "detached" });
+    // What was known of the service before it slept does not have the panel ask again and again.
     await page.getByText("logs sleeps.").waitFor();
     await page.getByRole("button", { name: "Wake and ask" }).press("Enter");
     const figure = page.getByRole("figure", { name: "Per minute" });

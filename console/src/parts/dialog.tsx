@@ -1,4 +1,5 @@
 import { Dialog as Base } from "@base-ui/react/dialog";
+import { useBlocker } from "@tanstack/react-router";
 import { Trash2, X } from "lucide-react";
 import { cloneElement, type FormEvent, type ReactElement, type ReactNode, useRef, useState } from "react";
 import type { Role } from "../api/role.ts";
@@ -146,6 +147,28 @@ export function ConfirmDialog({ typed, onConfirm, children, ...rest }: ConfirmDi
         <TextField label={<>Type “{typed}” to confirm</>} value={text} onChange={setText} autoFocus />
       )}
     </FormDialog>
+  );
+}
+
+/** Asks before the page is left while something on it is changed and not saved. */
+export function UnsavedDialog({ isChanged }: { readonly isChanged: boolean }) {
+  const blocker = useBlocker({
+    shouldBlockFn: ({ current, next }) => isChanged && current.pathname !== next.pathname,
+    enableBeforeUnload: isChanged,
+    withResolver: true,
+  });
+  if (blocker.status !== "blocked") return null;
+  const { proceed, reset } = blocker;
+  return (
+    <ConfirmDialog
+      danger
+      title="Leave without saving?"
+      action="Leave"
+      onConfirm={async () => proceed()}
+      onClose={reset}
+    >
+      <p>What you have changed here is lost.</p>
+    </ConfirmDialog>
   );
 }
 

@@ -8,6 +8,7 @@ import { RangePicker } from "../../charts/range-picker.tsx";
 import { boundsOf } from "../../charts/time-range.ts";
 import { variablesOf } from "../../charts/variables.ts";
 import { Button } from "../../parts/button.tsx";
+import { UnsavedDialog } from "../../parts/dialog.tsx";
 import { TextField } from "../../parts/field.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Page } from "../../parts/page.tsx";
@@ -25,7 +26,8 @@ type EditDashboardProps = {
 
 /** Names, places and sizes of panels, by mouse, buttons and keys; nothing is kept before Save. */
 export function EditDashboard({ id, name, version, dashboard, onEnd }: EditDashboardProps) {
-  const [draft, setDraft] = useState(dashboard);
+  const [begun] = useState(dashboard);
+  const [draft, setDraft] = useState(begun);
   const [title, setTitle] = useState(name);
   const [problem, setProblem] = useState<string>();
   const [said, setSaid] = useState("");
@@ -59,6 +61,7 @@ export function EditDashboard({ id, name, version, dashboard, onEnd }: EditDashb
         </>
       }
     >
+      <UnsavedDialog isChanged={draft !== begun || title !== name} />
       {problem !== undefined && <Note tone="bad">{problem}</Note>}
       <TextField label="Name" value={title} onChange={setTitle} />
       <VariableEditor variables={draft.variables} onChange={(variables) => setDraft({ ...draft, variables })} />

@@ -5,6 +5,7 @@ import { call } from "../../api/client.ts";
 import { type ApiError, asApiError } from "../../api/error.ts";
 import { refetch } from "../../api/queries.ts";
 import { Button } from "../../parts/button.tsx";
+import { UnsavedDialog } from "../../parts/dialog.tsx";
 import { TextArea, TextField } from "../../parts/field.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Panel } from "../../parts/page.tsx";
@@ -52,6 +53,7 @@ export function ConfigurationForm({ pipe, onClose }: FormProps) {
   const nothing = differences.length === 0 ? "Nothing is changed." : undefined;
   return (
     <form onSubmit={save} noValidate style={{ display: "contents" }}>
+      <UnsavedDialog isChanged={differences.length > 0} />
       <Inputs
         pipe={begin}
         draft={draft}

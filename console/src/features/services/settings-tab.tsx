@@ -4,6 +4,7 @@ import type { OperationResult } from "../../api/client.ts";
 import { refetch, useOperation } from "../../api/queries.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Button } from "../../parts/button.tsx";
+import { UnsavedDialog } from "../../parts/dialog.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { Answer, EmptyState } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
@@ -62,6 +63,7 @@ function Settings({ service, backups }: SettingsProps) {
           {differences.length > 0 && <Button onClick={() => setForm(loaded.form)}>Discard</Button>}
         </div>
       </form>
+      <UnsavedDialog isChanged={differences.length > 0} />
       <RetentionPanel serviceId={service.id} />
       {saving && (
         <SaveDialog
