@@ -128,7 +128,7 @@ const charts: readonly { readonly name: string; readonly unit: Unit; readonly li
 function HistoryPanel({ serviceId }: { readonly serviceId: string }) {
   const query = useOperation("getServiceMetrics", { params: { serviceId } }, { pace: "slow", keep: true });
   return (
-    <Panel title="Last hour" actions={<span className="muted">includes the queries of pipes and charts</span>}>
+    <Panel title="Last hour" actions={<span className="muted">pipes, charts and Millrace (2 a second) included</span>}>
       <Answer query={query}>
         {(history) => (
           <div className="cells">
