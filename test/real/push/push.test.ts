@@ -218,6 +218,28 @@ describe("who may send", () => {
     expect((await send(elsewhere, rows(0, 1))).status).toBe(403);
   });
 
+  test("a key is accepted in each of its forms until it is disabled, and in none afterwards", async () => {
+    const to = await pushPipe(served, service, "key_forms");
+    const [id = "", secret = ""] = to.key.replace("Bearer ", "").split(".");
+    const forms: Record<string, string>[] = [
+      { authorization: `Bearer ${id}.${secret}` },
+      { authorization: `bearer ${id}:${secret}` },
+      { authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString("base64")}` },
+      { "x-api-key": `${id}.${secret}` },
+      { "x-api-key": `${id}:${secret}` },
+    ];
+    const statuses = async () => {
+      const answers = forms.map((headers) => fetch(to.url, { method: "POST", body: rows(0, 1), headers }));
+      return (await Promise.all(answers)).map(({ status }) => status);
+    };
+    expect([await statuses(), await statuses()]).toEqual([forms.map(() => 202), forms.map(() => 202)]);
+    const params = { organizationId: served.credentials.organizationId };
+    const key = (await served.api.listKeys({ params })).find(({ pipeId }) => pipeId === to.pipeId);
+    await served.api.updateKey({ params: { ...params, keyId: key?.id as string }, body: { state: "disabled" } });
+    // 401, or 429 where others have failed too.
+    expect(await statuses()).not.toContain(202);
+  });
+
   test("a key above its limits is told when to come back", async () => {
     const to = await pushPipe(served, service, "limited", { key: { pushLimits: { rowsPerSecond: 10 } } });
     expect((await send(to, rows(0, 100))).status).toBe(202);
