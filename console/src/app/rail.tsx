@@ -13,7 +13,7 @@ import {
   SquareTerminal,
   Workflow,
 } from "lucide-react";
-import { useMemo } from "react";
+import { useMemo, useState } from "react";
 import { useStore } from "../lib/store.ts";
 import { browserZone, chooseZone, knownZones, zoneStore } from "../lib/zone.ts";
 import css from "./shell.module.css";
@@ -60,11 +60,20 @@ export function Rail({ open }: { readonly open: boolean }) {
 /** The zone of all times of the console, and the only place where it is chosen. */
 function ZoneChoice() {
   const zone = useStore(zoneStore);
-  const zones = useMemo(knownZones, []);
+  // Four hundred names cost the first drawing of every page more than its own content: they come with a hand on them.
+  const [isTouched, setTouched] = useState(false);
+  const zones = useMemo(() => (isTouched ? knownZones() : [zone]), [isTouched, zone]);
+  const touch = () => setTouched(true);
   return (
     <div className={css.zone}>
       <span aria-hidden>Times in</span>
-      <select aria-label="Times in" value={zone} onChange={(event) => chooseZone(event.target.value)}>
+      <select
+        aria-label="Times in"
+        value={zone}
+        onFocus={touch}
+        onPointerDown={touch}
+        onChange={(event) => chooseZone(event.target.value)}
+      >
         {zones.map((name) => (
           <option key={name} value={name}>
             {name === browserZone ? `${name} (browser)` : name}
