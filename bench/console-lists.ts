@@ -19,7 +19,7 @@ export async function listMeasures(): Promise<Measure[]> {
     await using served = await serve({ dataDir, keepData: true });
     await using opened = await openConsole({ served });
     const { page } = await opened.open("/pipes");
-    await page.getByRole("heading", { name: "1000 pipes" }).waitFor();
+    await page.getByRole("heading", { name: "1,000 pipes" }).waitFor();
     const filter = async (state: string, title: string) => {
       await page.getByLabel("State", { exact: true }).selectOption(state);
       await page.getByRole("heading", { name: title }).waitFor();
@@ -27,7 +27,7 @@ export async function listMeasures(): Promise<Measure[]> {
     const times: number[] = [];
     for (let i = 0; i < rounds; i += 1) {
       await filter("trouble", "No pipe matches");
-      times.push(await workedMs(page, () => filter("stopped", "1000 pipes")));
+      times.push(await workedMs(page, () => filter("stopped", "1,000 pipes")));
     }
     await page.goto(`${served.credentials.baseUrl}/console/services`);
     const find = page.getByRole("searchbox");

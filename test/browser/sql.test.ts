@@ -319,7 +319,7 @@ describe.skipIf(chromiumMissing !== undefined)("the SQL screen", () => {
     await status(first.page, /Failed after/);
     first.problems.length = 0;
     await run(first.page, "SELECT 7 AS history_done");
-    await status(first.page, /^1 rows/);
+    await status(first.page, /^1 row\b/);
     await until("the service sleeps", async () => {
       return (await console_.served.api.getService({ params: sleeper.params })).state === "idle";
     });
@@ -327,7 +327,7 @@ describe.skipIf(chromiumMissing !== undefined)("the SQL screen", () => {
     await page.getByRole("tab", { name: "History" }).press("Enter");
     const own = page.getByRole("region", { name: "Your statements" });
     await eventually(async () => (await own.getByRole("button").allTextContents()).slice(0, 3)).toEqual([
-      expect.stringMatching(/history_done *done · 1 rows/),
+      expect.stringMatching(/history_done *done · 1 row\b/),
       expect.stringMatching(/history_failed *failed · /),
       expect.stringMatching(/history_limited FROM numbers\(20000\) *limited · 10,000 rows/),
     ]);

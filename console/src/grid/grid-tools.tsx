@@ -1,5 +1,5 @@
 import { Copy } from "lucide-react";
-import { countText } from "../lib/format.ts";
+import { counted, countText } from "../lib/format.ts";
 import type { GridColumn, GridRow } from "../lib/values.ts";
 import { Button } from "../parts/button.tsx";
 import { copyText as copyToClipboard } from "../parts/copy-button.tsx";
@@ -23,14 +23,14 @@ export function GridTools({ text, onText, shown, total, columns, rowsToCopy }: G
   const copy = async (format: CopyFormat) => {
     const rows = rowsToCopy();
     const isDone = await copyToClipboard(copyText(format, columns, rows));
-    if (isDone) toast(`${countText(rows.length)} rows are copied as ${format}.`);
+    if (isDone) toast(`Copied ${counted(rows.length, "row")} as ${format}.`);
     else toast("The browser refuses to copy.", "warn");
   };
   return (
     <div className={css.tools}>
       <SearchInput label="Filter in result" value={text} onChange={onText} />
       <span className={css.count} role="status">
-        {shown === total ? `${countText(total)} rows` : `${countText(shown)} of ${countText(total)} rows`}
+        {shown === total ? counted(total, "row") : `${countText(shown)} of ${counted(total, "row")}`}
       </span>
       <span className={css.gap} />
       <Menu

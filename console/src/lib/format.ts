@@ -28,6 +28,11 @@ export function shortCountText(count: number): string {
   return Math.abs(count) < 10_000 ? whole.format(count) : short.format(count);
 }
 
+/** `1 row`, `1,234 rows`. */
+export function counted(count: number, thing: string, text = countText): string {
+  return `${text(count)} ${thing}${count === 1 ? "" : "s"}`;
+}
+
 const steps = [
   [86_400, "d"],
   [3_600, "h"],

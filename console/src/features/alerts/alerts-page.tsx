@@ -3,6 +3,7 @@ import { Ban, Bell, CircleCheck, Ellipsis, Pencil, Plus, Trash2 } from "lucide-r
 import { useState } from "react";
 import { useOperation } from "../../api/queries.ts";
 import { newStateAlertAddress } from "../../lib/addresses.ts";
+import { counted } from "../../lib/format.ts";
 import { ButtonLink, IconButton } from "../../parts/button.tsx";
 import { NoMatch, useFilters } from "../../parts/filters.tsx";
 import { Menu, MenuItem, MenuSeparator } from "../../parts/menu.tsx";
@@ -69,7 +70,7 @@ function AlertList({ alerts }: { readonly alerts: readonly Alert[] }) {
 
 function summary(alerts: readonly Alert[]): string {
   const firing = alerts.filter(({ state }) => state === "ALERT").length;
-  const all = alerts.length === 1 ? "1 alert" : `${alerts.length} alerts`;
+  const all = counted(alerts.length, "alert");
   return firing === 0 ? all : `${all}, ${firing} firing`;
 }
 

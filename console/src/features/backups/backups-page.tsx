@@ -3,7 +3,7 @@ import { Archive, Bell, FolderSearch } from "lucide-react";
 import { useState } from "react";
 import { useChange, useOperation } from "../../api/queries.ts";
 import { newStateAlertAddress } from "../../lib/addresses.ts";
-import { bytesText } from "../../lib/format.ts";
+import { bytesText, counted } from "../../lib/format.ts";
 import { Button, ButtonLink } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { NoMatch, useFilters } from "../../parts/filters.tsx";
@@ -103,7 +103,7 @@ function Numbers({ all }: { readonly all: readonly Protected[] }) {
       <Tile label="Failed attempts" note="their files are removed">
         {failed}
       </Tile>
-      <Tile label="Stored" note={`in ${backups.length} backups`}>
+      <Tile label="Stored" note={`in ${counted(backups.length, "backup")}`}>
         {bytesText(bytes)}
       </Tile>
     </Tiles>
@@ -148,7 +148,7 @@ function RescanButton() {
           actions={<Button onClick={() => setOpen(false)}>Close</Button>}
         >
           <p>
-            {data.adopted === 0 ? "No backup was missing from the list." : `${data.adopted} backups were added.`}{" "}
+            {data.adopted === 0 ? "No backup was missing from the list." : `${counted(data.adopted, "backup")} added.`}{" "}
             {data.removed > 0 && `Leftovers of ${data.removed} interrupted backups were removed.`}
           </p>
           {data.unreadable.length > 0 && (

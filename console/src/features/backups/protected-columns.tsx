@@ -1,5 +1,6 @@
 /** The columns of the list of services with their backups. */
 import { Link } from "@tanstack/react-router";
+import { counted } from "../../lib/format.ts";
 import { Bytes } from "../../parts/numbers.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { type Column, mainLinkClass } from "../../parts/table.tsx";
@@ -86,7 +87,7 @@ function StoredCell({ backups }: BackupsProps) {
   return (
     <>
       <Bytes value={backups.reduce((sum, { sizeInBytes }) => sum + sizeInBytes, 0)} />
-      <div className="muted">{backups.length === 1 ? "1 backup" : `${backups.length} backups`}</div>
+      <div className="muted">{counted(backups.length, "backup")}</div>
     </>
   );
 }

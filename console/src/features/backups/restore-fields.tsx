@@ -1,4 +1,4 @@
-import { countText } from "../../lib/format.ts";
+import { counted } from "../../lib/format.ts";
 import { fieldsOf, TextField } from "../../parts/field.tsx";
 import { Select } from "../../parts/select.tsx";
 import type { Service } from "./backup.ts";
@@ -87,7 +87,7 @@ function PartFields({ form, contents, services, onChange }: FieldsProps) {
             value={form.table}
             options={tables.map(({ table, rows }) => ({
               value: table,
-              label: rows === null ? table : `${table} (${countText(rows)} rows)`,
+              label: rows === null ? table : `${table} (${counted(rows, "row")})`,
             }))}
             onChange={(table) => onChange({ table, ...reset })}
           />

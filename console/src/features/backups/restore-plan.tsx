@@ -1,5 +1,5 @@
 import type { OperationResult } from "../../api/client.ts";
-import { bytesText, countText } from "../../lib/format.ts";
+import { bytesText, counted, countText } from "../../lib/format.ts";
 import { Badge, type Tone } from "../../parts/badge.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Count } from "../../parts/numbers.tsx";
@@ -30,7 +30,7 @@ export function RestorePlan({ form, plan, services, source }: PlanProps) {
       <Facts
         facts={[
           ["Into", target === undefined ? `a new service, “${form.name}”` : target.name],
-          ["Tables", `${countText(plan.tables.length)} with ${countText(rows)} rows`],
+          ["Tables", `${countText(plan.tables.length)} with ${counted(rows, "row")}`],
           ["Read from the backup", bytesText(plan.fetchedBytes)],
           ["Reachable from", target === undefined ? addressesOf(services.find(({ id }) => id === source)) : "as now"],
         ]}

@@ -5,7 +5,7 @@ import { ChartView } from "../../charts/chart-view.tsx";
 import { type ChartDefinition, missingIn, seriesNames } from "../../charts/definition.ts";
 import type { Bounds } from "../../charts/time-range.ts";
 import { type ChartAnswer, useKeptAnswer } from "../../charts/use-chart.ts";
-import { bytesText, countText, durationText } from "../../lib/format.ts";
+import { bytesText, counted, durationText } from "../../lib/format.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Note } from "../../parts/note.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
@@ -81,7 +81,7 @@ function Facts({ chart, bounds, meta, query }: FactsProps) {
     <div className="row muted numeric">
       <Badge tone={isStale ? "warn" : "neutral"}>{cacheWords[meta.cache]}</Badge>
       <span>{durationText(meta.elapsedMs / 1000)}</span>
-      {meta.rowsRead !== null && <span>{countText(meta.rowsRead)} rows read</span>}
+      {meta.rowsRead !== null && <span>{counted(meta.rowsRead, "row")} read</span>}
       {meta.bytesRead !== null && meta.bytesRead > 0 && <span>{bytesText(meta.bytesRead)}</span>}
       {meta.rollups.length > 0 && <span>rollup {meta.rollups.join(", ")}</span>}
       <span>

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "react";
-import { bytesText, countText } from "../../lib/format.ts";
+import { bytesText, counted } from "../../lib/format.ts";
 import { Button } from "../../parts/button.tsx";
 import { Checkbox } from "../../parts/field.tsx";
 import { SearchInput } from "../../parts/search-input.tsx";
@@ -71,7 +71,7 @@ function ObjectChoice({ listing, read }: ChoiceProps) {
     detail:
       objects === undefined
         ? ""
-        : `${hasMore ? "more than " : ""}${countText(objects)} objects, ${bytesText(bytes ?? 0)}`,
+        : `${hasMore ? "more than " : ""}${counted(objects, "object")}, ${bytesText(bytes ?? 0)}`,
     isPrefix: true,
   }));
   const objects = (listing.objects ?? []).map(({ key, bytes }) => ({
@@ -145,10 +145,10 @@ function TopicChoice({ form, change, listing }: ChoiceProps) {
 }
 
 function topicText(partitions: number, messages: number | undefined): string {
-  const kept = messages === undefined ? "" : `, ${countText(messages)} messages`;
-  return `${partitions} ${partitions === 1 ? "partition" : "partitions"}${kept}`;
+  const kept = messages === undefined ? "" : `, ${counted(messages, "message")}`;
+  return `${counted(partitions, "partition")}${kept}`;
 }
 
 function shardText(shards: number | undefined): string {
-  return shards === undefined ? "" : `${shards} open ${shards === 1 ? "shard" : "shards"}`;
+  return shards === undefined ? "" : counted(shards, "open shard");
 }

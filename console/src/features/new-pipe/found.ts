@@ -1,5 +1,5 @@
 /** What the source has, in a sentence. */
-import { bytesText, countText } from "../../lib/format.ts";
+import { bytesText, counted } from "../../lib/format.ts";
 import { formatOf } from "./following.ts";
 import type { Form } from "./form.ts";
 import type { Listing } from "./use-listing.ts";
@@ -8,26 +8,26 @@ export type Found = { readonly isEmpty: boolean; readonly text: string };
 
 export function foundIn({ values }: Form, listing: Listing): Found {
   const { topics, streams, tables, objects = [], prefixes = [] } = listing;
-  if (topics !== undefined) return counted(topics.length, "topic", sumOf(topics.map(({ messages }) => messages)));
-  if (streams !== undefined) return counted(streams.length, "stream");
-  if (tables !== undefined) return counted(tables.length, "table");
+  if (topics !== undefined) return foundOf(topics.length, "topic", sumOf(topics.map(({ messages }) => messages)));
+  if (streams !== undefined) return foundOf(streams.length, "stream");
+  if (tables !== undefined) return foundOf(tables.length, "table");
   const matches = objects.filter(({ key }) => isLike(key, values.url ?? values.path ?? ""));
   const bytes = matches.reduce((sum, one) => sum + one.bytes, 0);
   if (matches.length > 0) {
     const format = formatOf(matches[0]?.key ?? "");
-    const facts = [`${countText(matches.length)} ${matches.length === 1 ? "object" : "objects"}`, bytesText(bytes)];
+    const facts = [counted(matches.length, "object"), bytesText(bytes)];
     return { isEmpty: false, text: `${[...facts, format ?? []].flat().join(", ")} match.` };
   }
   const inFolders = sumOf(prefixes.map(({ objects: within }) => within)) ?? 0;
   if (prefixes.length === 0) return { isEmpty: true, text: "The source answers, but no object matches the URL." };
-  const where = `${countText(prefixes.length)} ${prefixes.length === 1 ? "folder" : "folders"}`;
-  return { isEmpty: false, text: `${where} with ${countText(inFolders)} objects were found.` };
+  const where = counted(prefixes.length, "folder");
+  return { isEmpty: false, text: `${where} with ${counted(inFolders, "object")} were found.` };
 }
 
-function counted(count: number, noun: string, messages?: number): Found {
+function foundOf(count: number, noun: string, messages?: number): Found {
   if (count === 0) return { isEmpty: true, text: `The source answers, but this user may see no ${noun}.` };
-  const more = messages === undefined ? "" : `, ${countText(messages)} messages`;
-  return { isEmpty: false, text: `${countText(count)} ${noun}${count === 1 ? "" : "s"}${more} were found.` };
+  const more = messages === undefined ? "" : `, ${counted(messages, "message")}`;
+  return { isEmpty: false, text: `${counted(count, noun)}${more} were found.` };
 }
 
 function sumOf(values: readonly (number | undefined)[]): number | undefined {

@@ -1,5 +1,5 @@
 import { useState } from "react";
-import { bytesText, countText } from "../../lib/format.ts";
+import { bytesText, counted } from "../../lib/format.ts";
 import { Checkbox, TextField } from "../../parts/field.tsx";
 import { SearchInput } from "../../parts/search-input.tsx";
 import type { ChoiceProps } from "./choice-props.ts";
@@ -43,7 +43,7 @@ function OneTable({
   const own = chosen.find(isSame);
   const others = chosen.filter((one) => !isSame(one));
   const facts = [
-    estimatedRows === undefined ? [] : `about ${countText(estimatedRows)} rows`,
+    estimatedRows === undefined ? [] : `about ${counted(estimatedRows, "row")}`,
     bytes === undefined ? [] : bytesText(bytes),
     primaryKey.length === 0 ? "no primary key" : `key ${primaryKey.join(", ")}`,
     isReadable ? [] : "this user may not read it",

@@ -1,7 +1,7 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { RotateCcw, Trash2 } from "lucide-react";
 import { useChange } from "../../api/queries.ts";
-import { countText } from "../../lib/format.ts";
+import { counted } from "../../lib/format.ts";
 import { Button } from "../../parts/button.tsx";
 import { Asking } from "../../parts/dialog.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
@@ -29,8 +29,7 @@ export function ErrorGroup({ group, filters }: ErrorGroupProps) {
         <div className={css.groupText}>
           <strong>{example.message}</strong>
           <span className="muted">
-            {countText(rows)} {rows === 1 ? "row" : "rows"} from {countText(origins)}{" "}
-            {origins === 1 ? "origin" : "origins"} · first <RelativeTime at={group.firstAt} /> · last{" "}
+            {counted(rows, "row")} from {counted(origins, "origin")} · first <RelativeTime at={group.firstAt} /> · last{" "}
             <RelativeTime at={group.lastAt} />
           </span>
         </div>
@@ -72,7 +71,7 @@ function GroupActions({ group: { id, rows, replayableRows }, filters }: ErrorGro
             Discard …
           </Button>
         }
-        title={`Discard ${countText(rows)} ${rows === 1 ? "row" : "rows"}`}
+        title={`Discard ${counted(rows, "row")}`}
         action="Discard"
         danger
         needs="developer"

@@ -3,6 +3,7 @@ import { CircleAlert, CircleCheck } from "lucide-react";
 import { useState } from "react";
 import type { OperationResult } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
+import { counted } from "../../lib/format.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Count } from "../../parts/numbers.tsx";
 import { Filters, Panel } from "../../parts/page.tsx";
@@ -78,7 +79,7 @@ function Groups({ filters }: { readonly filters: ErrorFilters }) {
               : "No row of the last 7 days matches."}
           </EmptyState>
         ) : (
-          <Panel title={answer.length === 1 ? "1 cause" : `${answer.length} causes`} flush>
+          <Panel title={counted(answer.length, "cause")} flush>
             <ul>
               {answer.map((group) => (
                 <ErrorGroup key={group.id} group={group} filters={filters} />

@@ -1,5 +1,5 @@
 import { Minus, TrendingDown, TrendingUp } from "lucide-react";
-import { bytesText, durationText, shortCountText } from "../../lib/format.ts";
+import { bytesText, counted, durationText, shortCountText } from "../../lib/format.ts";
 import type { PipeSummary } from "./list-search.ts";
 import css from "./pipes.module.css";
 
@@ -8,16 +8,16 @@ type Lag = NonNullable<PipeSummary["lag"]>;
 /** How far the pipe is behind: seconds first, then what is known instead of them. */
 export function lagText({ seconds, rows, files, bytes }: Lag): string | undefined {
   if (seconds !== undefined) return durationText(seconds);
-  if (rows !== undefined) return `${shortCountText(rows)} rows`;
-  if (files !== undefined) return `${shortCountText(files)} objects`;
+  if (rows !== undefined) return counted(rows, "row", shortCountText);
+  if (files !== undefined) return counted(files, "object", shortCountText);
   return bytes === undefined ? undefined : bytesText(bytes);
 }
 
 /** Everything that is known about the lag, in one line. */
 export function lagDetails({ seconds, rows, files, bytes, etaSeconds, trend }: Lag): string {
   const parts = [
-    rows === undefined ? [] : `${shortCountText(rows)} rows`,
-    files === undefined ? [] : `${shortCountText(files)} objects`,
+    rows === undefined ? [] : counted(rows, "row", shortCountText),
+    files === undefined ? [] : counted(files, "object", shortCountText),
     bytes === undefined ? [] : bytesText(bytes),
     etaSeconds === undefined || etaSeconds === 0 ? [] : `caught up in ${durationText(etaSeconds)}`,
     trend === "growing" && seconds !== 0 ? "growing" : [],

@@ -3,6 +3,7 @@ import { Plus, Workflow } from "lucide-react";
 import { useDeferredValue } from "react";
 import { sourceKindKeys } from "../../../../src/sources/contract/descriptions.ts";
 import { useOperation } from "../../api/queries.ts";
+import { counted } from "../../lib/format.ts";
 import { Button, ButtonLink } from "../../parts/button.tsx";
 import { fieldsOf } from "../../parts/field.tsx";
 import { NoMatch } from "../../parts/filters.tsx";
@@ -87,7 +88,7 @@ function PipeList({ pipes, total, nextCursor, search }: PipeListProps) {
   const { sort = "name", order = "asc", cursor, ...filters } = search;
   if (pipes.length === 0) return <NoPipes isFiltered={Object.keys(filters).length > 0} />;
   return (
-    <Panel flush title={total === 1 ? "1 pipe" : `${total} pipes`}>
+    <Panel flush title={counted(total, "pipe")}>
       <Table
         label="Pipes"
         columns={pipeColumns}

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import type { OperationResult } from "../../api/client.ts";
 import { useChange } from "../../api/queries.ts";
-import { bytesText, countText, durationText } from "../../lib/format.ts";
+import { bytesText, counted, countText, durationText } from "../../lib/format.ts";
 import { Button } from "../../parts/button.tsx";
 import { ConfirmDialog } from "../../parts/dialog.tsx";
 import { Meter, MeterNumbers } from "../../parts/meter.tsx";
@@ -41,7 +41,7 @@ export function MoveProgress({ service, move }: { readonly service: Service; rea
         <span className="numeric">
           {totalBytes === 0
             ? "–"
-            : `${countText(copiedRows)} of ${countText(totalRows)} rows, ${bytesText(copiedBytes)} of ${bytesText(totalBytes)}`}
+            : `${countText(copiedRows)} of ${counted(totalRows, "row")}, ${bytesText(copiedBytes)} of ${bytesText(totalBytes)}`}
         </span>
         <span className="numeric">{secondsLeft === undefined ? "" : `about ${durationText(secondsLeft)} left`}</span>
       </MeterNumbers>

@@ -1,6 +1,7 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import { useOperation } from "../../api/queries.ts";
+import { counted } from "../../lib/format.ts";
 import { ButtonLink } from "../../parts/button.tsx";
 import { NoMatch, useFilters } from "../../parts/filters.tsx";
 import { NoServiceState } from "../../parts/no-service.tsx";
@@ -65,7 +66,7 @@ function ServiceList({ services }: { readonly services: readonly Service[] }) {
 }
 
 function Count({ shown, all }: { readonly shown: number; readonly all: number }) {
-  const text = shown === all ? `${all} ${all === 1 ? "service" : "services"}` : `${shown} of ${all}`;
+  const text = shown === all ? counted(all, "service") : `${shown} of ${all}`;
   return (
     <span role="status" style={{ color: "var(--color-text-muted)", fontSize: "var(--text-sm)" }}>
       {text}

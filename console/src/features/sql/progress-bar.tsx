@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 import type { RunState } from "../../grid/query-run.ts";
-import { bytesText, durationText, shortCountText } from "../../lib/format.ts";
+import { bytesText, counted, durationText, shortCountText } from "../../lib/format.ts";
 import css from "./result.module.css";
 
 /** What the engine has read so far. Shown after 200 ms, so that fast statements do not flicker. */
@@ -23,7 +23,7 @@ export function ProgressBar({ state: { progress, startedAt } }: { readonly state
       <span className="numeric">
         {progress === undefined
           ? `Waiting, ${durationText(elapsed / 1000)}`
-          : `${shortCountText(progress.readRows)} rows, ${bytesText(progress.readBytes)}, ${shortCountText(rate)} rows/s, ${durationText(elapsed / 1000)}`}
+          : `${counted(progress.readRows, "row", shortCountText)}, ${bytesText(progress.readBytes)}, ${shortCountText(rate)} rows/s, ${durationText(elapsed / 1000)}`}
       </span>
     </div>
   );

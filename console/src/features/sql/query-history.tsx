@@ -2,7 +2,7 @@ import type { OperationResult } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
 import { useRefusal } from "../../api/role.ts";
 import { sessionStore } from "../../api/session-state.ts";
-import { countText, durationText } from "../../lib/format.ts";
+import { counted, durationText } from "../../lib/format.ts";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { Answer, Skeleton } from "../../parts/states.tsx";
 import { usePast } from "./history.ts";
@@ -32,7 +32,7 @@ function OwnStatements({ serviceId, onOpen }: QueryHistoryProps) {
       <ul>
         {past?.map(({ text, outcome, rows, ms, at, error }) => (
           <Entry key={text} {...{ text, onOpen, at }} isBad={outcome === "failed"} title={error}>
-            {outcome} · {outcome !== "failed" && `${countText(rows)} rows · `}
+            {outcome} · {outcome !== "failed" && `${counted(rows, "row")} · `}
             {durationText(ms / 1000)}
           </Entry>
         ))}

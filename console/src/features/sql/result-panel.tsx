@@ -1,6 +1,6 @@
 import { useState } from "react";
 import type { RunState } from "../../grid/query-run.ts";
-import { countText, durationText } from "../../lib/format.ts";
+import { counted, durationText } from "../../lib/format.ts";
 import { Store, useStore } from "../../lib/store.ts";
 import { late } from "../../parts/late.tsx";
 import { EmptyState } from "../../parts/states.tsx";
@@ -83,9 +83,9 @@ function Status({ state }: { readonly state: RunState | undefined }) {
 function outcomeText({ status, rowCount, elapsedMs, cutAt, writtenRows, columns, progress }: RunState): string {
   const time = durationText(elapsedMs / 1000);
   if (status === "failed") return `Failed after ${time}`;
-  const rows = columns.length === 0 ? "" : `${countText(rowCount)} rows, `;
-  const written = writtenRows > 0 ? `, ${countText(writtenRows)} rows written` : "";
-  const read = progress === undefined || progress.readRows === 0 ? "" : `, ${countText(progress.readRows)} rows read`;
+  const rows = columns.length === 0 ? "" : `${counted(rowCount, "row")}, `;
+  const written = writtenRows > 0 ? `, ${counted(writtenRows, "row")} written` : "";
+  const read = progress === undefined || progress.readRows === 0 ? "" : `, ${counted(progress.readRows, "row")} read`;
   if (status === "cancelled") return `Cancelled: ${rows}${time}`;
   if (cutAt === "rows") return `First ${rows}${time}: stopped at the limit of 10,000 rows; Export has all`;
   if (cutAt === "bytes") return `First ${rows}${time}: stopped at the limit of 64 MiB; Export has all`;

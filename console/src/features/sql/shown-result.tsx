@@ -2,7 +2,7 @@
 import type { QueryError } from "../../grid/query-error.ts";
 import type { RunState } from "../../grid/query-run.ts";
 import { ResultGrid } from "../../grid/result-grid.tsx";
-import { countText, durationText } from "../../lib/format.ts";
+import { counted, durationText } from "../../lib/format.ts";
 import { Badge, type Tone } from "../../parts/badge.tsx";
 import { CodeBlock } from "../../parts/code-block.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
@@ -91,7 +91,7 @@ export function Messages({ messages }: { readonly messages: readonly RunMessage[
             <Badge tone={tones[outcomeOf(state)]}>{outcomeOf(state)}</Badge>
             <code className="cut">{state.statement.replaceAll(/\s+/g, " ").slice(0, 300)}</code>
             <span className="muted">
-              {state.columns.length > 0 && `${countText(state.rowCount)} rows · `}
+              {state.columns.length > 0 && `${counted(state.rowCount, "row")} · `}
               {durationText(state.elapsedMs / 1000)}
             </span>
           </span>
