@@ -209,8 +209,11 @@ describe.skipIf(chromiumMissing !== undefined)("pipes in the console", () => {
     expect(await stop.getAttribute("aria-description")).toBe("Needs the role developer; this key has read_only.");
     const isWide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
     expect(isWide).toBe(false);
-    await page.goto(`${console_.served.credentials.baseUrl}/console/new-pipe`);
-    await page.getByRole("heading", { name: "This key may not create pipes" }).waitFor();
+    for (const form of ["new-pipe", "services/new", "alerts/new"]) {
+      await page.goto(`${console_.served.credentials.baseUrl}/console/${form}`);
+      await page.getByRole("heading", { name: "This key may not do this" }).waitFor();
+      expect(await page.getByRole("main").getByRole("textbox").count()).toBe(0);
+    }
   });
 });
 

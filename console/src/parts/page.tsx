@@ -1,7 +1,9 @@
 /** The frame of a screen: its title with actions, panels, facts and numbers. */
 import { type ReactNode, useEffect } from "react";
+import { type Role, useRefusal } from "../api/role.ts";
 import { CopyButton } from "./copy-button.tsx";
 import css from "./page.module.css";
+import { EmptyState } from "./states.tsx";
 
 type PageProps = {
   readonly title: string;
@@ -12,10 +14,13 @@ type PageProps = {
   /** Shown with a copy button. */
   readonly id?: string;
   readonly actions?: ReactNode;
+  /** The role without which the page is of no use. */
+  readonly needs?: Role;
   readonly children: ReactNode;
 };
 
-export function Page({ title, badge, below, id, actions, children }: PageProps) {
+export function Page({ title, badge, below, id, actions, needs, children }: PageProps) {
+  const refusal = useRefusal(needs);
   useEffect(() => {
     document.title = `${title} · Millrace`;
   }, [title]);
@@ -41,7 +46,13 @@ export function Page({ title, badge, below, id, actions, children }: PageProps) 
         </div>
         {actions !== undefined && <div className="row">{actions}</div>}
       </header>
-      {children}
+      {refusal === undefined ? (
+        children
+      ) : (
+        <EmptyState title="This key may not do this">
+          {refusal} Sign in with another key, or ask an admin for the role.
+        </EmptyState>
+      )}
     </div>
   );
 }

@@ -34,7 +34,7 @@ function EditAlert({ shown }: { readonly shown: Alert }) {
     await navigate(address);
   };
   return (
-    <Page title={`Edit ${alertName(alert)}`}>
+    <Page title={`Edit ${alertName(alert)}`} needs="developer">
       <AlertFields
         form={form}
         onChange={(next) => setForm({ ...form, ...next })}

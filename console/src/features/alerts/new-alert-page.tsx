@@ -26,7 +26,7 @@ export function NewAlertPage() {
     await navigate({ to: "/alerts/$alertId", params: { alertId } });
   };
   return (
-    <Page title="New alert">
+    <Page title="New alert" needs="developer">
       {refusal !== undefined && <Note tone="warn">The chart cannot be watched. {refusal}</Note>}
       <AlertFields
         form={form}

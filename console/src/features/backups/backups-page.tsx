@@ -89,6 +89,7 @@ function Numbers({ all }: { readonly all: readonly Protected[] }) {
   const proven = existing.filter((one) => newestProof(one) === "Verified").length;
   const damaged = backups.filter(({ verification }) => verification === "failed").length;
   const failed = backups.filter(({ status }) => status === "error").length;
+  const kept = backups.length - failed;
   const bytes = backups.reduce((sum, { sizeInBytes }) => sum + sizeInBytes, 0);
   return (
     <Tiles>
@@ -103,7 +104,7 @@ function Numbers({ all }: { readonly all: readonly Protected[] }) {
       <Tile label="Failed attempts" note="their files are removed">
         {failed}
       </Tile>
-      <Tile label="Stored" note={`in ${counted(backups.length, "backup")}`}>
+      <Tile label="Stored" note={`in ${counted(kept, "backup")}`}>
         {bytesText(bytes)}
       </Tile>
     </Tiles>

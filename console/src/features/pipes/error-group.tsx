@@ -40,7 +40,8 @@ export function ErrorGroup({ group, filters }: ErrorGroupProps) {
           {filters.state === "refused" && <GroupActions group={group} filters={filters} />}
         </div>
       </div>
-      {isOpen ? <ErrorRows groupId={group.id} filters={filters} /> : <pre className="raw">{example.raw}</pre>}
+      {isOpen && <ErrorRows groupId={group.id} filters={filters} />}
+      {!isOpen && example.raw !== "" && <pre className="raw">{example.raw}</pre>}
     </li>
   );
 }

@@ -24,7 +24,7 @@ export function CreateServicePage() {
   };
   const created = create.data;
   return (
-    <Page title="Create service">
+    <Page title="Create service" needs="admin">
       <form onSubmit={submit} noValidate className="form">
         <Fields form={form} onChange={(next) => setForm({ ...form, ...next })} error={create.error} />
         {create.error !== null && create.error.issues.length === 0 && <Note tone="bad">{create.error.message}</Note>}
