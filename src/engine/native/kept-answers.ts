@@ -50,6 +50,8 @@ export class KeptAnswers {
   /** Runs an INSERT whose answer the client does not get. Rejects when the connection ends before it. */
   async insert(query: SealedQuery): Promise<InsertAnswer> {
     const engine = this.#engine;
+    // One that has closed while the client sent its data tells it no more.
+    if (!engine.isOpen) throw new ClientGone();
     const answer = new InsertAnswer(false, engine.revision);
     const { promise, resolve, reject } = Promise.withResolvers<InsertAnswer>();
     const onClose = () => reject(new ClientGone());

@@ -102,7 +102,7 @@ export async function passSingle({
   client.off("end", resolve).off("close", resolve);
   socket.off("drain", onDrain);
   engine.end();
-  // The engine may end the connection before that.
+  // The engine may have ended the connection before the client got the end of the answer.
   await stopped;
   code = answer?.code ?? code;
   return { isClean: (seemsOver() && code === undefined) || sent === 0, code };
