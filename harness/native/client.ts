@@ -53,8 +53,7 @@ export type QueryParts = {
 /** The newest revision that the endpoint offers. */
 export const newest = 54_479;
 
-/** Since then, progress also tells what was written, and an INSERT which columns have defaults. */
-const sinceWritten = 54_420;
+/** Since then, an INSERT tells which columns have defaults. */
 const sinceDefaults = 54_410;
 /** Since then, the profile has the rows before aggregation. */
 const sinceAggregation = 54_469;
@@ -281,7 +280,7 @@ function readPacket(reader: Reader, revision: number): Packet {
     return { type, rows: readBlock(reader, revision) };
   }
   if (type === 3) {
-    const written = revision >= sinceWritten ? 2 : 0;
+    const written = revision >= since.written ? 2 : 0;
     const numbers = 3 + (revision >= since.totalBytes ? 1 : 0) + written + (revision >= since.elapsed ? 1 : 0);
     for (let i = 0; i < numbers; i += 1) reader.varUint();
   } else if (type === 11 && revision < sinceDefaults) throw new Error("the client does not know this packet");
