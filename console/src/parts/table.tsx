@@ -67,7 +67,8 @@ export function Table<Row, Key extends string>(props: TableProps<Row, Key>) {
 }
 
 type Value = string | number | undefined;
-const byNumbers = new Intl.Collator("en", { numeric: true });
+/** The order of names with numbers in them: `shard 2` before `shard 10`. */
+export const byNumbers = new Intl.Collator("en", { numeric: true });
 
 function compare(a: Value, b: Value): number {
   if (typeof a === "number" && typeof b === "number") return a - b;

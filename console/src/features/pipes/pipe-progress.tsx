@@ -1,6 +1,6 @@
 import { bytesText, countText, durationText } from "../../lib/format.ts";
 import { Facts, Panel } from "../../parts/page.tsx";
-import { type Column, Table, useSorted } from "../../parts/table.tsx";
+import { byNumbers, type Column, Table, useSorted } from "../../parts/table.tsx";
 import type { PipeKind } from "./list-search.ts";
 
 type Progress = Readonly<Record<string, number>>;
@@ -24,8 +24,7 @@ export function lanesOf(progress: Progress): Lane[] {
     const name = key.slice(at + 1);
     lanes.set(name, { ...lanes.get(name), [key.slice(0, at)]: value });
   }
-  const order = new Intl.Collator("en", { numeric: true });
-  return [...lanes].map(([name, values]) => ({ name, values })).sort((a, b) => order.compare(a.name, b.name));
+  return [...lanes].map(([name, values]) => ({ name, values })).sort((a, b) => byNumbers.compare(a.name, b.name));
 }
 
 /** Counters and gauges of the pipe: a table of partitions, shards or tables, then those of the whole. */
