@@ -216,8 +216,16 @@ export class LaneBatches<M extends SourceMessage> {
     let lane = this.#lanes.get(name);
     if (lane === undefined) {
       const maxRows = Math.ceil(this.#limits.maxRows * firstPart);
-      const none = { open: undefined, next: undefined, inHand: undefined };
-      lane = { name, ...none, closed: [], maxRows, isNew: true, isBehind: false };
+      lane = {
+        name,
+        open: undefined,
+        closed: [],
+        next: undefined,
+        inHand: undefined,
+        maxRows,
+        isNew: true,
+        isBehind: false,
+      };
       this.#lanes.set(name, lane);
     }
     return lane;
