@@ -64,9 +64,10 @@ const machine = [
 
 /**
  * What a process may read of its own folder in /proc: neither its environment and memory, nor the sockets of the whole
- * machine in `net`, which name the addresses of engines.
+ * machine in `net`, which name the addresses of engines. From `auxv` the engine learns where the kernel has put the
+ * clock: without it, each look at the time is a system call, and reading 1,000 small objects made 155,000 of them.
  */
-const ownFiles = ["cgroup", "io", "limits", "maps", "mountinfo", "mounts", "stat", "statm", "status"];
+const ownFiles = ["auxv", "cgroup", "io", "limits", "maps", "mountinfo", "mounts", "stat", "statm", "status"];
 
 /** The version of Linux 5.19. */
 const engineLandlock = 2;
