@@ -44,7 +44,7 @@ export async function accept({ request, config, inbox, signature, mostBytes }: S
 
 type Telemetry = {
   readonly signal: Signal;
-  /** In Protobuf, checked. */
+  /** In Protobuf, checked. Released when it is durable. */
   readonly body: Buffer;
   readonly records: number;
   readonly headers: IncomingHttpHeaders;

@@ -27,9 +27,10 @@ export async function exportTelemetry(gate: PushGate, admitted: Admitted, reques
   if (format !== "otlp") throw new AppError("BAD_REQUEST", `This pipe accepts ${format}, and no OpenTelemetry.`);
   const sent = encoding === "json" ? fromJson(signal, content) : content;
   const { records, body, rejected, reason = "" } = inspect(signal, sent);
+  const bytes = body.length;
   if (records > 0) {
     const { isRepeat } = await acceptTelemetry({ signal, body, records, headers, config, inbox });
-    if (!isRepeat) gate.spend(sender, records, body.length);
+    if (!isRepeat) gate.spend(sender, records, bytes);
   }
   return answer(signal, encoding, rejected, reason);
 }

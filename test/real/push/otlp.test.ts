@@ -245,6 +245,14 @@ describe("answers", () => {
     expect([full.status, full.headers.get("retry-after"), full.body.code]).toEqual([429, "10", 14]);
   });
 
+  test("a key above its bytes per second is told when to come back", async () => {
+    const to = await telemetryPipe(served, service, "slow", { key: { pushLimits: { bytesPerSecond: 10 } } });
+    const large = logsOf([{ timeUnixNano: nanos(1), body: { stringValue: "x".repeat(100_000) } }]);
+    expect((await exportJson(to, "logs", large)).status).toBe(200);
+    const refused = await exportJson(to, "logs", logsOf([{ timeUnixNano: nanos(2) }]));
+    expect([refused.status, Number(refused.headers.get("retry-after")) > 1_000]).toEqual([429, true]);
+  });
+
   test("a request is kept once by its bytes and signal, and by its key where it has one", async () => {
     const to = await telemetryPipe(served, service, "repeated");
     const one = { timeUnixNano: nanos(1), body: { stringValue: "one" } };

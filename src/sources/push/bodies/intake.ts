@@ -6,6 +6,7 @@ import { createHash, type Hash, randomUUID } from "node:crypto";
 import { type FileHandle, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError } from "../../../lib/errors.ts";
+import { releaseBytes } from "../../../lib/release-bytes.ts";
 import type { PushConfig } from "../declaration/kind.ts";
 import { divisionOf } from "./formats.ts";
 import { JsonValues } from "./json-values.ts";
@@ -176,6 +177,7 @@ class Intake {
     this.#pieces = [];
     this.#inMemory = 0;
     await this.#file.handle.writev(pieces);
+    for (const piece of pieces) releaseBytes(piece);
   }
 
   async #finishFile(): Promise<void> {

@@ -5,6 +5,7 @@
 import { mkdir, open, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError } from "../../../lib/errors.ts";
+import { releaseBytes } from "../../../lib/release-bytes.ts";
 import { Arrivals } from "./arrivals.ts";
 import { type KnownKey, KnownKeys, steadyNow } from "./keys.ts";
 import { type Entry, Log, type Segment } from "./log.ts";
@@ -18,7 +19,7 @@ export type Readiness = {
   readonly ageMs: number;
 };
 
-/** Rows to keep, and the idempotency key that came with them. */
+/** Rows to keep, whose bytes are released when they are durable, and the idempotency key that came with them. */
 export type NewRows = {
   readonly facts: Omit<Entry["facts"], "i" | "b">;
   readonly body: Entry["body"];
@@ -212,6 +213,7 @@ export class Inbox {
   #durable(offset: number, { facts, body }: Entry): void {
     const end = offset + facts.n;
     this.#arrivals.add(end, facts.s ?? body.reduce((sum, { length }) => sum + length, 0));
+    for (const piece of body) releaseBytes(piece);
     if (facts.x !== undefined) this.#addFile(facts.x, { last: end - 1, bytes: facts.s ?? 0 });
     if (facts.i !== undefined && facts.b !== undefined) {
       // The later one of both clocks: the next process counts from it, whichever of them has stepped.
