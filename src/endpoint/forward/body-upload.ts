@@ -5,6 +5,7 @@
 import { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
+import { releaseBytes } from "../../lib/release-bytes.ts";
 import { discardBody } from "../splice/discard-body.ts";
 import { descriptorOf, resumeReading, stopReading } from "../splice/socket-handle.ts";
 import type { SpliceJob, Splicer, SpliceThread } from "../splice/splicer.ts";
@@ -99,7 +100,8 @@ export class BodyUpload {
   #send(chunk: Buffer): boolean {
     this.#sent += chunk.length;
     const { to, bytes } = this.#options;
-    return bytes === undefined ? writeChunk(to, chunk) : to.write(chunk);
+    const free = () => releaseBytes(chunk);
+    return bytes === undefined ? writeChunk(to, chunk, free) : to.write(chunk, free);
   }
 
   get #left(): number {
@@ -155,12 +157,15 @@ export class BodyUpload {
   }
 }
 
-/** Sends one chunk of a body of unknown length (RFC 9112, 7.1). Returns false when the connection's buffer is full. */
-export function writeChunk(to: Socket, chunk: Buffer): boolean {
+/**
+ * Sends one chunk of a body of unknown length (RFC 9112, 7.1). Returns false when the connection's buffer is full.
+ * `written` is called when nobody reads the chunk any more.
+ */
+export function writeChunk(to: Socket, chunk: Buffer, written?: () => void): boolean {
   if (chunk.length === 0) return true;
   to.cork();
   to.write(`${chunk.length.toString(16)}\r\n`, "latin1");
-  to.write(chunk);
+  to.write(chunk, written);
   const more = to.write("\r\n");
   to.uncork();
   return more;
