@@ -84,6 +84,22 @@ describe.skipIf(chromiumMissing !== undefined)("charts", () => {
     });
   }
 
+  test("another theme is read with a few computations of styles, not with one for each colour", async () => {
+    const page = await explore({ granularity: "10m" });
+    const client = await page.context().newCDPSession(page);
+    await client.send("Performance.enable");
+    const computed = async () => {
+      const { metrics } = await client.send("Performance.getMetrics");
+      return metrics.find(({ name }) => name === "RecalcStyleCount")?.value ?? Number.NaN;
+    };
+    const before = await computed();
+    await page.emulateMedia({ colorScheme: "dark" });
+    await page.evaluate(
+      () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(undefined)))),
+    );
+    expect((await computed()) - before).toBeLessThan(20);
+  });
+
   test("the value in the tooltip is that of the bar under the pointer, at 5, 50 and 95 % of its width", async () => {
     const page = await explore({});
     const bars = await barsOf(page);

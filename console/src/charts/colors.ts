@@ -15,23 +15,20 @@ export const differentColors = 20;
 
 /** The colours as the element sees them now. */
 export function readColors(within: Element): ChartColors {
-  const probe = document.createElement("span");
-  probe.hidden = true;
-  within.append(probe);
-  const resolve = (color: string) => {
-    probe.style.color = color;
-    return getComputedStyle(probe).color;
-  };
   const tokens = Array.from({ length: differentColors + 1 }, (_, place) => tokenAt(place));
-  const colors = {
-    series: tokens.map(resolve),
-    fills: tokens.map((token) => resolve(`color-mix(in srgb, ${token} 22%, transparent)`)),
-    surface: resolve("var(--color-surface)"),
-    text: resolve("var(--color-text-muted)"),
-    grid: resolve("var(--color-border)"),
-  };
-  probe.remove();
-  return colors;
+  const fills = tokens.map((token) => `color-mix(in srgb, ${token} 22%, transparent)`);
+  const others = ["var(--color-surface)", "var(--color-text-muted)", "var(--color-border)"];
+  const probes = document.createElement("span");
+  probes.hidden = true;
+  // All are written before one is read: the browser computes styles again for the first reading after a change.
+  for (const color of [...tokens, ...fills, ...others])
+    probes.appendChild(document.createElement("span")).style.color = color;
+  within.append(probes);
+  const colors = Array.from(probes.children, (probe) => getComputedStyle(probe).color);
+  probes.remove();
+  const [surface, text, grid] = colors.slice(-others.length) as [string, string, string];
+  const series = colors.slice(0, tokens.length);
+  return { series, fills: colors.slice(tokens.length, -others.length), surface, text, grid };
 }
 
 /** The place of the colour of a series. */
