@@ -13,7 +13,9 @@ export function openPalette(): void {
  */
 export function keepForPalette(event: KeyboardEvent): void {
   const text = paletteStore.get();
-  if (text === undefined || event.metaKey || event.ctrlKey || event.altKey || event.key === "Tab") return;
+  // Both at once are AltGr, which writes a character.
+  const isCommand = event.metaKey || event.ctrlKey !== event.altKey;
+  if (text === undefined || isCommand || event.key === "Tab") return;
   // Its own, or those of the message that its code could not be loaded.
   const own = "[role=dialog]:has([data-palette]), [role=alert]";
   if (event.target instanceof Element && event.target.closest(own)) return;
