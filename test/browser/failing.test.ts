@@ -110,7 +110,7 @@ describe.skipIf(chromiumMissing !== undefined)("requests that fail", () => {
     await editor.getByText("of the year").waitFor();
   });
 
-  test("what others save of a dashboard does not undo what is edited, and is not overwritten", async () => {
+  test("what others save of a dashboard is told by name, and replaces or is replaced only by a choice", async () => {
     const { api, credentials } = opened.served;
     const params = { organizationId: credentials.organizationId };
     const content = { from: "now-1h", to: "now", panels: [] };
@@ -128,8 +128,25 @@ describe.skipIf(chromiumMissing !== undefined)("requests that fail", () => {
     expect(await (await answer).text()).toContain("Wealth");
     await page.getByRole("heading", { level: 1, name: "Edit Health" }).waitFor();
     expect(await page.getByLabel("Name").inputValue()).toBe("Health of all");
-    await page.getByRole("button", { name: "Save" }).click();
-    await page.getByRole("alert").getByText("changed").waitFor();
+    await page
+      .getByRole("alert")
+      .getByText(/^\w.* has changed this dashboard .+, while you edit it\./)
+      .waitFor();
+    const [theirs] = await Promise.all([
+      page.context().waitForEvent("page"),
+      page.getByRole("link", { name: "Open Wealth as it is now" }).click(),
+    ]);
+    await theirs.getByRole("heading", { level: 1, name: "Wealth" }).waitFor();
+    await theirs.close();
+    // Somebody is faster once more: what nobody has seen is not overwritten.
+    await api.updateSavedObject({
+      params: { ...params, savedObjectId: id },
+      body: { ...others, version: 2, name: "Luck" },
+    });
+    await page.getByRole("button", { name: "Save over it" }).click();
+    await page.getByRole("link", { name: "Open Luck as it is now" }).waitFor();
     expect(await page.getByLabel("Name").inputValue()).toBe("Health of all");
+    await page.getByRole("button", { name: "Save over it" }).click();
+    await page.getByRole("heading", { level: 1, name: "Health of all" }).waitFor();
   });
 });

@@ -30,12 +30,10 @@ export function DashboardPage() {
   return (
     <Answer query={query}>
       {(saved) => {
-        const { id, name, version, content } = edited ?? saved;
-        const dashboard = dashboardOf(content);
-        return edited === undefined ? (
-          <ShowDashboard {...{ name, dashboard }} onEdit={() => setEdited(saved)} />
-        ) : (
-          <EditDashboard {...{ id, name, version, dashboard }} onEnd={() => setEdited(undefined)} />
+        if (edited !== undefined)
+          return <EditDashboard begun={edited} newest={saved} onEnd={() => setEdited(undefined)} />;
+        return (
+          <ShowDashboard name={saved.name} dashboard={dashboardOf(saved.content)} onEdit={() => setEdited(saved)} />
         );
       }}
     </Answer>

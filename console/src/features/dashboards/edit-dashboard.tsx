@@ -1,9 +1,10 @@
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { call } from "../../api/client.ts";
+import { call, type OperationResult } from "../../api/client.ts";
 import { asApiError } from "../../api/error.ts";
 import { refetch } from "../../api/queries.ts";
 import { serverNow } from "../../api/server-time.ts";
-import type { Dashboard, DashboardPanel } from "../../charts/dashboard.ts";
+import { type Dashboard, type DashboardPanel, dashboardOf } from "../../charts/dashboard.ts";
 import { RangePicker } from "../../charts/range-picker.tsx";
 import { boundsOf } from "../../charts/time-range.ts";
 import { variablesOf } from "../../charts/variables.ts";
@@ -12,21 +13,24 @@ import { UnsavedDialog } from "../../parts/dialog.tsx";
 import { TextField } from "../../parts/field.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Page } from "../../parts/page.tsx";
+import { RelativeTime } from "../../parts/relative-time.tsx";
 import { PanelGrid } from "./panel-grid.tsx";
 import { PanelTools } from "./panel-tools.tsx";
 import { VariableEditor } from "./variable-editor.tsx";
 
+type Saved = OperationResult<"getSavedObject">;
+
 type EditDashboardProps = {
-  readonly id: string;
-  readonly name: string;
-  readonly version: number;
-  readonly dashboard: Dashboard;
+  /** What is edited, as it was read. */
+  readonly begun: Saved;
+  /** What the server has by now. */
+  readonly newest: Saved;
   readonly onEnd: () => void;
 };
 
 /** Names, places and sizes of panels, by mouse, buttons and keys; nothing is kept before Save. */
-export function EditDashboard({ id, name, version, dashboard, onEnd }: EditDashboardProps) {
-  const [begun] = useState(dashboard);
+export function EditDashboard({ begun: { id, name, version, content }, newest, onEnd }: EditDashboardProps) {
+  const [begun] = useState<Dashboard>(() => dashboardOf(content));
   const [draft, setDraft] = useState(begun);
   const [title, setTitle] = useState(name);
   const [problem, setProblem] = useState<string>();
@@ -34,16 +38,21 @@ export function EditDashboard({ id, name, version, dashboard, onEnd }: EditDashb
   const [now] = useState(serverNow);
   const bounds = boundsOf(draft, now);
   const change = (panels: readonly DashboardPanel[]) => setDraft({ ...draft, panels });
+  const isOvertaken = newest.version > version;
   const save = async () => {
+    setProblem(undefined);
     try {
       await call("updateSavedObject", {
         params: { savedObjectId: id },
-        body: { version, name: title, content: { ...draft, variables: variablesOf(draft.variables) } },
+        body: { version: newest.version, name: title, content: { ...draft, variables: variablesOf(draft.variables) } },
       });
       await refetch("getSavedObject", "listSavedObjects");
       onEnd();
     } catch (error) {
-      setProblem(asApiError(error).message);
+      const { status, message } = asApiError(error);
+      // Somebody was faster: the page says who, and saves over it if it is told to again.
+      if (status === 409) await refetch("getSavedObject");
+      else setProblem(message);
     }
   };
   return (
@@ -55,13 +64,14 @@ export function EditDashboard({ id, name, version, dashboard, onEnd }: EditDashb
           <Button small onClick={onEnd}>
             Discard
           </Button>
-          <Button small look="primary" needs="developer" onClick={() => void save()}>
-            Save
+          <Button small look={isOvertaken ? "danger" : "primary"} needs="developer" onClick={() => void save()}>
+            {isOvertaken ? "Save over it" : "Save"}
           </Button>
         </>
       }
     >
       <UnsavedDialog isChanged={draft !== begun || title !== name} />
+      {isOvertaken && <Overtaken newest={newest} />}
       {problem !== undefined && <Note tone="bad">{problem}</Note>}
       <TextField label="Name" value={title} onChange={setTitle} />
       <VariableEditor variables={draft.variables} onChange={(variables) => setDraft({ ...draft, variables })} />
@@ -85,5 +95,18 @@ export function EditDashboard({ id, name, version, dashboard, onEnd }: EditDashb
         />
       )}
     </Page>
+  );
+}
+
+/** While the dashboard is edited here, it was changed elsewhere. */
+function Overtaken({ newest: { id, name, updatedBy, updatedAt } }: { readonly newest: Saved }) {
+  return (
+    <Note tone="bad">
+      {updatedBy || "Somebody"} has changed this dashboard <RelativeTime at={updatedAt} />, while you edit it.{" "}
+      <Link to="/dashboards/$dashboardId" params={{ dashboardId: id }} target="_blank">
+        Open {name} as it is now
+      </Link>{" "}
+      in another tab. “Save over it” replaces it by yours, and “Discard” leaves yours.
+    </Note>
   );
 }
