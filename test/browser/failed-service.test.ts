@@ -45,6 +45,16 @@ describe.skipIf(chromiumMissing !== undefined)("a service that has failed", () =
       await refused.first().waitFor();
       expect(await page.getByRole("button", { name }).count()).toBe(await refused.count());
     }
+    await go("/services");
+    await page
+      .getByRole("region", { name: "Services" })
+      .getByText(/^Gave up after/)
+      .waitFor();
+    await go("/");
+    await page
+      .getByRole("listitem")
+      .getByText(/^Gave up after/)
+      .waitFor();
     expect(problems).toEqual([]);
   });
 });

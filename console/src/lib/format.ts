@@ -61,3 +61,8 @@ export function relativeText(time: number, now: number): string {
   const amount = `${Math.floor(Math.abs(seconds) / size)} ${word}`;
   return seconds > 0 ? `${amount} ago` : `in ${amount}`;
 }
+
+/** A reason from the server, which is often a part of a sentence, as one that begins with a capital. */
+export function sentenceOf(reason: string): string {
+  return `${reason.charAt(0).toUpperCase()}${reason.slice(1)}`;
+}

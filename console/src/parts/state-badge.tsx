@@ -10,6 +10,7 @@ import {
   Moon,
 } from "lucide-react";
 import type { ReactNode } from "react";
+import { sentenceOf } from "../lib/format.ts";
 import { Badge, type Tone } from "./badge.tsx";
 
 type Look = { readonly tone: Tone; readonly Icon: LucideIcon; readonly turning?: true };
@@ -68,7 +69,7 @@ export function StateCell({ state, reason, children }: StateCellProps) {
         <StateBadge state={state} />
       </span>
       <span className="muted cut" style={{ maxWidth: "min(100%, 44ch, 60vw)" }} title={reason}>
-        {reason ?? children}
+        {reason === undefined ? children : sentenceOf(reason)}
       </span>
     </div>
   );
