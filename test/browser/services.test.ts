@@ -84,6 +84,7 @@ describe.skipIf(chromiumMissing !== undefined)("services in the console", () => 
       await go(`/services/${service.id}${tab}`);
       await page.getByRole("heading", { level: 1, name: "second" }).waitFor();
       await page.getByRole("heading", { level: 2 }).first().waitFor();
+      if (tab === "") await page.getByText("The process of the engine takes more: System shows it").waitFor();
       expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
     }
     page.removeAllListeners("request");

@@ -145,6 +145,9 @@ function HistoryPanel({ serviceId }: { readonly serviceId: string }) {
           </div>
         )}
       </Answer>
+      <p className="muted">
+        Memory is what queries and caches take. The process of the engine takes more: System shows it beside its limit.
+      </p>
     </Panel>
   );
 }

@@ -23,7 +23,12 @@ export const serviceColumns: readonly Column<Service>[] = [
     ),
   },
   { key: "endpoint", header: "Endpoint", nowrap: true, cell: (service) => <EndpointCell service={service} /> },
-  { key: "memory", header: "Memory", align: "end", cell: ({ maxReplicaMemoryGb }) => `${maxReplicaMemoryGb} GiB` },
+  {
+    key: "memory",
+    header: "Memory limit",
+    align: "end",
+    cell: ({ maxReplicaMemoryGb }) => `${maxReplicaMemoryGb} GiB`,
+  },
   {
     key: "pipes",
     header: "Pipes",

@@ -52,7 +52,9 @@ function Below({ service }: { readonly service: Service }) {
         </span>
       )}
       <span>ClickHouse {service.databaseVersion}</span>
-      <span>{service.runtime === "external" ? "external server" : `${service.maxReplicaMemoryGb} GiB memory`}</span>
+      <span>
+        {service.runtime === "external" ? "external server" : `${service.maxReplicaMemoryGb} GiB memory limit`}
+      </span>
     </>
   );
 }
