@@ -131,7 +131,12 @@ describe.skipIf(chromiumMissing !== undefined)("Explore", () => {
       .waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Save", exact: true }).press("Enter");
+    const save = page.getByRole("dialog").getByRole("button", { name: "Save" });
+    await page.getByLabel("Title").fill("  ");
+    await page.keyboard.press("Enter");
+    expect(await save.getAttribute("aria-description")).toBe("Type a title first.");
     await page.getByLabel("Title").fill("Levels");
+    expect(await save.getAttribute("aria-description")).toBeNull();
     await page.keyboard.press("Enter");
     await page.getByText("Levels is on the dashboard.").waitFor();
     await page.goto(`${console_.served.credentials.baseUrl}/console/dashboards`);

@@ -79,9 +79,17 @@ function compare(a: Value, b: Value): number {
 export function useSorted<Row>(rows: readonly Row[], valueIn: (row: Row, key: string) => Value) {
   const [sort, onSort] = useState<Sort>();
   if (sort === undefined) return { rows, onSort };
-  const sign = sort.order === "asc" ? 1 : -1;
-  const by = ({ key }: Sort) => rows.toSorted((a, b) => sign * compare(valueIn(a, key), valueIn(b, key)));
-  return { rows: by(sort), sort, onSort };
+  return { rows: sortedBy(rows, sort, valueIn), sort, onSort };
+}
+
+/** Numbers by their value, texts by the numbers in them. */
+export function sortedBy<Row>(
+  rows: readonly Row[],
+  { key, order }: Sort,
+  valueIn: (row: Row, key: string) => Value,
+): readonly Row[] {
+  const sign = order === "asc" ? 1 : -1;
+  return rows.toSorted((a, b) => sign * compare(valueIn(a, key), valueIn(b, key)));
 }
 
 /** The focus of a button that goes with its row is then at what contains the rows. */
