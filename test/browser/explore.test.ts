@@ -7,6 +7,7 @@ import {
   chromiumMissing,
   openConsole,
 } from "../../harness/browser.ts";
+import { observabilityCall } from "../../harness/charts/observability.ts";
 import { type BenchService, query, runningService } from "../../harness/serve.ts";
 
 if (chromiumMissing !== undefined) console.log(`skipped: ${chromiumMissing}`);
@@ -165,6 +166,33 @@ describe.skipIf(chromiumMissing !== undefined)("Explore", () => {
     await side.getByRole("button", { name: "Close the row" }).press("Enter");
     await rows.getByRole("button", { name: "Without the column Service" }).press("Enter");
     await row.waitFor();
+  });
+
+  test("what is typed while the range of the rows is looked for stays, and so does the range", async () => {
+    await query(service, "CREATE TABLE old (at DateTime, level String) ENGINE = MergeTree ORDER BY at");
+    await query(service, "INSERT INTO old SELECT toDateTime('2001-03-01 10:00:00') + number, 'info' FROM numbers(60)");
+    const from = { databaseName: "default", tableName: "old" };
+    const source = { name: "old", kind: "log", serviceId: service.id, from, timestampValueExpression: "at" };
+    const { json } = await observabilityCall(console_.served, "POST", "/api/v2/sources", source);
+    const { id: sourceId } = (json as { data: { id: string } }).data;
+    const { page } = await console_.open("/");
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    await page.route("**/api/v2/charts/query", async (route) => {
+      if (route.request().postDataJSON().granularity === "30d") await held;
+      await route.continue();
+    });
+    const address = new URLSearchParams({ chart: JSON.stringify({ sourceId }) });
+    await page.goto(`${console_.served.credentials.baseUrl}/console/explore?${address}`);
+    await page.getByText("No row of this range matches.").waitFor();
+    await type(page, "Group by", "level");
+    await eventually(() => page.url()).toContain("level");
+    release();
+    await figure(page).getByRole("button", { name: /^info/ }).waitFor();
+    expect(page.url()).toContain("2001-03-01");
+    expect(await page.getByRole("textbox", { name: "Group by" }).textContent()).toBe("level");
+    await page.getByRole("button", { name: "Sources …" }).press("Enter");
+    await page.getByRole("heading", { name: "Tables of logs" }).waitFor();
+    expect(await page.getByText("No source yet").count()).toBe(0);
   });
 
   test("Live shows rows as they come, and keeps the one that is read", async () => {

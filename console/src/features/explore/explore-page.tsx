@@ -33,7 +33,8 @@ function WithSource({ sources }: { readonly sources: readonly Source[] }) {
   const [first] = useState(sources[0]?.id);
   const source = byId(search.chart.sourceId) ?? byId(first) ?? (sources[0] as Source);
   const change = (next: Partial<ExploreSearch>, replace = false) =>
-    void navigate({ to: "/explore", search: { ...search, ...next }, replace });
+    // What was found and what is typed meanwhile are both in it: the address is read when it is written.
+    void navigate({ to: "/explore", search: (before) => ({ ...before, ...next }) as never, replace });
   useEffect(() => {
     document.title = "Explore · Millrace";
   }, []);
