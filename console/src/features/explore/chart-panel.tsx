@@ -49,7 +49,7 @@ function Content({ chart, query, bounds, onRange, onTime }: ChartPanelProps) {
     return error === null ? (
       <Skeleton lines={7} />
     ) : (
-      <EmptyState title="The request has a mistake">{error.message}</EmptyState>
+      <EmptyState title="The request has a mistake">It is told at its field above.</EmptyState>
     );
   return (
     <div className={error !== null || query.isPlaceholderData ? css.old : undefined}>

@@ -20,7 +20,7 @@ export function ExplorePage() {
 function NoSource() {
   return (
     <Page title="Explore">
-      <SourceSuggestions />
+      <SourceSuggestions isFirst />
     </Page>
   );
 }

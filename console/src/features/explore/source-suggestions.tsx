@@ -12,7 +12,7 @@ import css from "./explore.module.css";
 type Suggestion = OperationResult<"suggestSources">["data"][number];
 
 /** Tables with a time column, of every service. A service that sleeps is asked when it is awake again. */
-export function SourceSuggestions() {
+export function SourceSuggestions({ isFirst = false }: { readonly isFirst?: boolean }) {
   const services = useOperation("listServices", {}, { pace: "slow" });
   return (
     <Answer query={services}>
@@ -21,10 +21,12 @@ export function SourceSuggestions() {
           <NoServiceState>and load a table with times.</NoServiceState>
         ) : (
           <>
-            <EmptyState icon={ChartLine} title="No source yet">
-              A source says which table a chart reads, and which column is the time. Choose one of the tables that were
-              found.
-            </EmptyState>
+            {isFirst && (
+              <EmptyState icon={ChartLine} title="No source yet">
+                A source says which table a chart reads, and which column is the time. Choose one of the tables that
+                were found.
+              </EmptyState>
+            )}
             {list.map(({ id, name, state }) => (
               <OfService key={id} serviceId={id} name={name} isRunning={state === "running" || state === "degraded"} />
             ))}
