@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { details } from "../harness/pipes.ts";
 import { postgresMissing, TestPostgres } from "../harness/postgres/postgres.ts";
 import { type BenchService, query, runningService, type Served, serve } from "../harness/serve.ts";
+import type { ClickHouseAddress } from "../src/clickhouse/client.ts";
 
 export type PostgresBench = AsyncDisposable & {
   readonly source: TestPostgres;
@@ -69,6 +70,30 @@ export async function copyToNowhere(source: TestPostgres, sql: string): Promise<
   const psql = tool("psql");
   if (psql === undefined) throw new Error("no psql on this machine (package postgresql-client)");
   await runTool(psql, ["-q", "-o", "/dev/null", "-c", sql, ...addressOf(source)], source);
+}
+
+/** `COPY ... TO STDOUT` by psql, whose output curl sends to an engine as the data of an INSERT. */
+export async function copyToEngine(
+  source: TestPostgres,
+  sql: string,
+  { host, port, user, password }: ClickHouseAddress,
+  insert: string,
+): Promise<void> {
+  const [psql, curl] = ["psql", "curl"].map((name) => {
+    const file = tool(name);
+    if (file === undefined) throw new Error(`no ${name} on this machine (packages postgresql-client and curl)`);
+    return file;
+  }) as [string, string];
+  const env = { ...process.env, PGPASSWORD: source.password };
+  const copy = spawn(psql, ["-q", "-c", sql, ...addressOf(source)], { stdio: ["ignore", "pipe", "inherit"], env });
+  const url = `http://${host}:${port}/?query=${encodeURIComponent(insert)}`;
+  const headers = ["Expect:", `X-ClickHouse-User: ${user}`, `X-ClickHouse-Key: ${password}`];
+  const options = [...headers.flatMap((header) => ["-H", header]), "-sS", "--fail-with-body", "-X", "POST", "-T", "-"];
+  const send = spawn(curl, [...options, url], { stdio: [copy.stdout, "inherit", "inherit"] });
+  // The reader is the other program alone.
+  copy.stdout.destroy();
+  const codes = await Promise.all([copy, send].map(async (child) => (await once(child, "exit"))[0] as number));
+  if (codes.some((code) => code !== 0)) throw new Error(`psql and curl ended with ${codes.join(" and ")}`);
 }
 
 /** Finds a client program in this machine's packages. */
