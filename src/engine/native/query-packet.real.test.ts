@@ -147,3 +147,16 @@ test("a parameter is what it is over HTTP", async () => {
     { numRuns: 300 },
   );
 });
+
+test("an escape in the text of a parameter is what it is in a statement", async () => {
+  const characters = Array.from({ length: 95 }, (_, at) => String.fromCharCode(32 + at));
+  const texts = [...characters.filter((one) => one !== "x").map((one) => `'a\\${one}b'`), "'\\x41\\xC3\\xa9\\\\x41'"];
+  const wanted = await engine.client.text(`SELECT arrayJoin([${texts.map((text) => `hex(${text})`).join(", ")}])`);
+  const found = texts.map((text) => {
+    const packet = queryPacket("SELECT 1", newest, { parameters: [["p", text]] });
+    return hex(judged(packet, newest).parameters[0]?.[1] ?? "");
+  });
+  expect(found).toEqual(wanted.trimEnd().split("\n"));
+  const broken = queryPacket("SELECT 1", newest, { parameters: [["p", "'\\x80'"]] });
+  expect(() => judged(broken, newest)).toThrow("not a text in UTF-8");
+});

@@ -2,10 +2,12 @@
  * The Query packet: read completely from a client, and written anew for the engine. What a client may not say is
  * refused, and nothing of the client's bytes is passed on but the contents of strings.
  */
+import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { isIPv6 } from "node:net";
 import { MalformedPacket, type Reader, Writer } from "../../endpoint/native/codec.ts";
 import { clientPackets, readSettings, since, type WireSetting, writeSettings } from "../../endpoint/native/hello.ts";
+import { decodeQuoted } from "../sql/text/quotes.ts";
 
 export type ClientQuery = {
   readonly id: Buffer;
@@ -103,12 +105,10 @@ function refused(what: string): never {
   throw new MalformedPacket(`A Query packet with ${what} is not available.`);
 }
 
-export type SealedQuery = Omit<ClientQuery, "parameters" | "settings" | "id" | "isPart"> & {
+export type SealedQuery = Omit<ClientQuery, "id" | "isPart"> & {
   readonly id: string;
   readonly user: string;
   readonly address: { readonly host: string; readonly port: number };
-  readonly settings: readonly WireSetting[];
-  readonly parameters: readonly (readonly [name: string, value: string])[];
 };
 
 /** What a connection's seals are made with. */
@@ -171,35 +171,14 @@ function writeTrace(writer: Writer, trace: Origin["trace"]): void {
   else writer.byte(1).raw(trace.ids).string(trace.state).byte(trace.flags);
 }
 
-/** The engine keeps the backslash before other characters. */
-const escapes: Readonly<Record<string, string>> = {
-  "\\": "\\",
-  "'": "'",
-  '"': '"',
-  "`": "`",
-  "/": "/",
-  N: "",
-  b: "\b",
-  f: "\f",
-  n: "\n",
-  r: "\r",
-  t: "\t",
-  "0": "\0",
-  a: "\x07",
-  v: "\v",
-  e: "\x1b",
-};
-
 /** A value is a text in quotes, as the engine writes it. */
 function unquoted(name: string, value: string): string {
-  const inner = /^'((?:[^'\\]|\\[\s\S])*)'$/.exec(value)?.[1];
-  if (inner === undefined) throw new MalformedPacket(`The value of parameter ${name} is not a text in quotes.`);
-  return inner.replace(/\\(?:x([0-9A-Fa-f]{2})|([\s\S]))/g, (_, hex: string | undefined, char = "") => {
-    if (hex === undefined) return escapes[char] ?? `\\${char}`;
-    const code = Number.parseInt(hex, 16);
-    if (code > 127) throw new MalformedPacket(`The value of parameter ${name} has a byte above 7F as \\x.`);
-    return String.fromCharCode(code);
-  });
+  if (!/^'(?:[^'\\]|\\[\s\S])*'$/.test(value)) {
+    throw new MalformedPacket(`The value of parameter ${name} is not a text in quotes.`);
+  }
+  const bytes = Buffer.from(decodeQuoted(Buffer.from(value).toString("latin1")).value, "latin1");
+  if (!isUtf8(bytes)) throw new MalformedPacket(`The value of parameter ${name} is not a text in UTF-8.`);
+  return bytes.toString();
 }
 
 function quoted(value: string): string {

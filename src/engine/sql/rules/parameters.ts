@@ -3,6 +3,7 @@
  * parameters (`table-function.ts`, `settings.ts`). Only type Identifier creates a name, and a name in an argument of a
  * function may be a function's.
  */
+import { escapes } from "../text/quotes.ts";
 import { isRefusedFunction } from "./calls.ts";
 import type { Facts } from "./facts.ts";
 import { refuse } from "./refusal.ts";
@@ -40,19 +41,6 @@ function judgeName(value: string): void {
   const name = unescapeParameter(value);
   if (isRefusedFunction(name) || isRefusedFunction(value)) refuse(`Function ${name} is not available.`);
 }
-
-const escapes: Readonly<Record<string, string>> = {
-  b: "\b",
-  f: "\f",
-  n: "\n",
-  r: "\r",
-  t: "\t",
-  "0": "\0",
-  a: "\x07",
-  v: "\v",
-  e: "\x1b",
-  N: "",
-};
 
 /** Values of parameters are escaped as in TSV (`readEscapedString` of the engine). */
 export function unescapeParameter(value: string): string {

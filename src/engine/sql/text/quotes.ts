@@ -102,7 +102,8 @@ function fromDigits(digits: string, base: number, perByte: number): string {
   return String.fromCharCode(...bytes);
 }
 
-const escapes: Readonly<Record<string, string>> = {
+/** What the letter after a backslash stands for, in a text in quotes and in TSV. */
+export const escapes: Readonly<Record<string, string>> = {
   ...{ a: "\x07", b: "\b", e: "\x1b", f: "\f", n: "\n", r: "\r", t: "\t", v: "\v", "0": "\0", N: "" },
 };
 
