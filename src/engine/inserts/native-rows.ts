@@ -5,8 +5,8 @@
  */
 import { type ColumnType, parseType } from "../../clickhouse/types.ts";
 
-/** Bytes of a value, for types without parameters. */
-const fixed: Readonly<Record<string, number>> = {
+/** Bytes of a value, by the name of its type. */
+export const fixedBytes: Readonly<Record<string, number>> = {
   ...{ Int8: 1, UInt8: 1, Bool: 1, Int16: 2, UInt16: 2, Int32: 4, UInt32: 4, Int64: 8, UInt64: 8 },
   ...{ Int128: 16, UInt128: 16, Int256: 32, UInt256: 32, Float32: 4, Float64: 8 },
   ...{ Date: 2, Date32: 4, DateTime: 4, DateTime64: 8, UUID: 16, IPv4: 4, IPv6: 16, Enum8: 1, Enum16: 2 },
@@ -142,7 +142,7 @@ function isDictionary({ text }: ColumnType): boolean {
 
 /** Bytes of a value. Throws for types that are not known here. */
 function widthOf(name: string, text: string): number {
-  if (Object.hasOwn(fixed, name)) return fixed[name] as number;
+  if (Object.hasOwn(fixedBytes, name)) return fixedBytes[name] as number;
   const [, type, argument] = /^(?:LowCardinality\(|Nullable\()*(FixedString|Decimal)\((\d+)/.exec(text) ?? [];
   if (type === "FixedString") return Number(argument);
   const digits = Number(argument);

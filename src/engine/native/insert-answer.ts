@@ -5,6 +5,7 @@
  */
 import { Incomplete, MalformedPacket, Reader } from "../../endpoint/native/codec.ts";
 import { serverPackets, since, skipStrings } from "../../endpoint/native/hello.ts";
+import { fixedBytes } from "../inserts/native-rows.ts";
 
 const limit = 16_777_216;
 const checksumAndHead = 25;
@@ -123,7 +124,7 @@ export class InsertAnswer {
     const { type } = column;
     if (this.#hasMarks && reader.byte() !== 0) throw new MalformedPacket("The column is serialized in another way.");
     if (rows === 0) return column;
-    const width = widths[type.replace(/^Enum8\(.*\)$/s, "Enum8")];
+    const width = fixedBytes[type.replace(/\(.*$/s, "")];
     if (width !== undefined) reader.bytes(width * rows);
     else if (type === "String") for (let row = 0; row < rows; row += 1) reader.string();
     else throw new MalformedPacket(`A column of type ${type} has an end that is not known.`);
@@ -139,13 +140,3 @@ const addedLater: ReadonlySet<number> = new Set([
   serverPackets.profileEvents,
   serverPackets.timezone,
 ]);
-
-const widths: Readonly<Record<string, number>> = {
-  DateTime: 4,
-  UInt64: 8,
-  Int64: 8,
-  UInt32: 4,
-  Int8: 1,
-  UInt8: 1,
-  Enum8: 1,
-};
