@@ -71,7 +71,7 @@ export class NativeFront implements AsyncDisposable {
         guard: new Guard({ guardQuery }),
         disk: new DiskQuota({ usedBytes: undefined, limitBytes: undefined }),
       },
-      facts: { displayName: "front", timezone: "UTC" },
+      displayName: "front",
       splicer: new Splicer(),
       pool: new SealedPool(engine.nativeAddress, (sql) => client.text(sql)),
       changeAccess: async () => {},

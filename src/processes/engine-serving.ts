@@ -95,7 +95,7 @@ export async function serveClients(thread: ServerThread, options: ServingOptions
   });
   const native = new NativeService({
     ...{ client, guard, guardQuery: guardQueryOf(client), users, disk, splicer, logger },
-    facts: { displayName: options.displayName, timezone: Intl.DateTimeFormat().resolvedOptions().timeZone },
+    displayName: options.displayName,
     pool: new SealedPool({ host, key, ...options.native }, (sql) => client.text(sql)),
     changeAccess: (change) => access.apply(change),
     askAs: askerAs({ host, port, key }),

@@ -4,11 +4,7 @@
  */
 
 /** More bytes are needed. */
-export class Incomplete extends Error {
-  constructor() {
-    super("the packet is incomplete");
-  }
-}
+export class Incomplete extends Error {}
 
 /** Bytes that are no packet; the message is a sentence for the client. */
 export class MalformedPacket extends Error {}
@@ -115,12 +111,6 @@ export class Writer {
   int32(value: number): this {
     const at = this.#take(4);
     this.#bytes.writeInt32LE(value, at);
-    return this;
-  }
-
-  uint64(value: bigint): this {
-    const at = this.#take(8);
-    this.#bytes.writeBigUInt64LE(value, at);
     return this;
   }
 

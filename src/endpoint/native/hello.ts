@@ -13,8 +13,6 @@ export const leastRevision = 54_213;
 
 /** The revisions that add something, by what they add. */
 export const since = {
-  timezone: 54_058,
-  quotaKey: 54_060,
   displayName: 54_372,
   patch: 54_401,
   /** What was written, in Progress packets. */
@@ -90,16 +88,17 @@ export function readClientHello(reader: Reader): ClientHello {
   return { revision, database: reader.text(), user: reader.text(), password: reader.text() };
 }
 
-export type ServerFacts = { readonly displayName: string; readonly timezone: string };
+/** The engine has that of its process, which is that of the machine. */
+const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /** The answer to a client of this revision, which names no setting: a client would apply them as its own. */
-export function serverHello(clientRevision: number, { displayName, timezone }: ServerFacts): Buffer {
+export function serverHello(clientRevision: number, displayName: string): Buffer {
   const [major = 0, minor = 0, patch = 0] = packagedVersion.split(".").map(Number);
   const has = (revision: number) => clientRevision >= revision;
   const hello = new Writer().varUint(serverPackets.hello).string("ClickHouse");
   hello.varUint(major).varUint(minor).varUint(ourRevision);
   if (has(since.replicasVersion)) hello.varUint(replicasVersion);
-  if (has(since.timezone)) hello.string(timezone);
+  hello.string(timezone);
   if (has(since.displayName)) hello.string(displayName);
   if (has(since.patch)) hello.varUint(patch);
   // Chunks carry nothing that packets do not, and only new clients know them.

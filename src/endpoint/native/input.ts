@@ -4,11 +4,7 @@ import { descriptorOf, holdReading, readAgain, stopReading } from "../splice/soc
 import { Incomplete, MalformedPacket, Reader } from "./codec.ts";
 
 /** The client has ended the connection. */
-export class ClientGone extends Error {
-  constructor() {
-    super("the client has ended the connection");
-  }
-}
+export class ClientGone extends Error {}
 
 /** Bytes that may wait here to be read. */
 const maxWaiting = 2_097_152;

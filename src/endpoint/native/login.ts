@@ -10,28 +10,21 @@ import { type DatabasePrincipal, type Logins, principalFor } from "../auth/login
 import { clientAddressOf } from "../connections/client-address.ts";
 import { MalformedPacket, type Reader } from "./codec.ts";
 import { exceptionPacket, shownException } from "./exception-packet.ts";
-import {
-  clientPackets,
-  leastRevision,
-  ourRevision,
-  readAddendum,
-  readClientHello,
-  type ServerFacts,
-  serverHello,
-} from "./hello.ts";
+import { clientPackets, leastRevision, ourRevision, readAddendum, readClientHello, serverHello } from "./hello.ts";
 import type { PacketInput } from "./input.ts";
 import type { NativeSession } from "./session.ts";
 
 /** A hello is small, and is there at once. */
 const limits = { packet: 20_480, string: 4_096 };
-export const loginTimeoutMs = 10_000;
+const loginTimeoutMs = 10_000;
 
 const httpAnswer =
   "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain\r\n\r\nThis port serves the native protocol of ClickHouse. The service has another port for HTTP.\n";
 
 export type LoginOptions = {
   readonly logins: Logins;
-  readonly facts: ServerFacts;
+  /** What the answer says of the engine, which may not run. */
+  readonly displayName: string;
   /** Called with the first byte of the client. */
   readonly onBegin?: () => void;
 };
@@ -76,7 +69,7 @@ class SpeaksHttp extends Error {}
 async function shakeHands(
   socket: Socket,
   input: PacketInput,
-  { logins, facts, onBegin }: LoginOptions,
+  { logins, displayName, onBegin }: LoginOptions,
 ): Promise<NativeSession> {
   const address = plainAddress(clientAddressOf(socket));
   logins.requireAddress(address);
@@ -91,7 +84,7 @@ async function shakeHands(
   if (name.startsWith(" ")) throw clickHouseException("AUTHENTICATION_FAILED", "Log in with a user and a password.");
   const user = await logins.logIn({ user: name || "default", password }, address);
   if (!("name" in user)) throw user.exception;
-  socket.write(serverHello(revision, facts));
+  socket.write(serverHello(revision, displayName));
   const used = Math.min(revision, ourRevision);
   await input.read((reader) => readAddendum(reader, used), limits);
   logins.loggedIn(user.name, address);

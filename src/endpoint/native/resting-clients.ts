@@ -17,7 +17,6 @@ import type { GatewayBackend } from "../gateway/backend.ts";
 import type { Admission } from "../handoff/admission.ts";
 import type { HandoffSender } from "../handoff/sender.ts";
 import { exceptionPacket, shownException } from "./exception-packet.ts";
-import type { ServerFacts } from "./hello.ts";
 import { ClientGone, PacketInput } from "./input.ts";
 import { logIn } from "./login.ts";
 import { type PipeTarget, passPackets } from "./pipe.ts";
@@ -37,12 +36,6 @@ export type RestingOptions = {
   /** The server that has the engine, if that is another one. Throws the exception for the client. */
   readonly elsewhere?: () => PipeTarget | undefined;
   readonly logger: LineLogger;
-};
-
-/** What the answer to a login says of the engine, which may not run. */
-const facts: ServerFacts = {
-  displayName: hostname(),
-  timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
 };
 
 export class RestingClients {
@@ -74,7 +67,7 @@ export class RestingClients {
     const input = this.#open(socket);
     makeRoom(socket, this.#here);
     const { logins } = this.#options;
-    void logIn(socket, input, { logins, facts }).then((session) => {
+    void logIn(socket, input, { logins, displayName: hostname() }).then((session) => {
       if (session !== undefined) void this.#wait(socket, input, session);
     });
   }

@@ -82,8 +82,9 @@ export class ClientSession implements NativeConnection, Unsettled {
   async run(): Promise<void> {
     try {
       const { logins } = this.#hooks;
+      const { displayName } = this.#options;
       const onBegin = () => this.#tellBusy();
-      this.#session ??= await logIn(this.#socket, this.#input, { logins, facts: this.#options.facts, onBegin });
+      this.#session ??= await logIn(this.#socket, this.#input, { logins, displayName, onBegin });
       if (this.#session === undefined) return;
       this.#hooks.onSession(this.#session);
       for (;;) await this.#next();

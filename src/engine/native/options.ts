@@ -1,7 +1,6 @@
 /** What the connections of the native protocol need of their engine host. */
 import type { AccessChange } from "../../clickhouse/access-change.ts";
 import type { ClickHouseClient } from "../../clickhouse/client.ts";
-import type { ServerFacts } from "../../endpoint/native/hello.ts";
 import type { Splicer } from "../../endpoint/splice/splicer.ts";
 import type { LineLogger } from "../../lib/deferred-logger.ts";
 import type { EngineUser } from "../chdb/users.ts";
@@ -19,7 +18,7 @@ export type Unsettled = {
 };
 
 export type NativeOptions = {
-  readonly facts: ServerFacts;
+  readonly displayName: string;
   readonly pool: SealedPool;
   readonly splicer: Splicer;
   readonly guard: Pick<Guard, "judge">;
