@@ -18,6 +18,7 @@ export class PacketInput {
   #gone = false;
   #notify: (() => void) | undefined;
   #sink: ((chunk: Buffer) => void) | undefined;
+  #into: Socket | undefined;
   /** Somebody else reads the connection. */
   #isAway = false;
 
@@ -72,13 +73,19 @@ export class PacketInput {
     }
   }
 
-  /** Passes everything to `sink` from now on, beginning with what waits; undefined: keeps it. */
-  passTo(sink: ((chunk: Buffer) => void) | undefined): void {
+  /**
+   * Passes everything to `sink` from now on, beginning with what waits; undefined: keeps it. Nothing is read while
+   * `into`, which `sink` writes to, takes no more.
+   */
+  passTo(sink: ((chunk: Buffer) => void) | undefined, into?: Socket): void {
+    this.#into?.off("drain", this.#goOn);
+    this.#into = into?.on("drain", this.#goOn);
     this.#sink = sink;
+    this.#goOn();
     if (sink === undefined || this.#waiting.length === 0) return;
     const waiting = this.#waiting;
     this.#keep(Buffer.alloc(0));
-    sink(waiting);
+    this.#pass(waiting, sink);
   }
 
   /** Puts bytes back that were passed on too early. */
@@ -86,12 +93,6 @@ export class PacketInput {
     if (chunks.length === 0) return;
     this.#keep(Buffer.concat([...chunks, this.#waiting]));
     this.#notify?.();
-  }
-
-  /** Reads no more, or goes on. */
-  set isHeld(held: boolean) {
-    if (held) this.#socket.pause();
-    else if (!this.#isAway) this.#socket.resume();
   }
 
   /** Of the connection, if somebody else can read it. */
@@ -124,11 +125,20 @@ export class PacketInput {
 
   readonly #onData = (chunk: Buffer) => {
     this.#received += chunk.length;
-    if (this.#sink !== undefined) return this.#sink(chunk);
+    if (this.#sink !== undefined) return this.#pass(chunk, this.#sink);
     this.#waiting = this.#waiting.length === 0 ? chunk : Buffer.concat([this.#waiting, chunk]);
     if (this.#waiting.length > maxWaiting) this.#socket.pause();
     this.#notify?.();
   };
+
+  readonly #goOn = () => {
+    if (!this.#isAway) this.#socket.resume();
+  };
+
+  #pass(chunk: Buffer, sink: (chunk: Buffer) => void): void {
+    sink(chunk);
+    if (this.#into?.writableNeedDrain === true) this.#socket.pause();
+  }
 
   #keep(waiting: Buffer): void {
     const wasFull = this.#waiting.length > maxWaiting;

@@ -8,6 +8,8 @@ import { once } from "node:events";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Socket } from "node:net";
 import { clickHouseException } from "../../clickhouse/exception.ts";
+import { plainAddress } from "../auth/access-list.ts";
+import { clientAddressOf } from "../connections/client-address.ts";
 import { LeasedReads } from "../forward/read-buffers.ts";
 import type { UpstreamConnector } from "../forward/upstream-connection.ts";
 import type { HandoffSender } from "../handoff/sender.ts";
@@ -38,25 +40,17 @@ export type PipeTarget = {
   readonly sender?: HandoffSender;
 };
 
-export type PipeOptions = {
-  readonly client: Socket;
-  readonly input: PacketInput;
-  readonly address: string;
-  readonly session: NativeSession;
-  readonly to: PipeTarget;
-};
-
 /**
  * Passes packets until either side ends. Resolves with the session when the host lets the connection rest; with
  * undefined when it is over. Rejects when the other side cannot be reached.
  */
-export async function passPackets({ client, input, address, session, to }: PipeOptions) {
+export async function passPackets(client: Socket, input: PacketInput, session: NativeSession, to: PipeTarget) {
   const { connector, sender } = to;
   const reads = new LeasedReads((bytes) => void client.write(bytes, reads.hold()));
   const socket = connector.open(reads.onread);
   reads.socket = socket;
   const pipe = randomUUID();
-  const shown: PipedClient = { pipe, address, session };
+  const shown: PipedClient = { pipe, address: plainAddress(clientAddressOf(client)), session };
   const value = Buffer.from(JSON.stringify(shown)).toString("base64");
   await once(socket, connector.readyEvent).catch((cause) => {
     const text = "The engine of this service does not answer now: connect again.";
@@ -76,17 +70,13 @@ export async function passPackets({ client, input, address, session, to }: PipeO
   const onClose = () => socket.destroy();
   client.once("close", onClose);
   socket.on("error", () => {});
-  socket.on("drain", () => {
-    input.isHeld = false;
-  });
   input.passTo((chunk) => {
     sent += chunk.length;
-    if (!socket.write(chunk)) input.isHeld = true;
-  });
+    socket.write(chunk);
+  }, socket);
   await once(socket, "close");
   sender?.pipes.delete(pipe);
   input.passTo(undefined);
-  input.isHeld = false;
   client.off("close", onClose);
   return rests;
 }

@@ -7,10 +7,9 @@ import { hostname } from "node:os";
 import { clickHouseException } from "../../clickhouse/exception.ts";
 import type { LineLogger } from "../../lib/deferred-logger.ts";
 import { AppError } from "../../lib/errors.ts";
-import { plainAddress } from "../auth/access-list.ts";
 import { makeRoom, markLoggedIn } from "../auth/logged-in.ts";
 import type { Logins } from "../auth/logins.ts";
-import { aheadOf, clientAddressOf, namedClientOf, setClient } from "../connections/client-address.ts";
+import { aheadOf, namedClientOf, setClient } from "../connections/client-address.ts";
 import type { ForwardAddress } from "../forward/upstream.ts";
 import { loopbackConnector } from "../forward/upstream-connection.ts";
 import type { GatewayBackend } from "../gateway/backend.ts";
@@ -103,7 +102,8 @@ export class RestingClients {
       let current = session;
       while (!this.#options.handsOver) {
         await input.begin();
-        const rests = await this.#pipe(socket, input, current);
+        const to = this.#options.elsewhere?.() ?? (await this.#host(socket));
+        const rests = await passPackets(socket, input, current, to);
         if (rests === undefined) return void socket.destroySoon();
         current = rests;
       }
@@ -116,11 +116,6 @@ export class RestingClients {
     } catch (error) {
       this.#fail(socket, error);
     }
-  }
-
-  async #pipe(client: Socket, input: PacketInput, session: NativeSession): Promise<NativeSession | undefined> {
-    const to = this.#options.elsewhere?.() ?? (await this.#host(client));
-    return await passPackets({ client, input, address: plainAddress(clientAddressOf(client)), session, to });
   }
 
   async #host(client: Socket): Promise<PipeTarget> {

@@ -37,16 +37,8 @@ export type SingleOptions = {
 };
 
 /** Joins client and engine until the answer ends. Resolves when the client was sent all of it. */
-export async function passSingle({
-  client,
-  input,
-  engine,
-  splicer,
-  compressed,
-  isInsert,
-  isOld,
-  beforeEnd,
-}: SingleOptions): Promise<SingleOutcome> {
+export async function passSingle(options: SingleOptions): Promise<SingleOutcome> {
+  const { client, input, engine, splicer, compressed, isInsert, isOld, beforeEnd } = options;
   const { socket } = engine;
   const { promise: ended, resolve } = Promise.withResolvers<void>();
   const answer = isInsert ? new InsertAnswer(compressed, engine.revision) : undefined;
@@ -57,14 +49,10 @@ export async function passSingle({
   const held: Buffer[] = [];
   const send = (chunk: Buffer) => {
     sent += chunk.length;
-    if (!socket.write(chunk)) input.isHeld = true;
+    socket.write(chunk);
     moved?.copied(chunk.length);
   };
   const seemsOver = () => last === serverPackets.endOfStream;
-  const onDrain = () => {
-    input.isHeld = false;
-  };
-  socket.on("drain", onDrain);
   client.once("end", resolve).once("close", resolve);
   let stopped: Promise<void> | undefined;
   let instead: Buffer | undefined;
@@ -93,14 +81,12 @@ export async function passSingle({
   input.passTo((chunk) => {
     if (seemsOver()) held.push(chunk);
     else send(chunk);
-  });
+  }, socket);
   await ended;
   await moved?.stop();
   input.passTo(undefined);
-  input.isHeld = false;
   input.unread(held);
   client.off("end", resolve).off("close", resolve);
-  socket.off("drain", onDrain);
   engine.end();
   // The engine may have ended the connection before the client got the end of the answer.
   await stopped;
