@@ -23,8 +23,8 @@ import { refuse } from "../sql/rules/refusal.ts";
 import { isKeyword } from "../sql/text/scan.ts";
 import { readFirstBlock } from "./first-block.ts";
 import { judgeQuery } from "./judge-query.ts";
-import { KeptAnswers } from "./kept-answers.ts";
-import type { NativeOptions, Unsettled } from "./options.ts";
+import { KeptAnswers, settle, type Unsettled } from "./kept-answers.ts";
+import type { NativeOptions } from "./options.ts";
 import { type ClientQuery, readQuery, type SealedQuery } from "./query-packet.ts";
 import type { SealedConnection } from "./sealed-connection.ts";
 import { changedSession, tokensOf } from "./session-statement.ts";
@@ -196,9 +196,7 @@ export class ClientSession implements NativeConnection, Unsettled {
       this.#temporary ??= new Set();
       return true;
     }
-    const user = engineUserOf(users, principal);
-    const ask = (sql: string, settings?: Readonly<Record<string, string>>) => askAs(user, sql, settings);
-    this.#session = await changedSession(session, tokens, ask);
+    this.#session = await changedSession(session, tokens, askAs(engineUserOf(users, principal)));
     this.#hooks.onSession(this.#session);
     return this.#temporary !== undefined && isUse;
   }
@@ -278,7 +276,10 @@ export class ClientSession implements NativeConnection, Unsettled {
     if (fits && present?.connection.isOpen === true) return present;
     present?.connection.end();
     this.#kept = undefined;
-    const connection = await this.#openKept(revision, database, user);
+    const connection = await this.#options.pool.open(revision, database, user).catch((error: unknown) => {
+      this.#temporary = undefined;
+      throw error;
+    });
     const answers = new KeptAnswers(connection, this.#socket, {
       onRest: (atRest) => {
         if (this.#kept?.connection !== connection) return;
@@ -302,17 +303,6 @@ export class ClientSession implements NativeConnection, Unsettled {
     return kept;
   }
 
-  async #openKept(revision: number, database: string, user: string | undefined): Promise<SealedConnection> {
-    const { pool } = this.#options;
-    if (user === undefined) return await pool.open(revision, database);
-    try {
-      return await pool.openSession(revision, database, user);
-    } catch (error) {
-      this.#temporary = undefined;
-      throw error;
-    }
-  }
-
   /** Ends the connection to the engine. The next query opens another one. */
   dropKept(): void {
     this.#tellResting(false);
@@ -330,7 +320,7 @@ export class ClientSession implements NativeConnection, Unsettled {
 
   /** An answer that has ended otherwise than with the usual byte. */
   #askEngine(): void {
-    void this.#options.settle(this).finally(() => {
+    void settle(this.#options.client, [this]).finally(() => {
       if (this.#isRunning) this.#keptTimer = setTimeout(() => this.#askEngine(), 1_000);
     });
   }
@@ -345,8 +335,7 @@ export class ClientSession implements NativeConnection, Unsettled {
     const engine = await pool.takeForOne(session.revision, session.database);
     this.#setRunning(true);
     try {
-      if (hasBlocks) engine.queryWithBlocks(query);
-      else engine.query(query);
+      engine.query(query, hasBlocks);
       const way = { client: this.#socket, input: this.#input, engine, splicer, compressed: query.compressed };
       const outcome = await passSingle({ ...way, ...kind, isOld: isOld(session) });
       if (outcome.code !== undefined) this.#hooks.logins.refused(outcome.code, principal);

@@ -3,11 +3,30 @@
  * last byte, or the first one of an exception. The engine is asked where the guess matters.
  */
 import type { Socket } from "node:net";
+import type { ClickHouseClient } from "../../clickhouse/client.ts";
 import { serverPackets } from "../../endpoint/native/hello.ts";
 import { ClientGone } from "../../endpoint/native/input.ts";
 import { InsertAnswer } from "./insert-answer.ts";
 import type { SealedQuery } from "./query-packet.ts";
 import type { SealedConnection } from "./sealed-connection.ts";
+
+/** A connection whose last answer may or may not have ended. */
+export type Unsettled = {
+  /** The id of its last query; undefined: it has none. */
+  readonly unsettled: string | undefined;
+  /** Tells whether the engine still runs it. */
+  settle(isRunning: boolean): void;
+};
+
+/** Asks the engine which of the queries run. Never rejects. */
+export async function settle(client: Pick<ClickHouseClient, "rows">, sessions: readonly Unsettled[]): Promise<void> {
+  if (sessions.length === 0) return;
+  const sql = "SELECT query_id FROM system.processes";
+  const rows = await client.rows<{ query_id: string }>(sql, { settings: { log_queries: 0 } }).catch(() => undefined);
+  if (rows === undefined) return;
+  const running = new Set(rows.map(({ query_id }) => query_id));
+  for (const session of sessions) session.settle(running.has(session.unsettled ?? ""));
+}
 
 export type AnswerEvents = {
   /** Called when the answer seems to have ended, or goes on after all. */

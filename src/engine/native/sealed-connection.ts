@@ -35,16 +35,18 @@ export function engineRevision(clientRevision: number): number {
 export class SealedConnection {
   readonly socket: Socket;
   readonly revision: number;
-  readonly #sealing: Sealing | undefined;
-  readonly #answers: Answers;
+  /** Gets what the engine sends; its memory is used again when it returns, unless it has called `hold`. */
+  onBytes: (bytes: Buffer) => void = () => {};
+  readonly #reads = new LeasedReads((bytes) => this.onBytes(bytes));
+  #sealing: Sealing | undefined;
   #ended = false;
 
-  private constructor(socket: Socket, answers: Answers, revision: number, sealing: Sealing | undefined) {
-    this.socket = socket;
+  private constructor({ host, port }: NativePort, revision: number) {
     this.revision = revision;
-    this.#answers = answers;
-    this.#sealing = sealing;
-    socket.once("close", () => {
+    this.socket = connect({ host, port, noDelay: true, onread: this.#reads.onread });
+    this.#reads.socket = this.socket;
+    this.socket.on("error", () => {});
+    this.socket.once("close", () => {
       this.#ended = true;
     });
   }
@@ -53,33 +55,40 @@ export class SealedConnection {
    * Rejects when the engine does not answer. The database must exist, and so must `user`, which logs in; without one,
    * queries are sealed.
    */
-  static async open(
-    { host, port, secret, key }: NativePort,
-    revision: number,
-    database: string,
-    user?: string,
-  ): Promise<SealedConnection> {
-    const answers = new Answers();
-    const socket = connect({ host, port, noDelay: true, onread: answers.reads.onread });
-    answers.reads.socket = socket;
-    socket.on("error", () => {});
-    await once(socket, "connect");
+  static async open(at: NativePort, revision: number, database: string, user?: string): Promise<SealedConnection> {
+    const connection = new SealedConnection(at, revision);
+    await once(connection.socket, "connect");
+    await connection.#shakeHands(at, database, user);
+    return connection;
+  }
+
+  async #shakeHands({ secret, key }: NativePort, database: string, user: string | undefined): Promise<void> {
+    const { socket, revision } = this;
     const salt = Buffer.from(randomBytes(16).toString("hex"));
     const login = user === undefined ? { cluster: sealedClusterName, salt } : { user, password: key };
     // The addendum is the same whatever the engine answers: one write wakes it once.
     socket.write(Buffer.concat([engineHello({ revision, database, login }), engineAddendum(revision)]));
-    const { nonce } = await readHello(socket, answers, revision);
-    return new SealedConnection(socket, answers, revision, user === undefined ? { salt, nonce, secret } : undefined);
-  }
-
-  /** `take` gets what the engine sends; its memory is used again when `take` returns, unless it has called `hold`. */
-  set onBytes(take: (bytes: Buffer) => void) {
-    this.#answers.take = take;
+    const { promise, resolve, reject } = Promise.withResolvers<ReturnType<typeof readServerHello>>();
+    let bytes = Buffer.alloc(0);
+    this.onBytes = (chunk) => {
+      bytes = Buffer.concat([bytes, chunk]);
+      try {
+        resolve(readServerHello(new Reader(bytes), revision));
+      } catch (error) {
+        if (!(error instanceof Incomplete)) reject(error);
+      }
+    };
+    const onClose = () => reject(new Error("the engine has closed the connection"));
+    socket.once("end", onClose).once("close", onClose);
+    const { nonce } = await promise;
+    socket.off("end", onClose).off("close", onClose);
+    this.onBytes = () => {};
+    if (user === undefined) this.#sealing = { salt, nonce, secret };
   }
 
   /** Keeps the memory until the returned function is called. The engine is read no further ahead than that. */
   hold(): () => void {
-    return this.#answers.reads.hold();
+    return this.#reads.hold();
   }
 
   /** False once either side has ended it. */
@@ -87,14 +96,10 @@ export class SealedConnection {
     return !this.#ended;
   }
 
-  /** Sends a query, and the empty block that follows every query. */
-  query(query: SealedQuery): void {
-    this.socket.write(Buffer.concat([sealedQuery(query, this.revision, this.#sealing), emptyData(query.compressed)]));
-  }
-
-  /** Sends a query whose first block a client sends. */
-  queryWithBlocks(query: SealedQuery): void {
-    this.socket.write(sealedQuery(query, this.revision, this.#sealing));
+  /** Sends a query, and the empty block that follows every query; `hasBlocks`: the client sends that one. */
+  query(query: SealedQuery, hasBlocks = false): void {
+    const packet = sealedQuery(query, this.revision, this.#sealing);
+    this.socket.write(hasBlocks ? packet : Buffer.concat([packet, emptyData(query.compressed)]));
   }
 
   /** Ends the data of an INSERT without compression. */
@@ -106,40 +111,10 @@ export class SealedConnection {
   end(): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#answers.take = () => {};
+    this.onBytes = () => {};
     this.socket.removeAllListeners("end");
     this.socket.end();
     this.socket.resume();
-  }
-}
-
-class Answers {
-  take: (bytes: Buffer) => void = () => {};
-  readonly reads = new LeasedReads((bytes) => this.take(bytes));
-}
-
-async function readHello(
-  socket: Socket,
-  answers: Answers,
-  revision: number,
-): Promise<{ readonly nonce: bigint | undefined }> {
-  const { promise, resolve, reject } = Promise.withResolvers<{ readonly nonce: bigint | undefined }>();
-  const onClose = () => reject(new Error("the engine has closed the connection"));
-  let bytes = Buffer.alloc(0);
-  answers.take = (chunk) => {
-    bytes = Buffer.concat([bytes, chunk]);
-    try {
-      resolve(readServerHello(new Reader(bytes), revision));
-    } catch (error) {
-      if (!(error instanceof Incomplete)) reject(error);
-    }
-  };
-  socket.once("end", onClose).once("close", onClose);
-  try {
-    return await promise;
-  } finally {
-    socket.off("end", onClose).off("close", onClose);
-    answers.take = () => {};
   }
 }
 

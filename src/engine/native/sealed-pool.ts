@@ -27,15 +27,14 @@ export class SealedPool {
     this.#ask = ask;
   }
 
-  /** Rejects with UNKNOWN_DATABASE, or when the engine does not answer. */
-  async open(clientRevision: number, database: string): Promise<SealedConnection> {
+  /**
+   * A connection for sealed queries; with `user` a session of the engine's own, in which that user has logged in.
+   * Rejects with UNKNOWN_DATABASE, when the engine does not answer, and when there are too many sessions.
+   */
+  async open(clientRevision: number, database: string, user?: string): Promise<SealedConnection> {
     // A handshake with a database that does not exist ends the engine library.
-    if (database !== "" && database !== "default") await requireDatabase(database, this.#ask);
-    return await SealedConnection.open(this.#port, engineRevision(clientRevision), database);
-  }
-
-  /** A session of the engine's own, in which this user has logged in. Rejects also when there are too many of them. */
-  async openSession(clientRevision: number, database: string, user: string): Promise<SealedConnection> {
+    if (database !== "" && (database !== "default" || user !== undefined)) await requireDatabase(database, this.#ask);
+    if (user === undefined) return await SealedConnection.open(this.#port, engineRevision(clientRevision), database);
     if (this.#sessions >= mostSessions) {
       const text = `A service can have ${mostSessions} native connections with temporary tables or roles.`;
       throw clickHouseException("TOO_MANY_SIMULTANEOUS_QUERIES", text);
@@ -45,7 +44,6 @@ export class SealedPool {
       this.#sessions -= 1;
     };
     try {
-      if (database !== "") await requireDatabase(database, this.#ask);
       const revision = Math.min(ourRevision, clientRevision);
       const connection = await SealedConnection.open(this.#port, revision, database, user);
       connection.socket.once("close", leave);
@@ -72,10 +70,7 @@ export class SealedPool {
     const connection = this.open(clientRevision, database);
     const timer = setTimeout(() => {
       this.#forget(key, spare);
-      connection.then(
-        (open) => open.end(),
-        () => {},
-      );
+      connection.then((open) => open.end()).catch(() => {});
     }, spareMs);
     const spare = { connection, timer: timer.unref() };
     connection.catch(() => this.#forget(key, spare));

@@ -2,16 +2,15 @@
 import type { Socket } from "node:net";
 import type { NativeConnection, NativeHooks, NativeServer } from "../../endpoint/handoff/native-server.ts";
 import { ClientSession } from "./client-session.ts";
-import type { NativeOptions, Unsettled } from "./options.ts";
-
-export type NativeServiceOptions = Omit<NativeOptions, "settle" | "resting">;
+import { settle } from "./kept-answers.ts";
+import type { NativeOptions } from "./options.ts";
 
 export class NativeService implements NativeServer {
   readonly #options: NativeOptions;
   readonly #sessions = new Set<ClientSession>();
 
-  constructor(options: NativeServiceOptions) {
-    this.#options = { ...options, resting: new Set(), settle: async (session) => await this.#settle([session]) };
+  constructor(options: Omit<NativeOptions, "resting">) {
+    this.#options = { ...options, resting: new Set() };
   }
 
   serve(socket: Socket, hooks: NativeHooks): NativeConnection {
@@ -23,20 +22,7 @@ export class NativeService implements NativeServer {
   }
 
   async settle(): Promise<void> {
-    await this.#settle([...this.#sessions].filter(({ unsettled }) => unsettled !== undefined));
-  }
-
-  async #settle(sessions: readonly Unsettled[]): Promise<void> {
-    if (sessions.length === 0) return;
-    const sql = "SELECT query_id FROM system.processes FORMAT JSONCompactEachRow";
-    const answer = await this.#options.client.text(sql, { settings: { log_queries: 0 } }).catch(() => undefined);
-    if (answer === undefined) return;
-    const running = new Set(
-      answer
-        .split("\n")
-        .filter((line) => line !== "")
-        .map((line) => JSON.parse(line)[0] as string),
-    );
-    for (const session of sessions) session.settle(running.has(session.unsettled ?? ""));
+    const unsettled = [...this.#sessions].filter(({ unsettled }) => unsettled !== undefined);
+    await settle(this.#options.client, unsettled);
   }
 }
