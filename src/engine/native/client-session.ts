@@ -21,7 +21,7 @@ import { requireAdministrator } from "../http/query-service.ts";
 import type { StatementVerdict } from "../sql/guard.ts";
 import { refuse } from "../sql/rules/refusal.ts";
 import { isKeyword } from "../sql/text/scan.ts";
-import { readFirstBlock } from "./first-block.ts";
+import { readEmptyBlock } from "./blocks.ts";
 import { judgeQuery } from "./judge-query.ts";
 import { KeptAnswers, settle, type Unsettled } from "./kept-answers.ts";
 import type { NativeOptions } from "./options.ts";
@@ -148,18 +148,18 @@ export class ClientSession implements NativeConnection, Unsettled {
     const query = await this.#input.read((reader) => readQuery(reader, session.revision), limits);
     // Answers that pass unread are those of the client's own revision, and such a query cannot have a seal.
     if (isOld(session)) this.#temporary ??= new Set();
-    const first = await this.#input.read((reader) => readFirstBlock(reader, query.compressed), limits);
+    const hasBlocks = await this.#input.read((reader) => !readEmptyBlock(reader, query.compressed), limits);
     let principal: DatabasePrincipal | undefined;
     try {
       principal = stillLoggedIn(this.#hooks.logins, session, this.#address);
-      await this.#judged(session, principal, query, first === "blocks");
+      await this.#judged(session, principal, query, hasBlocks);
     } catch (error) {
       const shown = shownException(error);
       if (shown === undefined) throw error;
       if (principal !== undefined) this.#hooks.logins.refused(shown.code, principal, shown.message);
       this.#socket.write(exceptionPacket(shown));
       if (principal === undefined) throw new ClientGone();
-      if (first === "blocks") await this.#closeLate();
+      if (hasBlocks) await this.#closeLate();
     }
   }
 

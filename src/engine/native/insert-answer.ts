@@ -6,6 +6,7 @@
 import { Incomplete, MalformedPacket, Reader } from "../../endpoint/native/codec.ts";
 import { serverPackets, since, skipStrings } from "../../endpoint/native/hello.ts";
 import { fixedBytes } from "../inserts/native-rows.ts";
+import { readBlockHead } from "./blocks.ts";
 
 const limit = 16_777_216;
 const checksumAndHead = 25;
@@ -20,9 +21,7 @@ export class InsertAnswer {
   readonly #progressNumbers: number;
   #kept: Buffer = Buffer.alloc(0);
   #state: "reading" | "ended" | "unknown" = "reading";
-  /** The engine's code, when it has sent an exception. */
-  code: number | undefined;
-  /** That exception, as a packet. */
+  /** The packet, when the engine has sent an exception. */
   exception: Buffer | undefined;
   /** Present once the engine waits for data of these columns, unless the answer is compressed. */
   columns: readonly Column[] | undefined;
@@ -35,6 +34,11 @@ export class InsertAnswer {
     this.#hasMarks = revision >= since.columnMarks;
     const added = [since.written, since.written, since.elapsed, since.totalBytes];
     this.#progressNumbers = 3 + added.filter((one) => revision >= one).length;
+  }
+
+  /** Of the exception. */
+  get code(): number | undefined {
+    return this.exception?.readInt32LE(1);
   }
 
   /** "unknown" when the end of the answer cannot be seen. */
@@ -61,44 +65,29 @@ export class InsertAnswer {
   /** Returns the type. */
   #packet(reader: Reader): number {
     const type = reader.varUint();
-    switch (type) {
-      case serverPackets.endOfStream:
-        this.#state = "ended";
-        break;
-      case serverPackets.exception:
-        this.code = this.#exception(reader);
-        this.#state = "ended";
-        break;
-      case serverPackets.tableColumns:
-        skipStrings(reader, 2);
-        break;
-      case serverPackets.progress:
-        for (let i = this.#progressNumbers; i > 0; i -= 1) reader.varUint();
-        break;
-      case serverPackets.timezone:
-        reader.string();
-        break;
-      case serverPackets.data:
-        reader.string();
-        if (this.#compressed) this.#frame(reader);
-        else this.columns = this.#block(reader, 0);
-        break;
-      case serverPackets.log:
-      case serverPackets.profileEvents:
-        reader.string();
-        this.#block(reader, 100_000);
-        break;
-      default:
-        throw new MalformedPacket(`A packet of type ${type} has an end that is not known.`);
-    }
+    if (type === serverPackets.endOfStream) this.#state = "ended";
+    else if (type === serverPackets.exception) {
+      this.#exception(reader);
+      this.#state = "ended";
+    } else if (type === serverPackets.tableColumns) skipStrings(reader, 2);
+    else if (type === serverPackets.progress) {
+      for (let i = this.#progressNumbers; i > 0; i -= 1) reader.varUint();
+    } else if (type === serverPackets.timezone) reader.string();
+    else if (type === serverPackets.data) {
+      reader.string();
+      if (this.#compressed) this.#frame(reader);
+      else this.columns = this.#block(reader, 0);
+    } else if (type === serverPackets.log || type === serverPackets.profileEvents) {
+      reader.string();
+      this.#block(reader, 100_000);
+    } else throw new MalformedPacket(`A packet of type ${type} has an end that is not known.`);
     return type;
   }
 
-  #exception(reader: Reader): number {
-    const code = reader.int32();
+  #exception(reader: Reader): void {
+    reader.int32();
     skipStrings(reader, 3);
     if (reader.byte() !== 0) this.#exception(reader);
-    return code;
   }
 
   #frame(reader: Reader): void {
@@ -108,15 +97,9 @@ export class InsertAnswer {
   }
 
   #block(reader: Reader, maxRows: number): readonly Column[] {
-    for (let field = reader.varUint(); field !== 0; field = reader.varUint()) {
-      if (field === 1) reader.byte();
-      else if (field === 2) reader.int32();
-      else throw new MalformedPacket("The block has an unknown field.");
-    }
-    const columns = reader.varUint();
-    const rows = reader.varUint();
-    if (rows > maxRows) throw new MalformedPacket("The block has rows.");
-    return Array.from({ length: columns }, () => this.#column(reader, rows));
+    const head = readBlockHead(reader);
+    if (head === undefined || head.rows > maxRows) throw new MalformedPacket("The block has rows, or unknown fields.");
+    return Array.from({ length: head.columns }, () => this.#column(reader, head.rows));
   }
 
   #column(reader: Reader, rows: number): Column {

@@ -1,4 +1,4 @@
-/** What follows a Query packet: an empty block, or blocks of the client, which are not read. */
+/** Blocks of data, as far as they are read here. */
 import { MalformedPacket, type Reader } from "../../endpoint/native/codec.ts";
 import { clientPackets } from "../../endpoint/native/hello.ts";
 
@@ -6,11 +6,13 @@ import { clientPackets } from "../../endpoint/native/hello.ts";
 const emptyBytes = 10;
 const frameHead = 9;
 
-/** Reads an empty block, and nothing of anything else. */
-export function readFirstBlock(reader: Reader, compressed: boolean): "empty" | "blocks" {
-  if (isEmptyBlock(reader, compressed)) return "empty";
-  reader.rewind();
-  return "blocks";
+/**
+ * What follows a Query packet: reads an empty block, and nothing of blocks of the client. Returns whether it was empty.
+ */
+export function readEmptyBlock(reader: Reader, compressed: boolean): boolean {
+  const isEmpty = isEmptyBlock(reader, compressed);
+  if (!isEmpty) reader.rewind();
+  return isEmpty;
 }
 
 function isEmptyBlock(reader: Reader, compressed: boolean): boolean {
@@ -28,10 +30,16 @@ function isEmptyBlock(reader: Reader, compressed: boolean): boolean {
     reader.bytes(size - frameHead);
     return true;
   }
+  const head = readBlockHead(reader);
+  return head?.columns === 0 && head.rows === 0;
+}
+
+/** The beginning of a block without compression; undefined: it has a field that is not known. */
+export function readBlockHead(reader: Reader): { readonly columns: number; readonly rows: number } | undefined {
   for (let field = reader.varUint(); field !== 0; field = reader.varUint()) {
     if (field === 1) reader.byte();
     else if (field === 2) reader.int32();
-    else return false;
+    else return undefined;
   }
-  return reader.varUint() === 0 && reader.varUint() === 0;
+  return { columns: reader.varUint(), rows: reader.varUint() };
 }
