@@ -31,8 +31,7 @@ import { changedSession, tokensOf } from "./session-statement.ts";
 import { ownSettings } from "./settings.ts";
 import { passSingle, type SingleOptions } from "./single-answer.ts";
 import { tablesStatus } from "./tables-status.ts";
-import { isOld, temporaryName, temporaryTarget, wantsData } from "./temporary.ts";
-import { insertTemporary } from "./temporary-data.ts";
+import { insertTemporary, isOld, temporaryName, temporaryTarget, wantsData } from "./temporary.ts";
 
 /** A kept connection to the engine costs it a thread. */
 const keptMs = 5_000;
