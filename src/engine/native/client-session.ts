@@ -22,14 +22,12 @@ import type { StatementVerdict } from "../sql/guard.ts";
 import { refuse } from "../sql/rules/refusal.ts";
 import { isKeyword } from "../sql/text/scan.ts";
 import { readEmptyBlock } from "./blocks.ts";
-import { judgeQuery } from "./judge-query.ts";
 import { KeptAnswers, settle, type Unsettled } from "./kept-answers.ts";
 import type { NativeOptions } from "./options.ts";
 import { type ClientQuery, readQuery, type SealedQuery } from "./query-packet.ts";
-import type { SealedConnection } from "./sealed-connection.ts";
 import { changedSession, tokensOf } from "./session-statement.ts";
-import { ownSettings } from "./settings.ts";
-import { passSingle, type SingleOptions } from "./single-answer.ts";
+import { ownSettings, withSession } from "./settings.ts";
+import { type BeforeEnd, passSingle } from "./single-answer.ts";
 import { tablesStatus } from "./tables-status.ts";
 import { insertTemporary, isOld, temporaryName, temporaryTarget, wantsData } from "./temporary.ts";
 
@@ -43,12 +41,14 @@ const limits = { packet: 1_048_576, string: 1_048_576 };
 const endOfStream = Buffer.from([serverPackets.endOfStream]);
 const pong = Buffer.from([serverPackets.pong]);
 
-type Kept = {
-  readonly connection: SealedConnection;
-  readonly answers: KeptAnswers;
-  readonly database: string;
-  /** Of a session that the engine keeps: the user that has logged in. */
-  readonly user: string | undefined;
+/** A query as it was judged, and may run. */
+type Judged = {
+  readonly session: NativeSession;
+  readonly principal: DatabasePrincipal;
+  readonly query: ClientQuery;
+  readonly verdict: StatementVerdict;
+  /** True when the client sends blocks behind it: external tables, or data that nobody has asked for. */
+  readonly hasBlocks: boolean;
 };
 
 export class ClientSession implements NativeConnection, Unsettled {
@@ -58,12 +58,10 @@ export class ClientSession implements NativeConnection, Unsettled {
   readonly #options: NativeOptions;
   readonly #address: string;
   #session: NativeSession | undefined;
-  #kept: Kept | undefined;
+  #kept: KeptAnswers | undefined;
   #keptTimer: NodeJS.Timeout | undefined;
   /** Present when the engine keeps a session for this client: the temporary tables that were created in it. */
   #temporary: Set<string> | undefined;
-  /** The last query that was sent to the engine on the kept connection. */
-  #queryId = "";
   #isHandling = true;
   #isRunning = false;
 
@@ -94,12 +92,12 @@ export class ClientSession implements NativeConnection, Unsettled {
 
   /** The id of the query whose end was not seen; undefined: none. */
   get unsettled(): string | undefined {
-    return this.#kept === undefined ? undefined : this.#queryId;
+    return this.#kept?.queryId;
   }
 
   /** What the engine says of the query that `unsettled` names. */
   settle(isRunning: boolean): void {
-    if (!isRunning) this.#kept?.answers.finish();
+    if (!isRunning) this.#kept?.finish();
     else if (!this.#isRunning) this.#setRunning(true);
   }
 
@@ -116,8 +114,8 @@ export class ClientSession implements NativeConnection, Unsettled {
   }
 
   end(exception: ClickHouseException): void {
-    this.#kept?.connection.end();
-    if (this.#isRunning && this.#kept?.answers.isUnderWay !== true) this.#socket.write(exceptionPacket(exception));
+    this.#kept?.engine.end();
+    if (this.#isRunning && this.#kept?.isUnderWay !== true) this.#socket.write(exceptionPacket(exception));
     this.#socket.destroySoon();
   }
 
@@ -128,7 +126,7 @@ export class ClientSession implements NativeConnection, Unsettled {
     const session = this.#session as NativeSession;
     const type = await this.#input.read((reader) => reader.varUint(), limits);
     if (type === clientPackets.query) return await this.#query(session);
-    if (type === clientPackets.cancel) return void this.#kept?.connection.socket.write(Buffer.from([type]));
+    if (type === clientPackets.cancel) return void this.#kept?.engine.socket.write(Buffer.from([type]));
     if (type === clientPackets.ping) return this.#ping();
     if (type === clientPackets.tablesStatus)
       return void this.#socket.write(await this.#input.read(tablesStatus, limits));
@@ -139,7 +137,7 @@ export class ClientSession implements NativeConnection, Unsettled {
 
   /** A pong keeps its place among the packets of an answer. */
   #ping(): void {
-    if (this.#isRunning) this.#kept?.connection.socket.write(Buffer.from([clientPackets.ping]));
+    if (this.#isRunning) this.#kept?.engine.socket.write(Buffer.from([clientPackets.ping]));
     else this.#socket.write(pong);
   }
 
@@ -151,7 +149,7 @@ export class ClientSession implements NativeConnection, Unsettled {
     let principal: DatabasePrincipal | undefined;
     try {
       principal = stillLoggedIn(this.#hooks.logins, session, this.#address);
-      await this.#judged(session, principal, query, hasBlocks);
+      await this.#judge(session, principal, query, hasBlocks);
     } catch (error) {
       const shown = shownException(error);
       if (shown === undefined) throw error;
@@ -162,28 +160,36 @@ export class ClientSession implements NativeConnection, Unsettled {
     }
   }
 
-  async #judged(
+  /** Has the query judged, and runs it. Rejects with the exception for the client. */
+  async #judge(
     session: NativeSession,
     principal: DatabasePrincipal,
-    query: ClientQuery,
+    given: ClientQuery,
     hasBlocks: boolean,
   ): Promise<void> {
     const { guard, disk, changeAccess } = this.#options;
-    this.#hooks.onStatement(query.text);
-    const { verdict, judged } = await judgeQuery(guard, session, principal, query);
+    this.#hooks.onStatement(given.text);
+    const query = withSession(session, given);
+    const verdict = await guard.judge({
+      text: query.text,
+      complete: true,
+      params: query.parameters,
+      settings: query.settings.map(({ name, value }) => [name, value] as const),
+      readonly: principal.readonly > 0,
+      restricted: principal.restricted,
+      get: false,
+    });
     if (verdict.access !== undefined) {
       requireAdministrator(principal);
       await changeAccess(verdict.access);
-      this.#socket.write(endOfStream);
-      return;
+      return void this.#socket.write(endOfStream);
     }
     if (verdict.kind === "set" && !(await this.#changeSession(session, principal, query))) {
-      this.#socket.write(endOfStream);
-      return;
+      return void this.#socket.write(endOfStream);
     }
     if (verdict.takesDisk) disk.requireRoom();
     if (verdict.kind === "define") await this.#noteTemporary(query);
-    await this.#run(this.#session as NativeSession, principal, judged, verdict, hasBlocks);
+    await this.#run({ session: this.#session as NativeSession, principal, query, verdict, hasBlocks });
   }
 
   /** Resolves with true when the engine must run the statement as well, because it keeps a session. */
@@ -207,81 +213,73 @@ export class ClientSession implements NativeConnection, Unsettled {
     if (name !== undefined) this.#temporary = new Set(this.#temporary).add(name);
   }
 
-  async #run(
-    session: NativeSession,
-    principal: DatabasePrincipal,
-    query: ClientQuery,
-    verdict: StatementVerdict,
-    hasBlocks: boolean,
-  ): Promise<void> {
-    const { users, disk, guardQuery } = this.#options;
+  async #run(judged: Judged): Promise<void> {
+    const { session, query, verdict, hasBlocks } = judged;
     const isInsert = verdict.kind === "insert";
     const hasData = hasBlocks || wantsData(verdict, query.text);
-    const once = this.#temporary === undefined ? isInsert || hasBlocks : hasData;
     if (isOld(session) && hasBlocks && !isInsert) refuse("External tables need a client of 2020 or later.");
-    const id = query.id.length === 0 ? randomUUID() : query.id.toString();
-    const address = { host: this.#address, port: this.#socket.remotePort ?? 0 };
-    const user = engineUserOf(users, principal);
-    const facts = { valuesMayCompute: verdict.expressions, diskIsFull: disk.isFull, isOld: isOld(session) };
-    const sealed = (isOnce: boolean): SealedQuery => {
-      const settings = [...query.settings, ...ownSettings({ ...facts, once: isOnce })];
-      return { ...query, id, user, address, settings };
-    };
     const head = query.text.subarray(0, verdict.head?.headEnd);
+    const { guardQuery } = this.#options;
     const table = isInsert && hasData ? await temporaryTarget(guardQuery, head, this.#temporary) : undefined;
     if (table !== undefined && hasBlocks) refuse("External tables cannot be inserted into a temporary table.");
-    if (table !== undefined) await this.#insertTemporary(session, principal, table, sealed);
-    else if (once) await this.#runOnce(session, principal, sealed(true), { isInsert, hasBlocks });
-    else await this.#runKept(session, principal, sealed(false));
+    if (table !== undefined) await this.#insertTemporary(judged, table);
+    else if (this.#temporary === undefined ? isInsert || hasBlocks : hasData) await this.#runOnce(judged);
+    else await this.#runKept(judged);
+  }
+
+  /** The query as the engine gets it; `once`: on a connection of its own. */
+  #sealed({ session, principal, query, verdict }: Judged, once: boolean): SealedQuery {
+    const { users, disk } = this.#options;
+    const facts = { valuesMayCompute: verdict.expressions, diskIsFull: disk.isFull, once, isOld: isOld(session) };
+    return {
+      ...query,
+      id: query.id.length === 0 ? randomUUID() : query.id.toString(),
+      user: engineUserOf(users, principal),
+      address: { host: this.#address, port: this.#socket.remotePort ?? 0 },
+      settings: [...query.settings, ...ownSettings(facts)],
+    };
   }
 
   /** Data of a client into a temporary table. */
-  async #insertTemporary(
-    session: NativeSession,
-    principal: DatabasePrincipal,
-    table: string,
-    sealed: (isOnce: boolean) => SealedQuery,
-  ): Promise<void> {
-    const { answers } = await this.#keep(session, principal);
-    const query = sealed(false);
+  async #insertTemporary(judged: Judged, table: string): Promise<void> {
+    const kept = await this.#keep(judged);
+    const query = this.#sealed(judged, false);
     const exception = await insertTemporary({
       ...{ table, client: this.#options.client, text: query.text },
-      inSession: async (text) => await answers.insert({ ...query, text }),
+      inSession: async (text) => await kept.insert({ ...query, text }),
       withData: async (text, beforeEnd) => {
-        const aside = { ...sealed(true), text, id: randomUUID(), user: internalUser };
-        await this.#runOnce(session, principal, aside, { isInsert: true, hasBlocks: false, beforeEnd });
+        await this.#runOnce(judged, { text, id: randomUUID(), user: internalUser }, beforeEnd);
       },
     });
     if (exception !== undefined) this.#socket.write(exception);
   }
 
-  async #runKept(session: NativeSession, principal: DatabasePrincipal, query: SealedQuery): Promise<void> {
-    const kept = await this.#keep(session, principal);
+  async #runKept(judged: Judged): Promise<void> {
+    const kept = await this.#keep(judged);
     clearTimeout(this.#keptTimer);
-    this.#queryId = query.id;
-    kept.connection.query(query);
-    // The engine works meanwhile, and no byte of its answer is read before this turn ends.
-    kept.answers.expect();
+    kept.query(this.#sealed(judged, false));
   }
 
-  async #keep(session: NativeSession, principal: DatabasePrincipal): Promise<Kept> {
-    const { database, revision } = session;
-    const user = this.#temporary && sessionUserOf(this.#options.users, principal);
+  async #keep({ session: { database, revision }, principal }: Judged): Promise<KeptAnswers> {
+    const { pool, users } = this.#options;
+    const user = this.#temporary && sessionUserOf(users, principal);
     const present = this.#kept;
-    if (present?.user !== undefined && present.user !== user) {
+    const held = present?.options;
+    if (held?.user !== undefined && held.user !== user) {
       throw clickHouseException("AUTHENTICATION_FAILED", "The rights of the user have changed: connect again.");
     }
-    const fits = present?.user === user && (user !== undefined || present?.database === database);
-    if (fits && present?.connection.isOpen === true) return present;
-    present?.connection.end();
+    const fits = held?.user === user && (user !== undefined || held?.database === database);
+    if (fits && present?.engine.isOpen === true) return present;
+    present?.engine.end();
     this.#kept = undefined;
-    const connection = await this.#options.pool.open(revision, database, user).catch((error: unknown) => {
+    const engine = await pool.open(revision, database, user).catch((error: unknown) => {
       this.#temporary = undefined;
       throw error;
     });
-    const answers = new KeptAnswers(connection, this.#socket, {
+    const kept = new KeptAnswers(engine, this.#socket, {
+      ...{ database, user },
       onRest: (atRest) => {
-        if (this.#kept?.connection !== connection) return;
+        if (this.#kept !== kept) return;
         this.#setRunning(!atRest);
         if (user !== undefined) return;
         this.#tellResting(atRest);
@@ -290,14 +288,13 @@ export class ClientSession implements NativeConnection, Unsettled {
       },
       onException: (code) => this.#hooks.logins.refused(code, principal),
     });
-    const kept = { connection, answers, database, user };
-    connection.socket.once("close", () => {
+    engine.socket.once("close", () => {
       if (this.#kept !== kept) return;
       this.#kept = undefined;
       // The answer is incomplete.
       if (this.#isRunning) this.#socket.destroySoon();
     });
-    if (this.#socket.destroyed) connection.end();
+    if (this.#socket.destroyed) engine.end();
     else this.#kept = kept;
     return kept;
   }
@@ -305,7 +302,7 @@ export class ClientSession implements NativeConnection, Unsettled {
   /** Ends the connection to the engine. The next query opens another one. */
   dropKept(): void {
     this.#tellResting(false);
-    this.#kept?.connection.end();
+    this.#kept?.engine.end();
     this.#kept = undefined;
   }
 
@@ -324,21 +321,20 @@ export class ClientSession implements NativeConnection, Unsettled {
     });
   }
 
-  async #runOnce(
-    session: NativeSession,
-    principal: DatabasePrincipal,
-    query: SealedQuery,
-    { hasBlocks, ...kind }: Pick<SingleOptions, "isInsert" | "beforeEnd"> & { readonly hasBlocks: boolean },
-  ): Promise<void> {
+  /** On a connection of its own; `other` is what differs from the query that was judged. */
+  async #runOnce(judged: Judged, other?: Partial<SealedQuery>, beforeEnd?: BeforeEnd): Promise<void> {
     const { pool, splicer } = this.#options;
+    const { session, principal, verdict, hasBlocks } = judged;
+    const query = { ...this.#sealed(judged, true), ...other };
     const engine = await pool.takeForOne(session.revision, session.database);
     this.#setRunning(true);
     try {
       engine.query(query, hasBlocks);
       const way = { client: this.#socket, input: this.#input, engine, splicer, compressed: query.compressed };
-      const outcome = await passSingle({ ...way, ...kind, isOld: isOld(session) });
-      if (outcome.code !== undefined) this.#hooks.logins.refused(outcome.code, principal);
-      if (!outcome.isClean) await this.#closeLate();
+      const kind = { isInsert: verdict.kind === "insert", isOld: isOld(session), beforeEnd };
+      const { code, isClean } = await passSingle({ ...way, ...kind });
+      if (code !== undefined) this.#hooks.logins.refused(code, principal);
+      if (!isClean) await this.#closeLate();
     } finally {
       this.#setRunning(false);
     }
@@ -375,7 +371,7 @@ export class ClientSession implements NativeConnection, Unsettled {
 
   #setRunning(queryRuns: boolean): void {
     // What the engine keeps for a client is lost when it idles.
-    const isRunning = queryRuns || this.#kept?.user !== undefined;
+    const isRunning = queryRuns || this.#kept?.options.user !== undefined;
     if (this.#isRunning === isRunning) return;
     this.#isRunning = isRunning;
     this.#hooks.onRunning(isRunning);

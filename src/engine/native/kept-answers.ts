@@ -28,7 +28,10 @@ export async function settle(client: Pick<ClickHouseClient, "rows">, sessions: r
   for (const session of sessions) session.settle(running.has(session.unsettled ?? ""));
 }
 
-export type AnswerEvents = {
+export type KeptOptions = {
+  readonly database: string;
+  /** Of a session that the engine keeps: the user that has logged in. */
+  readonly user: string | undefined;
   /** Called when the answer seems to have ended, or goes on after all. */
   readonly onRest: (atRest: boolean) => void;
   /** The engine's code, when the whole answer is an exception. */
@@ -37,16 +40,18 @@ export type AnswerEvents = {
 
 /** Follows one answer after another from the engine to the client. */
 export class KeptAnswers {
-  readonly #engine: SealedConnection;
-  readonly #events: AnswerEvents;
+  readonly engine: SealedConnection;
+  readonly options: KeptOptions;
+  /** Of the last query. */
+  queryId = "";
   #take: ((bytes: Buffer) => void) | undefined;
   #isFirst = false;
   #isException = false;
   #atRest = true;
 
-  constructor(engine: SealedConnection, client: Socket, events: AnswerEvents) {
-    this.#engine = engine;
-    this.#events = events;
+  constructor(engine: SealedConnection, client: Socket, options: KeptOptions) {
+    this.engine = engine;
+    this.options = options;
     engine.onBytes = (bytes) => {
       if (this.#take !== undefined) return this.#take(bytes);
       client.write(bytes, engine.hold());
@@ -59,8 +64,11 @@ export class KeptAnswers {
     return !this.#isFirst && !this.#atRest;
   }
 
-  /** A query is sent now. */
-  expect(): void {
+  /** Runs a query, whose answer goes to the client. */
+  query(query: SealedQuery): void {
+    this.queryId = query.id;
+    this.engine.query(query);
+    // The engine works meanwhile, and no byte of its answer is read before this turn ends.
     this.#isFirst = true;
     this.#isException = false;
     this.#setRest(false);
@@ -68,7 +76,7 @@ export class KeptAnswers {
 
   /** Runs an INSERT whose answer the client does not get. Rejects when the connection ends before it. */
   async insert(query: SealedQuery): Promise<InsertAnswer> {
-    const engine = this.#engine;
+    const engine = this.engine;
     // One that has closed while the client sent its data tells it no more.
     if (!engine.isOpen) throw new ClientGone();
     const answer = new InsertAnswer(false, engine.revision);
@@ -88,7 +96,7 @@ export class KeptAnswers {
     engine.query({ ...query, compressed: false });
     try {
       const { code } = await promise;
-      if (code !== undefined) this.#events.onException(code);
+      if (code !== undefined) this.options.onException(code);
       return answer;
     } finally {
       engine.socket.off("close", onClose);
@@ -105,7 +113,7 @@ export class KeptAnswers {
     if (this.#isFirst) {
       this.#isFirst = false;
       this.#isException = chunk[0] === serverPackets.exception;
-      if (this.#isException && chunk.length >= 5) this.#events.onException(chunk.readInt32LE(1));
+      if (this.#isException && chunk.length >= 5) this.options.onException(chunk.readInt32LE(1));
     }
     this.#setRest(this.#isException || chunk.at(-1) === serverPackets.endOfStream);
   }
@@ -113,6 +121,6 @@ export class KeptAnswers {
   #setRest(atRest: boolean): void {
     if (atRest === this.#atRest) return;
     this.#atRest = atRest;
-    this.#events.onRest(atRest);
+    this.options.onRest(atRest);
   }
 }

@@ -3,6 +3,7 @@
  * sends it with every query.
  */
 import { clickHouseException } from "../../clickhouse/exception.ts";
+import { identifier } from "../../clickhouse/sql.ts";
 import { maxSessionCharacters, type NativeSession } from "../../endpoint/native/session.ts";
 import { canonicalText, type GuardQuery } from "../sql/guard-query.ts";
 import { refuse } from "../sql/rules/refusal.ts";
@@ -10,7 +11,6 @@ import { isKeyword, isMark, isName } from "../sql/text/scan.ts";
 import { readCanonical, type SqlToken } from "../sql/text/tokens.ts";
 
 type Tokens = readonly SqlToken[];
-type Pairs = readonly (readonly [name: string, value: string])[];
 
 /** Asks the engine as the user of the session. Rejects with the engine's exception. */
 export type AskAsUser = (sql: string, settings?: Readonly<Record<string, string>>) => Promise<string>;
@@ -38,9 +38,8 @@ export async function changedSession(session: NativeSession, tokens: Tokens, ask
       `The settings and parameters of a session can have ${maxSessionCharacters} characters; send larger ones with the query.`,
     );
   }
-  const changed: Pairs = [...settings];
-  await ask("SELECT 1", Object.fromEntries(changed));
-  return { ...session, settings: changed, parameters: [...parameters] };
+  await ask("SELECT 1", Object.fromEntries(settings));
+  return { ...session, settings: [...settings], parameters: [...parameters] };
 }
 
 async function withDatabase(session: NativeSession, tokens: Tokens, ask: AskAsUser): Promise<NativeSession> {
@@ -53,7 +52,7 @@ async function withDatabase(session: NativeSession, tokens: Tokens, ask: AskAsUs
 
 /** Throws UNKNOWN_DATABASE for one that does not exist, which the engine would not survive in a handshake. */
 export async function requireDatabase(database: string, ask: AskAsUser): Promise<void> {
-  const exists = await ask(`EXISTS DATABASE \`${database.replace(/[\\`]/g, "\\$&")}\` FORMAT TSV`);
+  const exists = await ask(`EXISTS DATABASE ${identifier(database)} FORMAT TSV`);
   if (exists.trim() !== "1") throw clickHouseException("UNKNOWN_DATABASE", `Database ${database} does not exist`);
 }
 

@@ -1,9 +1,10 @@
 /** Settings of a native query: those that a client may send, and those that belong to the front. */
 import { clickHouseException } from "../../clickhouse/exception.ts";
 import type { WireSetting } from "../../endpoint/native/hello.ts";
+import type { NativeSession } from "../../endpoint/native/session.ts";
 import { expressionSettings, waitForDrop } from "../http/query-service.ts";
 import { settingNames } from "../sql/lists/lists.ts";
-import { customFlag } from "./query-packet.ts";
+import { type ClientQuery, customFlag } from "./query-packet.ts";
 
 /**
  * Settings of the connection to the engine, which is the front's. Clients mean their own connection with them, so they
@@ -21,6 +22,16 @@ const ofTheConnection: ReadonlySet<string> = new Set([
 ]);
 const quietLevels: ReadonlySet<string> = new Set(["none", "fatal", "critical", "error", "warning"]);
 const importantFlag = 1;
+
+/** The query with what its session holds, as it is judged and passed on. Throws UNKNOWN_SETTING as a server does. */
+export function withSession({ settings, parameters }: NativeSession, query: ClientQuery): ClientQuery {
+  const held = settings.map(([name, value]) => ({ name, flags: 0, value }));
+  return {
+    ...query,
+    settings: passedSettings([...held, ...query.settings], query.isPart),
+    parameters: [...new Map([...parameters, ...query.parameters])],
+  };
+}
 
 /**
  * What of the settings is judged and passed on. Throws UNKNOWN_SETTING as a server does. Those of another server
