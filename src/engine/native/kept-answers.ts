@@ -21,11 +21,13 @@ export type Unsettled = {
 /** Asks the engine which of the queries run. Never rejects. */
 export async function settle(client: Pick<ClickHouseClient, "rows">, sessions: readonly Unsettled[]): Promise<void> {
   if (sessions.length === 0) return;
+  const asked = sessions.map((session) => ({ session, id: session.unsettled }));
   const sql = "SELECT query_id FROM system.processes";
   const rows = await client.rows<{ query_id: string }>(sql, { settings: { log_queries: 0 } }).catch(() => undefined);
   if (rows === undefined) return;
   const running = new Set(rows.map(({ query_id }) => query_id));
-  for (const session of sessions) session.settle(running.has(session.unsettled ?? ""));
+  // The answer says nothing of a query that has begun meanwhile.
+  for (const { session, id = "" } of asked) if (session.unsettled === id) session.settle(running.has(id));
 }
 
 export type KeptOptions = {
