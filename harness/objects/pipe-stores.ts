@@ -64,7 +64,9 @@ export async function startVersitygw(): Promise<TestStore> {
   mkdirSync(data);
   const port = await freePort();
   const { accessKeyId, secretKey } = accessKey;
-  const child = spawn(versitygw, ["--port", `127.0.0.1:${port}`, "--region", "us-east-1", "--quiet", "posix", data], {
+  // It keeps connections, as S3 does, only if it is told to.
+  const options = ["--port", `127.0.0.1:${port}`, "--region", "us-east-1", "--keep-alive", "--quiet"];
+  const child = spawn(versitygw, [...options, "posix", data], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, ROOT_ACCESS_KEY: accessKeyId, ROOT_SECRET_KEY: secretKey },
   });
