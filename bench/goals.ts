@@ -130,7 +130,9 @@ export const benchGoals: Readonly<Record<string, readonly Goal[]>> = {
     most("share", 0.02, "of a core, for ten clients that look at all lists every two seconds"),
     most("historyBytes", 691_200, "the size of a history's file is fixed"),
   ],
-  "pg-snapshot": [least("ratio", 0.8, "COPY to /dev/null discards the rows")],
+  "pg-snapshot": [
+    least("ofLeast", 0.9, "two COPY by psql whose bytes curl passes to a bare engine: record 0006 has the limit"),
+  ],
   "pg-stream": [least("ratio", 1.4, "pg_recvlogical writes the same messages to /dev/null")],
   "pipes-1000": [
     most("runningSeconds", 60, "from the start of the server until 1,000 pipes run"),
