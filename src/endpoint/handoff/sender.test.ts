@@ -1,8 +1,8 @@
 /** An engine host that was taken over: whatever it sends, it is refused or harmless, and other connections go on. */
-import type { ChildProcess } from "node:child_process";
-import { EventEmitter } from "node:events";
+import { type ChildProcess, spawn } from "node:child_process";
+import { EventEmitter, once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import type { Socket } from "node:net";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -135,4 +135,33 @@ test("a use that lies ahead, because the clock was set back, is one of now", () 
   } finally {
     vi.useRealTimers();
   }
+});
+
+test("a host whose end is not seen yet does not keep this process from seeing it", async () => {
+  const child = spawn(process.execPath, ["-e", "process.on('message', () => {})"], {
+    stdio: ["ignore", "ignore", "ignore", "ipc"],
+  });
+  await once(child, "spawn");
+  const sender = new HandoffSender(child, dir);
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  await once(socket, "connect");
+  child.kill("SIGKILL");
+  // Its channel is closed before its end is seen.
+  child.disconnect();
+  let sent = 0;
+  const ended = new Promise<void>((resolve) => {
+    const again = () => {
+      // As the gateway does with a client of the native protocol.
+      if (!sender.open || sent === 100_000) return resolve();
+      sent += 1;
+      sender.send(socket, again, "new");
+    };
+    again();
+  });
+  await ended;
+  socket.destroy();
+  server.close();
+  expect(sent).toBeLessThan(100_000);
 });

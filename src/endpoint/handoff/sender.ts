@@ -129,7 +129,8 @@ export class HandoffSender {
       ...(native === undefined ? {} : { native }),
     };
     this.#child.send(message, socket, { keepOpen: true }, (error) => {
-      if (error !== null) this.#takeBack(id);
+      // Not at once: whoever sends it to this host again would do so for ever, before the host's end is seen.
+      if (error !== null) setImmediate(() => this.#takeBack(id));
     });
   }
 
