@@ -1,8 +1,9 @@
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { open, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { removeFolder } from "./files.ts";
+import { removeFolder, writeAll } from "./files.ts";
 
 const house = mkdtempSync(join(tmpdir(), "millrace-files-"));
 afterAll(() => rmSync(house, { recursive: true, force: true }));
@@ -33,4 +34,20 @@ test("a folder is removed with paths that are too long for the kernel, and no li
 
 test("a missing folder is no error", async () => {
   await removeFolder(join(house, "missing"));
+});
+
+test("a disk that takes three bytes at a time gets all of them, and one that takes no more is an error", async () => {
+  const path = join(house, "pieces");
+  await using file = await open(path, "w");
+  const pieces = ["ab", "cdefg", "h"].map((text) => Buffer.from(text));
+  const slow = {
+    writev: async (rest: readonly Uint8Array[], position?: number) => {
+      const bytes = Buffer.concat(rest).subarray(0, 3);
+      return { bytesWritten: (await file.write(bytes, 0, bytes.length, position)).bytesWritten, buffers: [...rest] };
+    },
+  };
+  await writeAll(slow as never, pieces, 2);
+  expect((await readFile(path)).toString()).toBe("\0\0abcdefgh");
+  const full = { writev: async () => Promise.reject(new Error("ENOSPC")) };
+  await expect(writeAll(full, pieces, 0)).rejects.toThrow("ENOSPC");
 });

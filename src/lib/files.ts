@@ -1,6 +1,6 @@
-/** Folders. */
+/** Folders, and what is written to files. */
 import { randomUUID } from "node:crypto";
-import { readdir, rename, rm } from "node:fs/promises";
+import { type FileHandle, readdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 /** Half of what the kernel accepts as a path: 4096 bytes, and a name has at most 255. */
@@ -30,5 +30,21 @@ export async function removeFolder(path: string): Promise<void> {
       // The lower part becomes a neighbour, under a path that is as much shorter.
       await rename(part, join(path, randomUUID()));
     }
+  }
+}
+
+/**
+ * Writes all of the pieces from `position` on: a disk that is nearly full takes a part of them. Rejects with what the
+ * system says when it takes no more.
+ */
+export async function writeAll(
+  file: Pick<FileHandle, "writev">,
+  pieces: readonly Buffer[],
+  position: number,
+): Promise<void> {
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  for (let written = 0, rest = pieces; written < length; ) {
+    written += (await file.writev(rest, position + written)).bytesWritten;
+    if (written < length) rest = [Buffer.concat(pieces).subarray(written)];
   }
 }

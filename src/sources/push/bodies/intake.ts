@@ -6,6 +6,7 @@ import { createHash, type Hash, randomUUID } from "node:crypto";
 import { type FileHandle, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError } from "../../../lib/errors.ts";
+import { writeAll } from "../../../lib/files.ts";
 import { releaseBytes } from "../../../lib/release-bytes.ts";
 import type { PushConfig } from "../declaration/kind.ts";
 import { divisionOf } from "./formats.ts";
@@ -174,9 +175,10 @@ class Intake {
       this.#file = { handle, name };
     }
     const pieces = this.#pieces;
+    const position = this.#bytes - this.#inMemory;
     this.#pieces = [];
     this.#inMemory = 0;
-    await this.#file.handle.writev(pieces);
+    await writeAll(this.#file.handle, pieces, position);
     for (const piece of pieces) releaseBytes(piece);
   }
 

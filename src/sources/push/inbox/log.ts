@@ -5,6 +5,7 @@
  */
 import type { FileHandle } from "node:fs/promises";
 import { open, rm } from "node:fs/promises";
+import { writeAll } from "../../../lib/files.ts";
 import type { FrameFacts } from "./frames.ts";
 import { writtenFrame } from "./frames.ts";
 import { segmentPath, syncFolder } from "./segments.ts";
@@ -135,11 +136,7 @@ export class Log {
     // Many small pieces cost a call more than copying them. Copies of large ones are garbage outside of the heap, which
     // has the whole heap collected again and again.
     const content = length > joinedBytes ? pieces : [Buffer.concat(pieces)];
-    for (let written = 0, rest = content; written < length; ) {
-      written += (await file.writev(rest, segment.bytes + written)).bytesWritten;
-      // Rare: the disk had room for a part of it.
-      if (written < length) rest = [Buffer.concat(content).subarray(written)];
-    }
+    await writeAll(file, content, segment.bytes);
     await file.datasync();
     this.#isTorn = false;
     return length;
