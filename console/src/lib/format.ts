@@ -62,7 +62,7 @@ export function relativeText(time: number, now: number): string {
   return seconds > 0 ? `${amount} ago` : `in ${amount}`;
 }
 
-/** A reason from the server, which is often a part of a sentence, as one that begins with a capital. */
-export function sentenceOf(reason: string): string {
-  return `${reason.charAt(0).toUpperCase()}${reason.slice(1)}`;
+/** The text with a capital at its beginning. A reason from the server is often a part of a sentence. */
+export function capitalized(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }

@@ -10,7 +10,7 @@ import {
   Moon,
 } from "lucide-react";
 import type { ReactNode } from "react";
-import { sentenceOf } from "../lib/format.ts";
+import { capitalized } from "../lib/format.ts";
 import { Badge, type Tone } from "./badge.tsx";
 
 type Look = { readonly tone: Tone; readonly Icon: LucideIcon; readonly turning?: true };
@@ -47,7 +47,7 @@ export function lookOf(state: string): Look {
 /** The state as a word that begins with a capital. */
 export function stateWord(state: string): string {
   const words: Readonly<Record<string, string>> = { idle: "Asleep", awaking: "Waking", in_progress: "In progress" };
-  return words[state] ?? `${state.charAt(0).toUpperCase()}${state.slice(1).replaceAll("_", " ")}`;
+  return words[state] ?? capitalized(state.replaceAll("_", " "));
 }
 
 export function StateBadge({ state }: { readonly state: string }) {
@@ -69,7 +69,7 @@ export function StateCell({ state, reason, children }: StateCellProps) {
         <StateBadge state={state} />
       </span>
       <span className="muted cut" style={{ maxWidth: "min(100%, 44ch, 60vw)" }} title={reason}>
-        {reason === undefined ? children : sentenceOf(reason)}
+        {reason === undefined ? children : capitalized(reason)}
       </span>
     </div>
   );

@@ -1,4 +1,4 @@
-import { bytesText, countText, durationText } from "../../lib/format.ts";
+import { bytesText, capitalized, countText, durationText } from "../../lib/format.ts";
 import { Facts, Panel } from "../../parts/page.tsx";
 import { byNumbers, type Column, Table, useSorted } from "../../parts/table.tsx";
 import type { PipeKind } from "./list-search.ts";
@@ -66,8 +66,7 @@ function measureOf(name: string): string {
 
 /** `fetchedRows` as `Fetched rows`. */
 export function wordsOf(name: string): string {
-  const words = name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase();
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  return capitalized(name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase());
 }
 
 function textOf(name: string, value: number): string {
