@@ -92,7 +92,7 @@ export class ClientSession implements NativeConnection, Unsettled {
 
   /** The id of the query whose end was not seen; undefined: none. */
   get unsettled(): string | undefined {
-    return this.#kept?.queryId;
+    return this.#kept?.unsettled;
   }
 
   /** What the engine says of the query that `unsettled` names. */

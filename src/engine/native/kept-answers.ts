@@ -44,8 +44,7 @@ export type KeptOptions = {
 export class KeptAnswers {
   readonly engine: SealedConnection;
   readonly options: KeptOptions;
-  /** Of the last query. */
-  queryId = "";
+  #queryId: string | undefined;
   #take: ((bytes: Buffer) => void) | undefined;
   #isFirst = false;
   #isException = false;
@@ -61,6 +60,11 @@ export class KeptAnswers {
     };
   }
 
+  /** The last query, when something of its answer has arrived: the engine may not know yet one without an answer. */
+  get unsettled(): string | undefined {
+    return this.#isFirst ? undefined : this.#queryId;
+  }
+
   /** True when bytes of an answer have arrived, and its end has not. */
   get isUnderWay(): boolean {
     return !this.#isFirst && !this.#atRest;
@@ -68,7 +72,7 @@ export class KeptAnswers {
 
   /** Runs a query, whose answer goes to the client. */
   query(query: SealedQuery): void {
-    this.queryId = query.id;
+    this.#queryId = query.id;
     this.engine.query(query);
     // The engine works meanwhile, and no byte of its answer is read before this turn ends.
     this.#isFirst = true;
