@@ -1,7 +1,7 @@
-// `fast` needs nothing but node (part of `npm run check`), and `costs` compares processor times; `promises` and `real`
-// start engines, brokers and servers on loopback, `browser` opens the console of such a server in Chromium. `npm test`
-// runs `fast`, `costs` and `promises`: for each promise of the README at least one file that shows it on real systems.
-// `npm run test:all` runs everything. A suite whose peer cannot be had prints why it is skipped.
+// `fast` needs nothing but node (part of `npm run check`), and `costs` compares processor times; `real` starts engines,
+// brokers and servers on loopback, and opens the console of such a server in Chromium; `promises` is a part of it: for
+// each promise of the README at least one file that shows it on real systems. `npm test` runs `fast`, `costs` and
+// `promises`, `npm run test:all` everything. A suite whose peer cannot be had prints why it is skipped.
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { TestOrder } from "./scripts/test-order.ts";
@@ -40,17 +40,18 @@ const promises = [
 const waiting = 3;
 
 const withServers = {
+  globalSetup: ["test/browser/setup.ts"],
   exclude: ["node_modules/**"],
   testTimeout: 300_000,
   hookTimeout: 300_000,
   expect: { poll: { timeout: 60_000 } },
   env,
-  // One process reads our modules once for all its files.
+  // One process reads our modules once for all its files of one project: what runs together is one project therefore.
   isolate: false,
   maxWorkers: waiting,
+  // After the fast ones, which keep all processors busy.
+  sequence: { groupOrder: 2 },
 };
-const browser = { ...withServers, globalSetup: ["test/browser/setup.ts"] };
-const everyRealFile = ["src/**/*.real.test.ts", "test/real/**/*.test.ts"];
 
 export default defineConfig({
   test: {
@@ -68,7 +69,6 @@ export default defineConfig({
           expect: { poll: { timeout: 60_000 } },
           env,
           isolate: false,
-          // Before the real ones, because these keep all processors busy.
           sequence: { groupOrder: 1 },
           maxWorkers: "100%",
         },
@@ -84,24 +84,12 @@ export default defineConfig({
           maxWorkers: 1,
         },
       },
-      { test: { ...browser, name: "promises", include: promises, sequence: { groupOrder: 2 } } },
+      { test: { ...withServers, name: "promises", include: promises } },
       {
         test: {
           ...withServers,
           name: "real",
-          include: everyRealFile,
-          exclude: [...withServers.exclude, ...promises],
-          sequence: { groupOrder: 2 },
-        },
-      },
-      {
-        test: {
-          ...browser,
-          name: "browser",
-          include: ["test/browser/**/*.test.ts"],
-          exclude: [...browser.exclude, ...promises],
-          // Together with the real ones: see `TestOrder`.
-          sequence: { groupOrder: 2 },
+          include: ["src/**/*.real.test.ts", "test/real/**/*.test.ts", "test/browser/**/*.test.ts"],
         },
       },
       {

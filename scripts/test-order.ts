@@ -10,8 +10,8 @@ export class TestOrder extends BaseSequencer {
     const sorted = await super.sort(files);
     const groups = Map.groupBy(sorted, ({ project }) => project.config.sequence.groupOrder);
     return [...groups.values()].flatMap((group) => {
-      const { true: browser = [], false: others = [] } = Object.groupBy(group, ({ project }) =>
-        project.name === "browser" ? "true" : "false",
+      const { true: browser = [], false: others = [] } = Object.groupBy(group, ({ moduleId }) =>
+        moduleId.includes("/test/browser/") ? "true" : "false",
       );
       return spread(browser, others);
     });
