@@ -171,6 +171,10 @@ const statements = [
   "CREATE USER 'u1' IDENTIFIED BY 'x'",
   "ALTER USER IF EXISTS 'u1' IDENTIFIED BY 'x'",
   "CREATE TABLE g (a String, b UInt64, d DateTime) ENGINE = MergeTree ORDER BY a TTL d + INTERVAL 1 DAY GROUP BY a SET b = max(b)",
+  "CREATE TABLE s (a Time) ENGINE = MergeTree ORDER BY tuple() SETTINGS enable_time_time64_type = 1",
+  "CREATE TABLE s (a Int8) ENGINE = MergeTree ORDER BY a SETTINGS max_threads = 1, index_granularity = 1024",
+  "CREATE TABLE s AS t ENGINE = Memory SETTINGS max_threads = 1 COMMENT 'x'",
+  "CREATE MATERIALIZED VIEW s ENGINE = MergeTree ORDER BY a SETTINGS max_threads = 1 AS SELECT a FROM t SETTINGS max_threads = 2",
   "SELECT 1 AS `file`, 2 AS executable, url.x FROM url",
   "SELECT * FROM system.query_log WHERE event_time > now() - INTERVAL 1 HOUR",
 ];

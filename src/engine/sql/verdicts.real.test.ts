@@ -152,6 +152,15 @@ describe("settings of the request", () => {
     await expect(judge(name, value)).rejects.toBeInstanceOf(ClickHouseException);
   });
 
+  test("a table's definition cannot change others than the request", async () => {
+    const create = (settings: string) =>
+      engine().guard.judge(question(`CREATE TABLE c (a Int8) ENGINE = MergeTree ORDER BY a SETTINGS ${settings}`));
+    await create("max_threads = 1");
+    for (const refused of ["profile = 'other'", "ast_fuzzer_any_query = 1", "max_threads = 1, format_schema = 'x:Y'"]) {
+      await expect(create(refused), refused).rejects.toBeInstanceOf(ClickHouseException);
+    }
+  });
+
   test("a bound cannot be passed with DEFAULT, which the engine does not check", async () => {
     const set = (sql: string) => engine().guard.judge(question(sql));
     for (const name of ["readonly", "max_query_size", "min_free_disk_bytes_to_perform_insert"]) {
