@@ -19,6 +19,8 @@ export const guardQuerySettings = {
   max_result_bytes: maxCanonicalBytes + 1_024,
   result_overflow_mode: "throw",
   default_format: "TSVRaw",
+  // The tree would have the WITH of a UNION once for each of its queries, and the text has it once.
+  enable_global_with_statement: 0,
   log_queries: 0,
 } as const;
 
