@@ -1,6 +1,6 @@
 /** Backups: the record of the contract (A4), and extensions for making, configuring, checking and restoring them. */
 import { z } from "zod";
-import { operation, plainText, timestamp, uuid } from "./operation.ts";
+import { changing, operation, plainText, timestamp, uuid } from "./operation.ts";
 
 export const backupRecord = z
   .object({
@@ -46,8 +46,8 @@ export const backupConfiguration = z
 const hours = (values: readonly number[]) =>
   z.int().refine((value) => values.includes(value), { error: `must be one of ${values.join(", ")}` });
 
-const configurationBody = z
-  .strictObject({
+const configurationBody = changing(
+  z.strictObject({
     backupPeriodInHours: hours([6, 8, 12, 16, 20, 24, 36, 48]).nullish(),
     backupRetentionPeriodInHours: z
       .int()
@@ -59,12 +59,11 @@ const configurationBody = z
       .string()
       .regex(/^([01]\d|2[0-3]):[0-5]\d$/, { error: "must be HH:MM, in UTC" })
       .nullish(),
-  })
-  .refine((body) => Object.keys(body).length > 0, { error: "must change at least one member" })
-  .refine((body) => body.backupStartTime == null || body.backupPeriodInHours == null, {
-    path: ["backupPeriodInHours"],
-    error: "cannot be combined with backupStartTime, which means one backup per day",
-  });
+  }),
+).refine((body) => body.backupStartTime == null || body.backupPeriodInHours == null, {
+  path: ["backupPeriodInHours"],
+  error: "cannot be combined with backupStartTime, which means one backup per day",
+});
 
 export const restoreRecord = z
   .object({

@@ -93,6 +93,14 @@ export function plainText(min: number, max: number) {
     .refine((value) => !/[\u0000-\u001f\u007f]/.test(value), { error: "must not contain control characters" });
 }
 
+/** A change that says something. When a member is not known, only that is told. */
+export function changing<S extends z.ZodType<object>>(schema: S): S {
+  return schema.refine((body) => Object.keys(body).length > 0, {
+    error: "must change at least one member",
+    when: ({ issues }) => issues.length === 0,
+  });
+}
+
 export const timestamp = z.iso.datetime({ offset: true }).describe("ISO 8601 UTC time");
 
 /** Query parameters of a list that is read page by page. */

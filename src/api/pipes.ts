@@ -4,7 +4,7 @@ import { type SourceKindKey, sourceKindKeys } from "../sources/contract/descript
 import { kindsWith, sourceKinds } from "../sources/contract/registry.ts";
 import type { SourceKind } from "../sources/contract/source.ts";
 import { deleted } from "./leftovers.ts";
-import { operation, plainText, timestamp, uuid, version } from "./operation.ts";
+import { changing, operation, plainText, timestamp, uuid, version } from "./operation.ts";
 
 /** The states of the ClickHouse Cloud API; see `docs/states.md`. */
 export const pipeStates = [
@@ -323,7 +323,7 @@ export const pipeOperations = {
     path: `${root}/{pipeId}/scaling`,
     summary: "Changes replicas, concurrency or replica size",
     access: "developer",
-    body: scaling.refine((body) => Object.keys(body).length > 0, { error: "must change at least one member" }),
+    body: changing(scaling),
     result: pipeRecord,
   }),
   getPipeSettings: operation({
@@ -342,7 +342,7 @@ export const pipeOperations = {
     path: `${root}/{pipeId}/settings`,
     summary: "Merges settings: an omitted member keeps its value, null resets a member to its default",
     access: "developer",
-    body: pipeSettings.refine((body) => Object.keys(body).length > 0, { error: "must set at least one member" }),
+    body: changing(pipeSettings),
     result: pipeSettings,
   }),
 };

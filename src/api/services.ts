@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { ipAccess } from "./ip-access.ts";
 import { deleted } from "./leftovers.ts";
-import { commaSeparated, linkedQuery, operation, plainText, timestamp, uuid, version } from "./operation.ts";
+import { changing, commaSeparated, linkedQuery, operation, plainText, timestamp, uuid, version } from "./operation.ts";
 import { type RuntimeKind, runtimeTraits } from "./runtimes.ts";
 import { connectionChange, connectionMembers, runtimeIssues, serverConnection } from "./service-connections.ts";
 
@@ -315,9 +315,7 @@ export const serviceOperations = {
     path: `${root}/{serviceId}/replicaScaling`,
     summary: "Changes memory limits, idling and, in Kubernetes, replicas",
     access: "admin",
-    body: z
-      .strictObject(scalingMembers)
-      .refine((body) => Object.keys(body).length > 0, { error: "must change at least one member" }),
+    body: changing(z.strictObject(scalingMembers)),
     result: serviceDetails,
   }),
   updateServicePassword: operation({

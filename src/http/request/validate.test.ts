@@ -1,6 +1,7 @@
 /** What is said of a body with thousands of mistakes. */
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { changing } from "../../api/operation.ts";
 import { AppError } from "../../lib/errors.ts";
 import { validate } from "./validate.ts";
 
@@ -40,4 +41,21 @@ test("an unknown member is answered with the nearest known one, in objects withi
     },
     { path: "settings.zzz", message: "is not a known field" },
   ]);
+});
+
+test("a value of another type is told once, without the limits of the type that it should have", () => {
+  const schema = z.strictObject({ list: z.array(z.string()).max(3), name: z.string().max(2) });
+  const { issues } = refusal(schema, { list: "abcdef", name: ["a", "b", "c"] });
+  expect(issues).toEqual([
+    { path: "list", message: "must be a list, not text" },
+    { path: "name", message: "must be text, not a list" },
+  ]);
+});
+
+test("a change whose only member is not known is told that, and not also that it is empty", () => {
+  const schema = changing(z.strictObject({ memory: z.int().optional() }));
+  expect(refusal(schema, { memry: 1 }).issues).toEqual([
+    { path: "memry", message: "is not a known field; did you mean memory?" },
+  ]);
+  expect(refusal(schema, {}).issues).toEqual([{ path: "", message: "must change at least one member" }]);
 });

@@ -13,7 +13,14 @@ const maxTextLength = 500;
 export function validate(schema: z.ZodType, value: unknown, where: "path" | "query" | "body"): unknown {
   const parsed = schema.safeParse(value, { error: sentence });
   if (parsed.success) return parsed.data;
-  throw invalid(parsed.error.issues.slice(0, maxIssues).flatMap(toIssues), where);
+  throw invalid(firstCauses(parsed.error.issues).slice(0, maxIssues).flatMap(toIssues), where);
+}
+
+/** Text has a length as a list has: limits of a list say nothing true of a value of another type. */
+function firstCauses(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue[] {
+  const placeOf = ({ path }: z.core.$ZodIssue) => JSON.stringify(path.map(String));
+  const mistyped = new Set(issues.filter(({ code }) => code === "invalid_type").map(placeOf));
+  return issues.filter((issue) => issue.code === "invalid_type" || !mistyped.has(placeOf(issue)));
 }
 
 /** Applies an operation's schema of query parameters. One that the operation does not have is refused by name. */
