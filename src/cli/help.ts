@@ -62,7 +62,7 @@ Colour is used only on a terminal; NO_COLOR, TERM=dumb and --no-color switch it 
   NO_COLOR, FORCE_COLOR, TERM=dumb`,
   "apply-file": [
     "Files of apply, diff and export (YAML or JSON, several documents per file)",
-    "  kind: Service | BackupSchedule | Pipe | Source | Key",
+    "  kind: Service | BackupSchedule | Pipe | Source | Key | Webhook | SavedSearch | Dashboard | Alert",
     "  name: clicks",
     "  service: analytics        of a Pipe, Source or BackupSchedule",
     "  id: 0e0b...               optional: pins one of several with the name",

@@ -136,8 +136,8 @@ test("a name that nothing has is an error at its line, and changes nothing", asy
     documents.replace("threshold: 10", "threshold: 30").replace("webhookId: pager", "webhookId: nobody"),
   );
   const { code, stderr } = await apply(second);
-  expect(code).toBe(2);
-  expect(stderr).toMatch(/all\.yaml:\d+: channel\.webhookId: there is no webhook nobody/);
+  expect(code).toBe(5);
+  expect(stderr).toMatch(/all\.yaml:\d+: spec\.channel\.webhookId: there is no Webhook nobody/);
   const [alert] = (await second.call("GET", "/alerts")).body.data;
   expect(alert.threshold).toBe(10);
 });

@@ -36,6 +36,9 @@ export async function changeObject(
 }
 
 const scalingNames = ["minReplicaMemoryGb", "maxReplicaMemoryGb", "numReplicas", "idleScaling", "idleTimeoutMinutes"];
+const plainNames = ["diskGb", "port", "releaseChannel"];
+/** What a service can change. */
+export const serviceMembers: readonly string[] = [...scalingNames, ...plainNames, "ipAccessList", "connection", "tags"];
 
 async function changeService(
   client: CliClient,
@@ -48,7 +51,7 @@ async function changeService(
   const picked = (names: readonly string[]) =>
     Object.fromEntries(names.filter((name) => changed.has(name)).map((name) => [name, spec[name]]));
   const scaling = orUndefined(picked(scalingNames));
-  const body: Record<string, unknown> = picked(["diskGb", "port", "releaseChannel"]);
+  const body: Record<string, unknown> = picked(plainNames);
   if (changed.has("ipAccessList"))
     body.ipAccessList = listChange(current.spec.ipAccessList, spec.ipAccessList, "source");
   const { password, ...connection } = (spec.connection ?? {}) as Spec;

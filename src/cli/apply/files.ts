@@ -60,6 +60,8 @@ export async function readWanted(
   for (const file of files.flatMap((name) => filesOf(shell.io.cwd, name))) {
     for (const document of await readDocuments(shell, file, variables)) wanted.push(objectOf(document));
   }
+  // An empty file is rather a generator that failed than a wish, and `--prune` would delete everything.
+  if (wanted.length === 0) throw usageError(`${files.join(", ")}: has no document`);
   refuseTwice(wanted);
   return objectKinds.flatMap((kind) => wanted.filter((one) => one.kind === kind));
 }
@@ -98,7 +100,8 @@ function objectOf(file: FileDocument): WantedObject {
 function textMember({ value, placeOf }: FileDocument, name: string, required: boolean): string | undefined {
   const text = value[name];
   if (text === undefined && !required) return undefined;
-  if (typeof text !== "string" || text === "") throw fileError(placeOf([name]), `${name} must be a text`);
+  if (typeof text !== "string" || text === "")
+    throw fileError(placeOf([name]), `${name} ${text === undefined ? "is required" : "must be a text"}`);
   return text;
 }
 

@@ -2,6 +2,7 @@
 import { kindKeyOf, sourceDescriptions } from "../../sources/contract/descriptions.ts";
 import { CliError, exitCodes } from "../errors.ts";
 import { printable, styled } from "../output/text.ts";
+import { serviceMembers } from "./change.ts";
 import { type Change, type Comparison, compareSpecs } from "./compare.ts";
 import type { CurrentObject } from "./files.ts";
 import { type ObjectDocument, titleOf, type WantedObject } from "./files.ts";
@@ -51,7 +52,7 @@ function counterpart(one: WantedObject, existing: readonly CurrentObject[]): Cur
 }
 
 function isChangeable(kind: ObjectDocument["kind"], path: string): boolean {
-  if (kind === "Service") return !/^(provider|region|backupId|isReadonly|runtime)/.test(path);
+  if (kind === "Service") return serviceMembers.includes(path.split(".")[0] as string);
   if (kind !== "Pipe") return true;
   if (/^(settings|scaling|fieldMappings|destination\.columns)/.test(path)) return true;
   const [, key = "", member = ""] = /^source\.(\w+)\.(\w+)/.exec(path) ?? [];

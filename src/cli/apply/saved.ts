@@ -92,7 +92,8 @@ const referred: Readonly<Record<string, ObjectKind>> = {
 };
 
 /** `analytics/clicks` for a pipe or source, the name for anything else. */
-const referenceTo = ({ service, name }: Known) => (service === undefined ? name : `${service}/${name}`);
+const referenceTo = ({ service, name }: Pick<Known, "service" | "name">) =>
+  service === undefined ? name : `${service}/${name}`;
 
 /** With names in place of ids. An id stays where several objects have the name. */
 export function withNames(spec: Spec, known: readonly Known[]): Spec {
@@ -102,21 +103,41 @@ export function withNames(spec: Spec, known: readonly Known[]): Spec {
   }) as Spec;
 }
 
-/** With ids in place of names. A name that is not known stays; the server then says so. */
+/** With ids in place of names. What is not known is an id of the server, see `lostReference`. */
 function withIds(spec: Spec, known: readonly Known[]): Spec {
   const idOf = (kind: ObjectKind, name: string) =>
     known.find((one) => one.kind === kind && [referenceTo(one), one.fileId].includes(name))?.id ?? name;
   return mapReferences(spec, idOf) as Spec;
 }
 
+type Reference = { readonly kind: ObjectKind; readonly name: string; readonly path: string };
+
+/** The first name of an object that neither exists nor is made. Ids are for the server to judge. */
+export function lostReference(
+  spec: Spec,
+  known: readonly (Omit<Known, "id"> & { readonly id: string | undefined })[],
+): Reference | undefined {
+  const isId = (name: string) => /^[0-9a-f-]{24,36}$/.test(name);
+  let lost: Reference | undefined;
+  mapReferences(spec, (kind, name, path) => {
+    const isKnown = known.some((one) => one.kind === kind && [referenceTo(one), one.id].includes(name));
+    if (name !== "" && !isKnown && !isId(name)) lost ??= { kind, name, path: path.join(".") };
+    return name;
+  });
+  return lost;
+}
+
 function mapReferences(
   value: unknown,
-  change: (kind: ObjectKind, reference: string) => string,
+  change: (kind: ObjectKind, reference: string, path: readonly string[]) => string,
+  path: readonly string[] = [],
   kind?: ObjectKind,
 ): unknown {
-  if (typeof value === "string") return kind === undefined ? value : change(kind, value);
-  if (Array.isArray(value)) return value.map((one) => mapReferences(one, change, kind));
+  if (typeof value === "string") return kind === undefined ? value : change(kind, value, path);
+  if (Array.isArray(value)) return value.map((one, at) => mapReferences(one, change, [...path, String(at)], kind));
   if (typeof value !== "object" || value === null) return value;
   const members = Object.entries(value);
-  return Object.fromEntries(members.map(([name, member]) => [name, mapReferences(member, change, referred[name])]));
+  return Object.fromEntries(
+    members.map(([name, member]) => [name, mapReferences(member, change, [...path, name], referred[name])]),
+  );
 }

@@ -2,17 +2,29 @@
 import { appendFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Command } from "commander";
+import { nearMatches } from "../../lib/near-matches.ts";
 import { carryOut } from "../apply/carry-out.ts";
+import type { Change } from "../apply/compare.ts";
 import { readCurrent } from "../apply/current.ts";
 import { exported } from "../apply/export.ts";
-import { type CurrentObject, objectKinds, readWanted, titleOf, type WantedObject } from "../apply/files.ts";
+import {
+  type CurrentObject,
+  type ObjectKind,
+  objectKinds,
+  readWanted,
+  titleOf,
+  type WantedObject,
+} from "../apply/files.ts";
 import { orphans } from "../apply/labels.ts";
 import { type PlannedStep, planDocument, planLines, planOf } from "../apply/plan.ts";
+import { isSaved, lostReference } from "../apply/saved.ts";
 import { CliError, exitCodes, usageError } from "../errors.ts";
 import { addWaitFlags, addYesFlag, pairFlag, repeated } from "../flags.ts";
 import { isForPeople } from "../output/format.ts";
 import type { Shell } from "../shell.ts";
 import { checkWait, type WaitFlags } from "../wait.ts";
+
+type Spec = Readonly<Record<string, unknown>>;
 
 type PlanFlags = {
   readonly file: readonly string[];
@@ -68,23 +80,31 @@ async function planned(shell: Shell, flags: PlanFlags): Promise<Planned> {
   const client = await shell.client();
   const existing = await readCurrent(client, flags.prune === true ? objectKinds : wanted.map(({ kind }) => kind));
   const steps = planOf(wanted, existing);
-  checkServices(wanted, existing);
+  checkNames(wanted, existing);
   if (flags.prune !== true) return { steps, existing };
   const gone = await orphans(client, existing, steps, flags.set);
   return { steps: [...steps, ...gone.map((current) => ({ action: "delete" as const, current }))], existing };
 }
 
-/** A service that neither exists nor is made would be noticed only half way. */
-function checkServices(wanted: readonly WantedObject[], existing: readonly CurrentObject[]): void {
+/** A service or another object that neither exists nor is made would be noticed only half way. */
+function checkNames(wanted: readonly WantedObject[], existing: readonly CurrentObject[]): void {
   const known = new Set(
     [...wanted, ...existing].filter(({ kind }) => kind === "Service").flatMap(({ name, id }) => [name, id]),
   );
-  const lost = wanted.find(({ service }) => service !== undefined && !known.has(service));
-  if (lost === undefined) return;
-  throw new CliError(`${lost.file.placeOf(["service"])}: there is no service ${lost.service}`, {
+  const all = [...wanted, ...existing];
+  for (const one of wanted) {
+    const { service, spec, kind } = one;
+    if (service !== undefined && !known.has(service)) throw notFound(one, "service", "Service", service);
+    const lost = isSaved(kind) ? lostReference(spec, all) : undefined;
+    if (lost !== undefined) throw notFound(one, `spec.${lost.path}`, lost.kind, lost.name);
+  }
+}
+
+function notFound(one: WantedObject, path: string, kind: ObjectKind, name: string): CliError {
+  return new CliError(`${one.file.placeOf(path.split("."))}: ${path}: there is no ${kind} ${name}`, {
     exitCode: exitCodes.notFound,
     code: "NOT_FOUND",
-    hint: `Add a document of the kind Service, or correct the name in ${titleOf(lost)}.`,
+    hint: `Add a document of the kind ${kind}, or correct the name in ${titleOf(one)}.`,
   });
 }
 
@@ -117,7 +137,7 @@ function refuseReplacement(steps: readonly PlannedStep[]): void {
   throw new CliError("nothing was changed: some objects need replacement, which apply never does by itself", {
     code: "REPLACEMENT_NEEDED",
     issues,
-    hint: "Delete the object and apply again, or give the new one another name. The table of a deleted pipe stays.",
+    hint: "Correct the names of members that are not known. Otherwise delete the object and apply again, or give the new one another name. The table of a deleted pipe stays.",
   });
 }
 
@@ -125,12 +145,22 @@ function refuseReplacement(steps: readonly PlannedStep[]): void {
 function replacements(steps: readonly PlannedStep[]): { readonly path: string; readonly message: string }[] {
   return steps.flatMap((step) =>
     step.action === "replace"
-      ? step.fixed.map(({ path }) => ({
-          path: `${step.wanted.file.placeOf(["spec", ...path.split(".")])}: ${titleOf(step.wanted)}`,
-          message: `${path} cannot change`,
+      ? step.fixed.map((change) => ({
+          path: `${step.wanted.file.placeOf(["spec", ...change.path.split(".")])}: ${titleOf(step.wanted)}`,
+          message: `${change.path} ${whyFixed(change, step.current)}`,
         }))
       : [],
   );
+}
+
+/** A member that the object lacks is either misspelt or belongs to creation: only the API knows which. */
+function whyFixed({ path, from }: Change, { spec }: CurrentObject): string {
+  if (from !== undefined) return "cannot change";
+  const names = path.split(".");
+  const name = names.pop() as string;
+  const parent = names.reduce<unknown>((at, each) => (at as Spec | undefined)?.[each], spec);
+  const [near] = nearMatches(name, Object.keys(parent ?? {}));
+  return `cannot be added to an object that exists; ${near === undefined ? "is its name right?" : `did you mean ${near}?`}`;
 }
 
 /** Where secrets of new objects go: to a file, or to a terminal. They are not written to logs. */

@@ -1,0 +1,89 @@
+/** What `apply` says of files with mistakes: which line, what was wrong, and that nothing has been changed. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { objectKinds } from "../../src/cli/apply/files.ts";
+import { type CommandLine, startCommandLine } from "./command-line.ts";
+
+let line: CommandLine;
+let accessToken: string;
+
+beforeAll(async () => {
+  line = await startCommandLine();
+  await line.createPipe(await line.createService("analytics"), "clicks");
+  const { body } = await line.api.call("POST", "/v1/organizations/{o}/accessTokens", { body: { name: "t" } });
+  ({ accessToken } = body.result);
+});
+afterAll(async () => await line[Symbol.asyncDispose]());
+
+async function apply(file: string, ...more: string[]) {
+  writeFileSync(join(line.folder, "x.yaml"), file);
+  const env = { MILLRACE_ACCESS_TOKEN: accessToken };
+  return await line.run(["apply", "-f", "x.yaml", "--yes", ...more], { env });
+}
+
+test.each([
+  ["minReplicaMemoryGB", "cannot be added to an object that exists; did you mean minReplicaMemoryGb?"],
+  ["zzz", "cannot be added to an object that exists; is its name right?"],
+])("a service's member %s that the API does not have is refused, and not called changed", async (name, message) => {
+  const { code, stderr } = await apply(`kind: Service\nname: analytics\nspec:\n  ${name}: 2\n`);
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: expect.stringContaining(`x.yaml:4: Service analytics: ${name} ${message}`),
+  });
+  expect(stderr).not.toContain("changed Service");
+});
+
+test("a misspelt member of a pipe that exists is called so, before the pipe's deletion is advised", async () => {
+  const { code, stderr } = await apply(
+    "kind: Pipe\nname: clicks\nservice: analytics\nspec:\n  destination: { tabl: x }\n",
+  );
+  expect(code).toBe(1);
+  expect(stderr).toContain(
+    "x.yaml:5: Pipe analytics/clicks: destination.tabl cannot be added to an object that exists; did you mean table?",
+  );
+  expect(stderr).toContain("hint: Correct the names of members that are not known.");
+});
+
+test("a name that nothing has is told with its line, and nothing is made", async () => {
+  const webhook = 'kind: Webhook\nname: pager\nspec: { service: generic, url: "https://alerts.example.com/x" }\n';
+  const alert = `kind: Alert
+name: stuck
+spec:
+  source: state
+  metric: pipe_attention
+  pipeId: analytics/views
+  threshold: 1
+  thresholdType: above
+  interval: 1m
+  channel: { type: webhook, webhookId: pager }
+`;
+  expect(await apply(`${webhook}---\n${alert}`)).toEqual({
+    code: 5,
+    stdout: "",
+    stderr: expect.stringContaining("x.yaml:10: spec.pipeId: there is no Pipe analytics/views"),
+  });
+  expect(await apply(alert.replace("analytics/views", "analytics/clicks"))).toMatchObject({
+    code: 5,
+    stderr: expect.stringContaining("x.yaml:10: spec.channel.webhookId: there is no Webhook pager"),
+  });
+  const made = await apply(`${webhook}---\n${alert.replace("analytics/views", "analytics/clicks")}`);
+  expect(made).toMatchObject({ code: 0, stderr: expect.stringContaining("created Alert stuck") });
+});
+
+test("a file without a document is a mistake, so that `--prune` does not delete everything", async () => {
+  for (const more of [[], ["--prune"]]) {
+    const { code, stderr } = await apply("# the generator failed\n", ...more);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: "millrace: x.yaml: has no document\n" });
+  }
+});
+
+test("a name that is missing is asked for", async () => {
+  const { code, stderr } = await apply("kind: Service\nspec: {}\n");
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("x.yaml:1: name is required") });
+});
+
+test("the help lists every kind of document", async () => {
+  const { stdout } = await line.run("help apply-file");
+  for (const kind of objectKinds) expect(stdout).toMatch(new RegExp(`kind: .*\\b${kind}\\b`));
+});
