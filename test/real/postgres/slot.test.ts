@@ -4,7 +4,7 @@ import { createPipe, details, untilState } from "../../../harness/pipes.ts";
 import { compareTable } from "../../../harness/postgres/compare.ts";
 import { cdcBody, cdcPipe } from "../../../harness/postgres/pipes.ts";
 import { postgresMissing, TestPostgres } from "../../../harness/postgres/postgres.ts";
-import { type BenchService, runningService, type Served, serve, until } from "../../../harness/serve.ts";
+import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
 
 const missing = postgresMissing(18);
 if (missing !== undefined) console.log(`skipped: ${missing}`);
@@ -47,6 +47,25 @@ describe.skipIf(missing !== undefined)("the slot of a Postgres pipe", () => {
     ]);
     expect(await served.api.listPipes({ params: service.params })).toEqual([]);
     expect(await source.sql("SELECT slot_name FROM pg_replication_slots")).toEqual([]);
+  });
+
+  test("a table that has been dropped is named, with what to do, when the publication is made anew", async () => {
+    await source.sql("CREATE TABLE dropped (id int PRIMARY KEY)");
+    const id = await cdcPipe(served, service, source, ["kept", "dropped"]);
+    const params = { ...service.params, pipeId: id };
+    await until("copied", equal);
+    await untilState(served, service, id, "Running");
+    await served.api.updatePipeState({ params, body: { command: "stop" } });
+    await untilState(served, service, id, "Stopped");
+    await source.sql("DROP TABLE dropped");
+    await served.api.updatePipeState({ params, body: { command: "resync" } });
+    await untilState(served, service, id, "Failed");
+    expect((await details(served, service, id)).lastError).toBe(
+      "The table public.dropped does not exist at the source: create it, or remove it from tableMappings.",
+    );
+    await served.api.deletePipe({ params });
+    await query(service, "DROP TABLE kept SYNC");
+    await query(service, "DROP TABLE dropped SYNC");
   });
 
   test("its log is watched, its loss is told, and a resync makes it anew", async () => {

@@ -2,21 +2,24 @@
 import type pg from "pg";
 import { AppError } from "../../../lib/errors.ts";
 import type { TableMapping } from "../declaration/table-mapping.ts";
-import type { TableName } from "./catalog.ts";
+import { readTables, type TableName } from "./catalog.ts";
 import { quoteName } from "./session.ts";
 import type { ReplicationNames } from "./slot.ts";
 
 /**
- * Sees that the publication has the mapped tables: makes the pipe's own one, or adds to it. True when the pipe's own
- * has others too. Throws AppError SOURCE_INVALID when a given one does not exist or lacks a table, and
- * SOURCE_UNAUTHORIZED when a table may not be added.
+ * Sees that the publication has the mapped tables that exist: makes the pipe's own one, or adds to it. The others are
+ * told by their states. True when the pipe's own has others too. Throws AppError SOURCE_INVALID when a given one does
+ * not exist or lacks a table, and SOURCE_UNAUTHORIZED when a table may not be added.
  */
 export async function publishTables(
   client: pg.Client,
   names: ReplicationNames,
   mappings: readonly TableMapping[],
 ): Promise<boolean> {
-  const wanted = mappings.map(tableOf);
+  const wanted = await readTables(client, mappings.map(tableOf));
+  if (wanted.length === 0) {
+    throw new AppError("SOURCE_INVALID", "None of the pipe's tables exists at the source: create one, or name others.");
+  }
   const found = await client.query("SELECT 1 FROM pg_catalog.pg_publication WHERE pubname = $1", [names.publication]);
   if (found.rowCount === 0) {
     await createPublication(client, names, wanted);

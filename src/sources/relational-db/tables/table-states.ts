@@ -251,7 +251,8 @@ function planOf(source: SourceTable, mapping: TableMapping, config: RelationalDb
 }
 
 function missing({ sourceSchemaName, sourceTable }: TableMapping): never {
-  const message = `The table ${sourceSchemaName}.${sourceTable} does not exist at the source.`;
+  const table = `${sourceSchemaName}.${sourceTable}`;
+  const message = `The table ${table} does not exist at the source: create it, or remove it from tableMappings.`;
   throw new AppError("SOURCE_INVALID", message);
 }
 
