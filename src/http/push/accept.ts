@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { AppError } from "../../lib/errors.ts";
-import { typeProblem } from "../../sources/push/bodies/formats.ts";
+import { headProblem, typeProblem } from "../../sources/push/bodies/formats.ts";
 import { type TakenIn, takeIn } from "../../sources/push/bodies/intake.ts";
 import type { PushConfig } from "../../sources/push/declaration/kind.ts";
 import type { Accepted, Inbox } from "../../sources/push/inbox/inbox.ts";
@@ -17,6 +17,8 @@ const longestKey = 255;
 export type Sent = {
   readonly request: IncomingMessage;
   readonly config: PushConfig;
+  /** Of a row, that the pipe reads. */
+  readonly fields: () => readonly string[];
   readonly inbox: Inbox;
   readonly signature: SignatureCheck | undefined;
   /** Of a body after decompression. */
@@ -24,7 +26,7 @@ export type Sent = {
 };
 
 /** Throws the errors of bodies and keys, and DISK_FULL. */
-export async function accept({ request, config, inbox, signature, mostBytes }: Sent) {
+export async function accept({ request, config, fields, inbox, signature, mostBytes }: Sent) {
   const { headers } = request;
   const mediaType = mediaTypeOf(headers);
   const wrongType = typeProblem(config, mediaType);
@@ -35,6 +37,11 @@ export async function accept({ request, config, inbox, signature, mostBytes }: S
   try {
     const taken = await takeIn(body, options, () => signature?.end());
     const { rows, bytes } = taken;
+    const wrongHead = taken.head === undefined ? undefined : headProblem(config, fields(), taken.head);
+    if (rows > 0 && wrongHead !== undefined) {
+      await taken.discard();
+      throw new AppError("BAD_REQUEST", wrongHead);
+    }
     if (rows === 0) return { offset: inbox.end, rows, bytes, isRepeat: false };
     return { ...(await kept({ config, inbox, taken, key, facts: { n: rows } })), bytes };
   } catch (error) {

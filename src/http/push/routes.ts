@@ -5,12 +5,13 @@ import { childOf } from "../../lib/abort.ts";
 import type { Inbox } from "../../sources/push/inbox/inbox.ts";
 import { sendResult } from "../answer/answer.ts";
 import { fixedHeaders } from "../answer/headers.ts";
+import { refusedQuery } from "../request/validate.ts";
 import { refuseOtherMethods } from "../server/server.ts";
 import { accept } from "./accept.ts";
 import { originHeaders } from "./admission.ts";
 import { askedOf, type Params, type PushGate, retryAfter } from "./gate.ts";
 import { type OtlpHttpOptions, receiveTelemetry } from "./otlp-http.ts";
-import type { PushPipes } from "./pipes.ts";
+import type { PushPipe, PushPipes } from "./pipes.ts";
 
 /** A sender that waits for its rows to be visible is answered after this time in any case. */
 const waitMs = 30_000;
@@ -44,16 +45,30 @@ export function addPush(server: FastifyInstance, options: PushOptions): void {
 
 async function receive(options: PushOptions, gate: PushGate, request: FastifyRequest, reply: FastifyReply) {
   const { pipe, inbox, sender, origin } = await gate.admit(askedOf(request), retryAfter(reply));
+  const waits = isWaiting(request);
   const { config } = pipe;
   const { signature } = sender;
   const { mostBytes } = options;
-  const accepted = await accept({ request: request.raw, config, inbox, signature, mostBytes });
+  const fields = () => fieldsOf(pipe);
+  const accepted = await accept({ request: request.raw, config, fields, inbox, signature, mostBytes });
   const { offset, rows, bytes, isRepeat } = accepted;
   if (!isRepeat) gate.spend(sender, rows, bytes);
-  const waits = (request.query as { wait?: string }).wait === "true";
   const isVisible = waits && (await isLoaded(options, inbox, offset + rows, request));
   const result = { offset, rows, ...(isRepeat ? { repeated: true } : {}) };
   sendResult(reply, isVisible ? 200 : 202, [...fixedHeaders(options.tls), ...origin], JSON.stringify(result));
+}
+
+/** A sender that asks for it in other words would believe that its rows are visible. */
+function isWaiting({ query }: FastifyRequest): boolean {
+  const { wait = "false" } = query as { wait?: unknown };
+  if (wait !== "true" && wait !== "false") throw refusedQuery("wait", "must be true or false");
+  return wait === "true";
+}
+
+/** What a row can name. */
+function fieldsOf({ pipe: { fieldMappings, destination } }: PushPipe): string[] {
+  const { columns = [] } = destination;
+  return fieldMappings.length > 0 ? fieldMappings.map((one) => one.sourceField) : columns.map(({ name }) => name);
 }
 
 async function isLoaded(options: PushOptions, inbox: Inbox, end: number, { raw }: FastifyRequest): Promise<boolean> {

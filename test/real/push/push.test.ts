@@ -96,6 +96,27 @@ describe("bodies", () => {
     expect((await send(to, "")).body.result).toEqual({ offset: 0, rows: 0 });
   });
 
+  test("a wish to wait in words that are not known is refused, before anything is kept", async () => {
+    const to = await pushPipe(served, service, "waiting");
+    const { status, body } = await send(to, rows(0, 1), { query: "?wait=1" });
+    expect({ status, error: body.error }).toEqual({
+      status: 400,
+      error: "BAD_REQUEST: Invalid request query: wait: must be true or false",
+    });
+    expect((await send(to, rows(0, 1), { query: "?wait=false" })).body.result).toEqual({ offset: 0, rows: 1 });
+  });
+
+  test("CSV whose first line names no field of the pipe is refused, and not loaded as zeros", async () => {
+    const to = await pushPipe(served, service, "heads", { source: { format: "CSVWithNames" } });
+    const csv = { headers: { "content-type": "text/csv" } };
+    const { status, body } = await send(to, "id;name\n1;x\n", csv);
+    expect({ status, error: body.error }).toEqual({
+      status: 400,
+      error: 'BAD_REQUEST: The first line, "id;name", names none of the fields that the pipe reads: id, name.',
+    });
+    expect((await send(to, '"id"\n1\n', csv)).body.result).toEqual({ offset: 0, rows: 1 });
+  });
+
   test("CSV is read by its names, also with quoted line breaks and in several bodies", async () => {
     const to = await pushPipe(served, service, "csv", { source: { format: "CSVWithNames" } });
     const csv = { ...wait, headers: { "content-type": "text/csv" } };

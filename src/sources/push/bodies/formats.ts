@@ -1,5 +1,6 @@
 /** What a pipe may be sent: the formats, how their bodies are divided into rows, and the media types that name them. */
 import type { PushConfig, PushFormat } from "../declaration/kind.ts";
+import { pushVirtualColumns } from "../message.ts";
 import type { RowForm } from "./rows.ts";
 
 type Division =
@@ -55,4 +56,19 @@ export function typeProblem(config: Pick<PushConfig, "format">, mediaType: strin
   if (mediaType === undefined || anyType.includes(mediaType)) return undefined;
   if (types[format].includes(mediaType) || (format === "JSONEachRow" && mediaType.endsWith("+json"))) return undefined;
   return `This pipe accepts ${format}: send it as ${types[format][0]}, and not as ${mediaType}.`;
+}
+
+/** A sentence when a line of names has none of the fields that a pipe reads: each row would be zeros. */
+export function headProblem(
+  config: Pick<PushConfig, "format" | "delimiter">,
+  fields: readonly string[],
+  head: string,
+): string | undefined {
+  const own = fields.filter((field) => !Object.hasOwn(pushVirtualColumns, field));
+  if (own.length === 0) return undefined;
+  const delimiter = formatOf(config) === "CSVWithNames" ? (config.delimiter ?? ",") : "\t";
+  const names = head.split(delimiter).map((name) => name.trim().replace(/^"(.*)"$/, "$1"));
+  if (own.some((field) => names.includes(field))) return undefined;
+  const [line, wanted] = [head, own.join(", ")].map((text) => text.slice(0, 200)) as [string, string];
+  return `The first line, ${JSON.stringify(line)}, names none of the fields that the pipe reads: ${wanted}.`;
 }
