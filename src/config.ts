@@ -382,11 +382,13 @@ export function loadConfig(flags: Record<string, unknown>, environment: NodeJS.P
     const value = givenValue(name, flags, environment);
     if (value !== undefined) given[name] = value === true ? "true" : value;
   }
-  const parsed = schema.safeParse(given);
+  const parsed = schema.safeParse(given, {
+    error: ({ code, expected }) => (code === "invalid_type" && expected === "number" ? "must be a number" : undefined),
+  });
   if (parsed.success) return Object.freeze(parsed.data);
   const problems = parsed.error.issues.map(({ path: [name], message }) =>
     name === undefined
-      ? `  settings: ${message}`
+      ? `  ${message.replaceAll(/\b[a-z]+[A-Z]\w*/g, flagName)}`
       : `  ${flagName(String(name))} (${environmentName(String(name))}): ${message}`,
   );
   throw new Error(`the configuration is invalid:\n${problems.join("\n")}`);

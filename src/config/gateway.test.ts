@@ -32,9 +32,13 @@ test.each([
   [{ ...gateway, port: "8443" }, "gatewayPort must differ from port"],
   [{ ...gateway, cloudPort: "8443" }, "gatewayPort must differ from cloudPort"],
   [{ ...gateway, relayPort: "8443" }, "gatewayPort must differ from relayPort"],
+  [{ port: "abc" }, "port: must be a number"],
+  [{ tlsCert: "c.pem" }, "tlsCert and tlsKey must be set together"],
 ])("%j is refused", (settings, text) => {
   expect(() => load(settings as unknown as Record<string, string>)).toThrow(
-    // The setting as flags and the environment name it.
-    text.replace(/^\w+(?=: )/, (name) => `${flagName(name)} (${environmentName(name)})`),
+    // The settings as flags and the environment name them.
+    text
+      .replace(/^\w+(?=: )/, (name) => `${flagName(name)} (${environmentName(name)})`)
+      .replaceAll(/\b[a-z]+[A-Z]\w*/g, flagName),
   );
 });

@@ -47,7 +47,7 @@ test.each([
   [["--data-dir", "DIR/port", "--port", "TAKEN"], 1, "is in use by another program: stop it, or choose another port"],
   [["--data-dir", "DIR/host", "--port", "0", "--host", "256.1.1.1"], 1, "256.1.1.1 is not an address of this machine"],
   [["--prot", "1"], 2, "--prot"],
-  [["--service-ports", "none"], 2, "servicePorts none requires gatewayPort"],
+  [["--service-ports", "none"], 2, "--service-ports none requires --gateway-port"],
   [["--min-free-disk-gb", "-1"], 2, "--min-free-disk-gb (MILLRACE_MIN_FREE_DISK_GB): "],
 ])("serve %j", (args, code, sentence) => {
   const { status, stderr } = start(args);
