@@ -26,6 +26,21 @@ test("a table has one pipe that manages it; others load into it only on purpose"
   refuseTakenTables(pipe("second", "", { destination: { table: "events", database: "b" } }), others);
 });
 
+test("a pipe whose tables have fixed names is told of the database, and that another name has no effect", () => {
+  const otlp = (name: string, destination: NewPipe["destination"]) =>
+    pipe(name, "", { sourceKind: "push", source: { push: { format: "otlp" } }, destination });
+  const first = otlp("first", {});
+  for (const destination of [{}, { table: "traces" }]) {
+    expect(() => refuseTakenTables(otlp("second", destination), [first])).toThrow(
+      /^destination\.database: default\.otel_\w+ is the table of pipe "first"; the names are fixed: choose another database$/,
+    );
+  }
+  refuseTakenTables(otlp("second", { database: "shop" }), [first]);
+  expect(neighbourWarnings(otlp("second", { table: "traces" }), [])).toEqual([
+    { path: "destination.table", message: "has no effect: the pipe names its tables itself" },
+  ]);
+});
+
 test("a change is refused tables of others, and keeps those that the pipe has", () => {
   const before = pipe("second", "", database);
   const more = [...targets, { sourceSchemaName: "public", sourceTable: "y", targetTable: "orders" }];

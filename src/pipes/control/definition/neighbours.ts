@@ -19,12 +19,22 @@ export function refuseTakenTables(pipe: Neighbour, others: readonly Neighbour[],
     const taken = new Set(tablesOf(other));
     const table = wanted.find((name) => taken.has(name));
     if (table === undefined) continue;
-    const isOne = pipe.destination.table !== undefined;
-    const path = isOne ? "destination.table" : `source.${pipe.sourceKind}.${kindOf(pipe.sourceKind).listing.member}`;
-    const remedy = isOne ? ", or set managedTable to false to load into the same table" : "";
-    const message = `${table} is the table of pipe "${other.name}"; choose another one${remedy}`;
+    const { path, remedy } = remedyOf(pipe);
+    const message = `${table} is the table of pipe "${other.name}"; ${remedy}`;
     throw memberError("DESTINATION_INVALID", path, message);
   }
+}
+
+function remedyOf(pipe: Neighbour): { readonly path: string; readonly remedy: string } {
+  const { targets, listing } = kindOf(pipe.sourceKind);
+  if (targets?.(configOf(pipe)) === undefined) {
+    const remedy = "choose another one, or set managedTable to false to load into the same table";
+    return { path: "destination.table", remedy };
+  }
+  if (listing.of === "tables") {
+    return { path: `source.${pipe.sourceKind}.${listing.member}`, remedy: "choose another one" };
+  }
+  return { path: "destination.database", remedy: "the names are fixed: choose another database" };
 }
 
 /** What the user should know of a pipe beside the others, and of members that have no effect on it. */
@@ -38,13 +48,15 @@ export function neighbourWarnings(pipe: NewPipe, others: readonly Neighbour[]): 
   return [...withoutEffect(pipe), { path, message: `pipe "${sharing.name}" ${shared.effect}` }];
 }
 
-function withoutEffect({ sourceKind, source, settings, scaling }: NewPipe): Issue[] {
+function withoutEffect({ sourceKind, source, destination, settings, scaling }: NewPipe): Issue[] {
   const message = `has no effect on ${sourceKind} pipes`;
   const { settings: effective, targets } = kindOf(sourceKind);
   const names = Object.keys(settings).filter((name) => !effective.some((beginning) => name.startsWith(beginning)));
   const issues = names.map((name) => ({ path: `settings.${name}`, message }));
-  if (targets?.(source[sourceKind] as JsonObject) !== undefined && (scaling.replicas ?? 1) > 1)
-    issues.push({ path: "scaling.replicas", message });
+  if (targets?.(source[sourceKind] as JsonObject) === undefined) return issues;
+  if ((scaling.replicas ?? 1) > 1) issues.push({ path: "scaling.replicas", message });
+  if (destination.table != null)
+    issues.push({ path: "destination.table", message: "has no effect: the pipe names its tables itself" });
   return issues;
 }
 
