@@ -87,3 +87,12 @@ test("the help lists every kind of document", async () => {
   const { stdout } = await line.run("help apply-file");
   for (const kind of objectKinds) expect(stdout).toMatch(new RegExp(`kind: .*\\b${kind}\\b`));
 });
+
+test("a key that expires is compared with all that it has: the second run finds no difference", async () => {
+  const file = 'kind: Key\nname: ci\nspec: { roles: [read_only], expireAt: "2999-01-01T00:00:00Z" }\n';
+  expect(await apply(file, "--secrets-file", "keys")).toMatchObject({ code: 0, stderr: "created Key ci\n" });
+  expect(await apply(file)).toMatchObject({ code: 0, stdout: "no changes\n" });
+  const changed = file.replace("2999", "2998");
+  expect(await apply(changed)).toMatchObject({ code: 0, stderr: "changed Key ci\n" });
+  expect(await apply(changed)).toMatchObject({ code: 0, stdout: "no changes\n" });
+});

@@ -24,14 +24,14 @@ export async function changeObject(
   const changed = new Set(comparison.changes.map(({ path }) => path.split(".")[0] as string));
   if (kind === "Service") return await changeService(client, current, spec, changed, secrets);
   if (kind === "Pipe") return await changePipe(client, current, wanted, changed, secrets);
+  const body = Object.fromEntries(Object.entries(spec).filter(([key]) => changed.has(key)));
   if (kind === "BackupSchedule") {
-    const body = Object.fromEntries(Object.entries(spec).filter(([key]) => changed.has(key)));
     await client.call("updateBackupConfiguration", { params: { serviceId: current.id }, body });
   } else if (kind === "Source") {
-    const body = { ...current.spec, ...spec, name, serviceId: current.serviceId };
-    await client.call("replaceSource", { params: { id: current.id }, body: body as never });
+    const whole = { ...current.spec, ...spec, name, serviceId: current.serviceId };
+    await client.call("replaceSource", { params: { id: current.id }, body: whole as never });
   } else if (changed.size > 0) {
-    await client.call("updateKey", { params: { keyId: current.id }, body: spec as never });
+    await client.call("updateKey", { params: { keyId: current.id }, body: body as never });
   }
 }
 

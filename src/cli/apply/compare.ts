@@ -44,13 +44,17 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Null and absence are the same, and so are members with the server's defaults in lists. */
+/** A time that the server may write in another form. */
+const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,3})?(Z|[+-]\d\d:\d\d)$/;
+
+/** Null and absence are the same, and so are members with the server's defaults in lists, and forms of one time. */
 function same(a: unknown, b: unknown): boolean {
   return JSON.stringify(canonical(a)) === JSON.stringify(canonical(b));
 }
 
 function canonical(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(canonical);
+  if (typeof value === "string" && instant.test(value) && !Number.isNaN(Date.parse(value))) return Date.parse(value);
   if (!isRecord(value)) return value ?? null;
   const kept = Object.entries(value).filter(
     ([key, member]) => member != null && !(key === "description" && member === ""),

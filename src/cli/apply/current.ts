@@ -28,14 +28,14 @@ export async function readCurrent(client: CliClient, kinds: readonly ObjectKind[
     ...schedules,
     ...pipes.map((pipe) => pipeDocument(pipe)),
     ...sources.map((source) => sourceDocument(source, nameOf.get(source.serviceId) ?? source.serviceId)),
-    ...keys.map(({ id, name, roles, state, ipAccessList }) => {
+    ...keys.map(({ id, name, roles, state, ipAccessList, expireAt, pipeId, pushLimits }) => {
       return {
         kind: "Key" as const,
         name,
         service: undefined,
         id,
         serviceId: undefined,
-        spec: { roles, state, ipAccessList },
+        spec: { roles, state, ipAccessList, expireAt, pipeId, pushLimits },
       };
     }),
     ...saved.flat(),

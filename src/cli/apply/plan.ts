@@ -53,6 +53,7 @@ function counterpart(one: WantedObject, existing: readonly CurrentObject[]): Cur
 
 function isChangeable(kind: ObjectDocument["kind"], path: string): boolean {
   if (kind === "Service") return serviceMembers.includes(path.split(".")[0] as string);
+  if (kind === "Key") return path !== "pipeId";
   if (kind !== "Pipe") return true;
   if (/^(settings|scaling|fieldMappings|destination\.columns)/.test(path)) return true;
   const [, key = "", member = ""] = /^source\.(\w+)\.(\w+)/.exec(path) ?? [];
