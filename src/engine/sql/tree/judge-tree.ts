@@ -30,7 +30,9 @@ const spelled = new Set(
     "equals notEquals less greater lessOrEquals greaterOrEquals isNotDistinctFrom isDistinctFrom isNull isNotNull " +
     "like notLike ilike notILike in notIn globalIn globalNotIn " +
     // The engine makes them of a parameter, and of EPHEMERAL.
-    "_CAST defaultValueOfTypeName"
+    "_CAST defaultValueOfTypeName " +
+    // A codec without arguments, which the engine does not list.
+    "Default"
   ).split(" "),
 );
 
