@@ -260,6 +260,7 @@ export class Grammar {
         () => `MATERIALIZED ${e()}`,
         () => `ALIAS ${e()}`,
         "CODEC(ZSTD(1))",
+        "COLLATE binary",
       );
     const column = this.#words(this.#alias(), this.#one("String", "UInt64", "Array(String)"), kind());
     const extra = this.#one(

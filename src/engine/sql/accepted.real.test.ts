@@ -177,7 +177,9 @@ const statements = [
   "CREATE MATERIALIZED VIEW s ENGINE = MergeTree ORDER BY a SETTINGS max_threads = 1 AS SELECT a FROM t SETTINGS max_threads = 2",
   "WITH c AS (SELECT upper(a) AS x FROM t) SELECT x FROM c UNION ALL SELECT lower(x) FROM c",
   "CREATE TABLE s ENGINE = Memory EMPTY AS (WITH c AS (SELECT upper(a) AS x FROM t) SELECT x FROM c EXCEPT SELECT x FROM c)",
+  "SELECT upper(a) FROM t UNION SELECT lower(a) FROM t",
   "ALTER TABLE t MODIFY COLUMN a DateTime CODEC(Delta, Default)",
+  "CREATE TABLE s (a VARCHAR(10) COLLATE utf8_general_ci) ENGINE = Memory",
   "SELECT 1 AS `file`, 2 AS executable, url.x FROM url",
   "SELECT * FROM system.query_log WHERE event_time > now() - INTERVAL 1 HOUR",
 ];

@@ -21,6 +21,8 @@ export const guardQuerySettings = {
   default_format: "TSVRaw",
   // The tree would have the WITH of a UNION once for each of its queries, and the text has it once.
   enable_global_with_statement: 0,
+  // A UNION without a mode is one only with a setting of the client, which the engine knows when it runs it.
+  union_default_mode: "ALL",
   log_queries: 0,
 } as const;
 
