@@ -4,7 +4,7 @@ import { noWords } from "./words.ts";
 
 const words = {
   ...noWords,
-  keywords: ["SELECT", "ORDER BY", "M"],
+  keywords: ["SELECT", "ORDER BY", "NO DELAY", "M"],
   dataTypes: ["UInt8"],
   functions: [{ name: "toDate", aggregate: false, description: "", syntax: "" }],
 };
@@ -31,6 +31,16 @@ test("words of the engine are told apart in any case, numbers and operators too"
     "operator:+",
     "number:1e-3",
     "keyword:order",
+  ]);
+});
+
+test("a word that is a keyword only behind another one is a name elsewhere", () => {
+  expect(tokens("select delay, no\ndelay order by by")).toEqual([
+    "keyword:select",
+    "keyword:no",
+    "keyword:delay",
+    "keyword:order",
+    "keyword:by",
   ]);
 });
 
