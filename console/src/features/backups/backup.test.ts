@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { chainsOf, firstBackupAt, problemOf, proofOf } from "./backup.ts";
+import { storedOf } from "./list-search.ts";
 
 const backup = (day: number, type: "full" | "incremental", status: "done" | "error" | "in_progress" = "done") => ({
   day,
@@ -48,4 +49,9 @@ test("the first backup begins one period after the service was created, or at th
   expect(firstBackupAt(created, { ...schedule, backupStartTime: null })).toBe(Date.parse("2026-11-01T18:00:00Z"));
   expect(firstBackupAt(created, { ...schedule, backupStartTime: "03:30" })).toBe(Date.parse("2026-11-02T03:30:00Z"));
   expect(firstBackupAt(created, { ...schedule, backupStartTime: "13:00" })).toBe(Date.parse("2026-11-01T13:00:00Z"));
+});
+
+test("only what is done counts as stored", () => {
+  const backups = (["done", "in_progress", "error", "done"] as const).map((status) => ({ status, sizeInBytes: 5 }));
+  expect(storedOf(backups)).toEqual({ count: 2, bytes: 10 });
 });

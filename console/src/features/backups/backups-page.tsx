@@ -15,7 +15,7 @@ import { Answer, EmptyState, Skeleton } from "../../parts/states.tsx";
 import { Table } from "../../parts/table.tsx";
 import { toastError } from "../../parts/toast.tsx";
 import { paceOf } from "./backup.ts";
-import { newestProof, type Protected, protectedServices, shownProtected } from "./list-search.ts";
+import { newestProof, type Protected, protectedServices, shownProtected, storedOf } from "./list-search.ts";
 import { protectedColumns } from "./protected-columns.tsx";
 
 const route = getRouteApi("/backups");
@@ -89,8 +89,7 @@ function Numbers({ all }: { readonly all: readonly Protected[] }) {
   const proven = existing.filter((one) => newestProof(one) === "Verified").length;
   const damaged = backups.filter(({ verification }) => verification === "failed").length;
   const failed = backups.filter(({ status }) => status === "error").length;
-  const kept = backups.length - failed;
-  const bytes = backups.reduce((sum, { sizeInBytes }) => sum + sizeInBytes, 0);
+  const stored = storedOf(backups);
   return (
     <Tiles>
       <Tile label="Verified services" note="every file of the newest backup was read back">
@@ -104,8 +103,8 @@ function Numbers({ all }: { readonly all: readonly Protected[] }) {
       <Tile label="Failed attempts" note="their files are removed">
         {failed}
       </Tile>
-      <Tile label="Stored" note={`in ${counted(kept, "backup")}`}>
-        {bytesText(bytes)}
+      <Tile label="Stored" note={`in ${counted(stored.count, "backup")}`}>
+        {bytesText(stored.bytes)}
       </Tile>
     </Tiles>
   );

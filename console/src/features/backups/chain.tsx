@@ -33,7 +33,7 @@ type ChainBlockProps = { readonly block: Block; readonly isCurrent: boolean; rea
 function ChainBlock({ block, isCurrent, large }: ChainBlockProps) {
   const { tone, word } = proofOf(block);
   const kind = block.type === "full" ? "Full" : "Incremental";
-  const size = bytesText(block.sizeInBytes);
+  const size = block.status === "done" ? bytesText(block.sizeInBytes) : word.toLowerCase();
   const rest = `backup of ${titleOf(block)}, ${word.toLowerCase()}`;
   return (
     <Link

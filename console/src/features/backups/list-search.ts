@@ -32,6 +32,12 @@ export function protectedServices(services: readonly Service[], backups: readonl
   return [...existing, ...deleted.map(([serviceId, rows]) => ({ serviceId, service: undefined, backups: rows }))];
 }
 
+/** What the backup location holds of them: one that is being made, or has failed, may be nothing yet. */
+export function storedOf(backups: readonly Pick<Backup, "status" | "sizeInBytes">[]): { count: number; bytes: number } {
+  const done = backups.filter(({ status }) => status === "done");
+  return { count: done.length, bytes: done.reduce((sum, { sizeInBytes }) => sum + sizeInBytes, 0) };
+}
+
 /** The word of the newest backup's proof; `None` without backups. */
 export function newestProof({ backups: [newest] }: Protected): string {
   return newest === undefined ? "None" : proofOf(newest).word;

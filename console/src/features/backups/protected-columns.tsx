@@ -7,7 +7,7 @@ import { type Column, mainLinkClass } from "../../parts/table.tsx";
 import { BackUpButton } from "./back-up-button.tsx";
 import { chainsOf } from "./backup.ts";
 import { Chain } from "./chain.tsx";
-import type { Protected } from "./list-search.ts";
+import { type Protected, storedOf } from "./list-search.ts";
 import { ProofBadge } from "./proof-badge.tsx";
 
 export const protectedColumns: readonly Column<Protected>[] = [
@@ -83,11 +83,12 @@ function ChainCell({ backups }: BackupsProps) {
 }
 
 function StoredCell({ backups }: BackupsProps) {
-  if (backups.length === 0) return <>–</>;
+  const { count, bytes } = storedOf(backups);
+  if (count === 0) return <>–</>;
   return (
     <>
-      <Bytes value={backups.reduce((sum, { sizeInBytes }) => sum + sizeInBytes, 0)} />
-      <div className="muted">{counted(backups.length, "backup")}</div>
+      <Bytes value={bytes} />
+      <div className="muted">{counted(count, "backup")}</div>
     </>
   );
 }
