@@ -1,4 +1,6 @@
 import { type ReactNode, useState } from "react";
+import { sourceDescriptions } from "../../../../src/sources/contract/descriptions.ts";
+import type { SourceField } from "../../../../src/sources/contract/fields.ts";
 import { describeCall } from "../../api/client.ts";
 import { Button } from "../../parts/button.tsx";
 import { CodeBlock } from "../../parts/code-block.tsx";
@@ -40,7 +42,7 @@ function Configuration({ pipe }: { readonly pipe: PipeDetails }) {
   return (
     <>
       <Panel title="Source" actions={<span style={{ display: "flex", gap: "var(--space-2)" }}>{actions}</span>}>
-        <Facts facts={factsOf(source[kind] ?? {})} />
+        <Facts facts={factsOf(source[kind] ?? {}, sourceDescriptions[kind].fields)} />
       </Panel>
       <Panel title="Destination">
         <Facts facts={factsOf(plain)} />
@@ -91,14 +93,22 @@ function mappingColumns(columns: PipeDetails["destination"]["columns"]): readonl
   ];
 }
 
-/** Members in words; those of an object stand below each other, behind its name. */
-function factsOf(members: object, before = ""): (readonly [string, ReactNode])[] {
+/** Members in the words of the form, else in those of their names; `at` is the object that they belong to. */
+function factsOf(
+  members: object,
+  fields: readonly SourceField[] = [],
+  at = { path: "", words: "" },
+): (readonly [string, ReactNode])[] {
   return Object.entries(members).flatMap(([name, value]): (readonly [string, ReactNode])[] => {
-    const words = before === "" ? wordsOf(name) : `${before}: ${wordsOf(name).toLowerCase()}`;
+    const path = `${at.path}${name}`;
+    const { label, options } = fields.find((field) => field.path === path) ?? {};
+    const words = label ?? (at.words === "" ? wordsOf(name) : `${at.words}: ${wordsOf(name).toLowerCase()}`);
     const isList = Array.isArray(value) && value.every((one) => typeof one !== "object");
     if (isList) return [[words, <code key={name}>{value.join(", ") || "none"}</code>]];
     if (Array.isArray(value)) return [[words, <pre key={name}>{JSON.stringify(value, null, 2)}</pre>]];
-    if (typeof value === "object" && value !== null) return factsOf(value, words);
+    if (typeof value === "object" && value !== null) return factsOf(value, fields, { path: `${path}.`, words });
+    const option = options?.find((one) => one.value === value)?.label;
+    if (option !== undefined) return [[words, option]];
     return [[words, <code key={name}>{typeof value === "boolean" ? (value ? "yes" : "no") : String(value)}</code>]];
   });
 }
