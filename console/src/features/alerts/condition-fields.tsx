@@ -2,7 +2,7 @@ import { type FormProps, fieldsOf, TextField } from "../../parts/field.tsx";
 import { Select } from "../../parts/select.tsx";
 import { type Interval, intervals, intervalText, isRange, type ThresholdType, thresholdTypes } from "./alert.ts";
 import { type AlertForm, metricOf } from "./alert-form.ts";
-import { isYesOrNo } from "./states.ts";
+import { isYesOrNo, stateMetrics } from "./states.ts";
 
 const types = Object.entries(thresholdTypes) as [ThresholdType, string][];
 
@@ -34,31 +34,35 @@ function ThresholdFields(props: FormProps<AlertForm>) {
 
 function WindowFields(props: FormProps<AlertForm>) {
   const field = fieldsOf(props);
+  const metric = metricOf(props.form);
+  const withoutValue = metric === undefined ? "A window without a value" : stateMetrics[metric].withoutValue;
   return (
     <>
       <div className="cells pair">
         <Select
-          label="Window"
-          hint="Length of a window, and time between two evaluations."
+          label={metric === undefined ? "Window" : "Evaluated every"}
+          {...(metric === undefined ? { hint: "Length of a window, and time between two evaluations." } : {})}
           {...field("interval")}
           options={intervals.map((value: Interval) => ({ value, label: intervalText(value) }))}
         />
         <TextField
-          label="Windows in a row"
+          label={metric === undefined ? "Windows in a row" : "Evaluations in a row"}
           hint="1 to 100 that must fulfil the condition."
           inputMode="numeric"
           {...field("windows", "numConsecutiveWindows")}
         />
       </div>
-      <Select
-        label="A window without a value"
-        {...field("noData")}
-        options={[
-          { value: "keep", label: "says nothing: the state before it counts" },
-          { value: "alert", label: "fires" },
-          { value: "ok", label: "is well" },
-        ]}
-      />
+      {withoutValue !== undefined && (
+        <Select
+          label={withoutValue}
+          {...field("noData")}
+          options={[
+            { value: "keep", label: "says nothing: the state before it counts" },
+            { value: "alert", label: "fires" },
+            { value: "ok", label: "is well" },
+          ]}
+        />
+      )}
     </>
   );
 }

@@ -9,17 +9,28 @@ type MetricWords = {
   readonly of: "pipe" | "service";
   readonly thresholdType: Alert["thresholdType"];
   readonly threshold: string;
+  /** When there is no value to compare. Absent: there always is one. */
+  readonly withoutValue?: string;
 };
 
 const least = { thresholdType: "above", threshold: "1" } as const;
 
 export const stateMetrics: Readonly<Record<StateMetric, MetricWords>> = {
   pipe_attention: { ...least, label: "Pipe needs attention", of: "pipe" },
-  pipe_lag_seconds: { ...least, threshold: "300", label: "Seconds that a pipe is behind", of: "pipe" },
+  pipe_lag_seconds: {
+    ...{ ...least, threshold: "300", label: "Seconds that a pipe is behind", of: "pipe" },
+    withoutValue: "While the lag is not known",
+  },
   pipe_refused_rows: { ...least, label: "Rows that a pipe refuses", of: "pipe" },
   service_attention: { ...least, label: "Service needs attention", of: "service" },
-  backup_age_hours: { ...least, threshold: "26", label: "Hours since the newest good backup", of: "service" },
-  disk_free_percent: { thresholdType: "below", threshold: "10", label: "Free disk in percent", of: "service" },
+  backup_age_hours: {
+    ...{ ...least, threshold: "26", label: "Hours since the newest good backup", of: "service" },
+    withoutValue: "While there is no good backup",
+  },
+  disk_free_percent: {
+    ...{ thresholdType: "below", threshold: "10", label: "Free disk in percent", of: "service" },
+    withoutValue: "While the free disk is not known",
+  },
 };
 
 /** Undefined for other text, such as that of an address. */
