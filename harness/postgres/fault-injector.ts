@@ -88,10 +88,10 @@ export class FaultInjector {
   /** Waits until everything is durable, then compares every table; throws with all that differ. */
   async settle(tables: readonly string[], limitMs: number): Promise<Record<string, Compared>> {
     await this.revive();
-    // Only a worker whose copy is complete monitors the slot.
+    // Only a worker whose copy is complete monitors the slot. What it said stays until the next copy begins.
     const follows = async () => {
-      const { progress } = await details(this.served, this.service, this.pipeId);
-      return progress.slotRetainedBytes !== undefined;
+      const { state, progress } = await details(this.served, this.service, this.pipeId);
+      return state === "Running" && progress.slotRetainedBytes !== undefined;
     };
     await until("the pipe follows its source", follows, limitMs).catch(async (error: Error) => {
       throw new Error(`${error.message}; ${await this.describe()}`);
