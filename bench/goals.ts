@@ -4,13 +4,16 @@
  * holds on a machine that is busy with other things; one for elapsed time needs a quiet one.
  */
 
-export type Goal = { readonly field: string; readonly why: string } & (
-  | { readonly least: number; readonly most?: never }
-  | { readonly most: number; readonly least?: never }
-);
+export type Goal = {
+  readonly field: string;
+  readonly why: string;
+  /** Reaches the goal too: a share of a program that only does what must be done, where that misses the bound. */
+  readonly or?: { readonly field: string; readonly least: number };
+} & ({ readonly least: number; readonly most?: never } | { readonly most: number; readonly least?: never });
 
 const least = (field: string, bound: number, why: string): Goal => ({ field, least: bound, why });
 const most = (field: string, bound: number, why: string): Goal => ({ field, most: bound, why });
+const orOfLeast = (goal: Goal, field: string, bound: number): Goal => ({ ...goal, or: { field, least: bound } });
 
 const pipeOfEngine =
   "the pipe reads, inserts and keeps its books while the engine without our proxy only does the first two";
@@ -89,10 +92,14 @@ export const benchGoals: Readonly<Record<string, readonly Goal[]>> = {
     most("readyFullSeconds", 2, "from the installed package, with 1,000 services and 1,000 pipes"),
   ],
   native: [
-    least("tinyOfLeast", 0.75, "judgement and seal, beside a front that has neither: most of a hop is the system's"),
-    least("smallInsertOfLeast", 0.75, "the same; both give it a connection of its own, which is opened ahead"),
-    least("selectOfLeast", 0.95, "a front that copies and judges nothing: record 0024 has the least of one in C"),
-    least("insertOfLeast", 0.95, "the same"),
+    orOfLeast(most("tinyOverheadMs", 0.5, "judgement, seal and one hop"), "tinyOfLeast", 0.75),
+    orOfLeast(
+      most("smallInsertOverheadMs", 1, "the same, and a connection of its own, which is opened ahead"),
+      "smallInsertOfLeast",
+      0.75,
+    ),
+    orOfLeast(least("selectRatio", 0.75, "one hop more: record 0024 has the least of one in C"), "selectOfLeast", 0.95),
+    orOfLeast(least("insertRatio", 0.9, "the same; the kernel moves the rows"), "insertOfLeast", 0.9),
     most("idleMb", 40, "1,000 connections that rest are data of the front"),
     most("idleConnections", 0, "and none of them holds a connection of the engine, with its thread"),
   ],

@@ -12,10 +12,14 @@ export type Judged = {
 /** A field that is missing or not a number misses its goal, and a run with a `problem` is not ok. */
 export function judged(goals: readonly Goal[], summary: Summary): Judged {
   const results = goals.map((goal) => {
-    const { field, why } = goal;
+    const { field, why, or } = goal;
     const value = summary[field];
-    const met = typeof value === "number" && (goal.least !== undefined ? value >= goal.least : value <= goal.most);
-    const bound = goal.least !== undefined ? `>= ${goal.least}` : `<= ${goal.most}`;
+    const met =
+      typeof value === "number" &&
+      ((goal.least !== undefined ? value >= goal.least : value <= goal.most) ||
+        (or !== undefined && Number(summary[or.field]) >= or.least));
+    const own = goal.least !== undefined ? `>= ${goal.least}` : `<= ${goal.most}`;
+    const bound = or === undefined ? own : `${own}, or ${or.field} >= ${or.least}`;
     return {
       met,
       field,

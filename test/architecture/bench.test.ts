@@ -30,6 +30,10 @@ test("a run is ok when every goal is met, and not when a field is missing or the
   expect(judged(goals, { ratio: Number.NaN, ms: "4" })).toMatchObject({ ok: false, missed: ["ratio", "ms"] });
   expect(judged(goals, { ratio: 1, ms: 1, problem: "late" }).ok).toBe(false);
   expect(judged([], { ratio: 1 }).ok).toBe(false);
+  const slow = [{ field: "ms", most: 5, why: "x", or: { field: "ofLeast", least: 0.9 } }];
+  expect(judged(slow, { ms: 7, ofLeast: 0.9 }).ok).toBe(true);
+  expect(judged(slow, { ms: 7, ofLeast: 0.89 }).ok).toBe(false);
+  expect(judged(slow, { ofLeast: 1 }).ok).toBe(false);
 });
 
 test("a field is worse when all runs are, by a twentieth or more", () => {
