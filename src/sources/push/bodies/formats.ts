@@ -1,6 +1,7 @@
 /** What a pipe may be sent: the formats, how their bodies are divided into rows, and the media types that name them. */
 import type { PushConfig, PushFormat } from "../declaration/kind.ts";
 import { pushVirtualColumns } from "../message.ts";
+import { escapedTsv, quotedCsv } from "../named-rows.ts";
 import type { RowForm } from "./rows.ts";
 
 type Division =
@@ -66,9 +67,13 @@ export function headProblem(
 ): string | undefined {
   const own = fields.filter((field) => !Object.hasOwn(pushVirtualColumns, field));
   if (own.length === 0) return undefined;
-  const delimiter = formatOf(config) === "CSVWithNames" ? (config.delimiter ?? ",") : "\t";
+  const isCsv = formatOf(config) === "CSVWithNames";
+  const delimiter = isCsv ? (config.delimiter ?? ",") : "\t";
   const names = head.split(delimiter).map((name) => name.trim().replace(/^"(.*)"$/, "$1"));
-  if (own.some((field) => names.includes(field))) return undefined;
-  const [line, wanted] = [head, own.join(", ")].map((text) => text.slice(0, 200)) as [string, string];
-  return `The first line, ${JSON.stringify(line)}, names none of the fields that the pipe reads: ${wanted}.`;
+  // A name may hold the delimiter, or what its format escapes.
+  const line = `${delimiter}${head}${delimiter}`;
+  const written = (field: string) => `${delimiter}${isCsv ? quotedCsv(field) : escapedTsv(field)}${delimiter}`;
+  if (own.some((field) => names.includes(field) || line.includes(written(field)))) return undefined;
+  const [shown, wanted] = [head, own.join(", ")].map((text) => text.slice(0, 200)) as [string, string];
+  return `The first line, ${JSON.stringify(shown)}, names none of the fields that the pipe reads: ${wanted}.`;
 }
