@@ -14,10 +14,11 @@ export function judged(goals: readonly Goal[], summary: Summary): Judged {
   const results = goals.map((goal) => {
     const { field, why, or } = goal;
     const value = summary[field];
+    const share = or === undefined ? undefined : summary[or.field];
     const met =
       typeof value === "number" &&
       ((goal.least !== undefined ? value >= goal.least : value <= goal.most) ||
-        (or !== undefined && Number(summary[or.field]) >= or.least));
+        (or !== undefined && typeof share === "number" && share >= or.least));
     const own = goal.least !== undefined ? `>= ${goal.least}` : `<= ${goal.most}`;
     const bound = or === undefined ? own : `${own}, or ${or.field} >= ${or.least}`;
     return {

@@ -33,6 +33,7 @@ test("a run is ok when every goal is met, and not when a field is missing or the
   const slow = [{ field: "ms", most: 5, why: "x", or: { field: "ofLeast", least: 0.9 } }];
   expect(judged(slow, { ms: 7, ofLeast: 0.9 }).ok).toBe(true);
   expect(judged(slow, { ms: 7, ofLeast: 0.89 }).ok).toBe(false);
+  expect(judged(slow, { ms: 7, ofLeast: "1" }).ok).toBe(false);
   expect(judged(slow, { ofLeast: 1 }).ok).toBe(false);
 });
 
