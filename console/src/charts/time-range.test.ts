@@ -28,7 +28,8 @@ test("an empty or backward range has no bounds", () => {
 
 test("a preset has a name", () => {
   expect(rangeText({ from: "now-1h", to: "now" })).toBe("Last hour");
-  expect(rangeText({ from: "now-2h", to: "now" })).toBe("now-2h to now");
+  expect(rangeText({ from: "now-2h", to: "now" })).toBe("Last 2 hours");
+  expect(rangeText({ from: "now-2h", to: "now-1h" })).toBe("now-2h to now-1h");
   expect(rangeText({ from: endText(now), to: endText(now + 90_500) })).toBe("2024-05-01 12:00 to 2024-05-01 12:01:30");
 });
 

@@ -1,4 +1,5 @@
 /** Time ranges as people write them: `now-1h`, `2024-05-01`, `2024-05-01 10:30`. */
+import { counted } from "../lib/format.ts";
 import { parseLocal, timeText } from "../lib/zone.ts";
 
 /** Both ends as text, as the URL keeps them. */
@@ -17,13 +18,13 @@ export const presets: readonly (TimeRange & { readonly label: string })[] = [
   { label: "Last 30 days", from: "now-30d", to: "now" },
 ];
 
-const unitMs: Readonly<Record<string, number>> = {
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 604_800_000,
-  y: 365 * 86_400_000,
+const units: Readonly<Record<string, { readonly ms: number; readonly word: string }>> = {
+  s: { ms: 1000, word: "second" },
+  m: { ms: 60_000, word: "minute" },
+  h: { ms: 3_600_000, word: "hour" },
+  d: { ms: 86_400_000, word: "day" },
+  w: { ms: 604_800_000, word: "week" },
+  y: { ms: 365 * 86_400_000, word: "year" },
 };
 
 /** Milliseconds since 1970; undefined for text that is not a time. A time without an offset is in the chosen zone. */
@@ -31,7 +32,7 @@ export function parseTime(text: string, now: number): number | undefined {
   const trimmed = text.trim();
   const relative = /^now(?:\s*-\s*(\d{1,6})\s*([smhdwy]))?$/i.exec(trimmed);
   if (relative !== null) {
-    return now - Number(relative[1] ?? 0) * (unitMs[(relative[2] ?? "s").toLowerCase()] as number);
+    return now - Number(relative[1] ?? 0) * (units[(relative[2] ?? "s").toLowerCase()]?.ms as number);
   }
   if (/^\d{12,13}$/.test(trimmed)) return Number(trimmed);
   const date = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?))?(Z|[+-]\d\d:?\d\d)?$/i.exec(trimmed);
@@ -60,10 +61,12 @@ export function widened(range: TimeRange, now: number): TimeRange | undefined {
   return { from: endText(to - 2 * length), to: endText(to) };
 }
 
-/** The name of a preset, or both ends. */
+/** The name of a preset, how long the last time is, or both ends. */
 export function rangeText(range: TimeRange): string {
   const preset = presets.find(({ from, to }) => from === range.from && to === range.to);
-  return preset?.label ?? `${shown(range.from)} to ${shown(range.to)}`;
+  const [, count, unit = ""] = (range.to === "now" && /^now-(\d+)([smhdwy])$/.exec(range.from)) || [];
+  if (preset !== undefined || count === undefined) return preset?.label ?? `${shown(range.from)} to ${shown(range.to)}`;
+  return `Last ${counted(Number(count), units[unit]?.word ?? "")}`;
 }
 
 /** A relative end as it was written, any other in the console's zone and to the minute where that is exact. */
