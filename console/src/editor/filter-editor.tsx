@@ -9,7 +9,7 @@ import css from "./filter-editor.module.css";
 import { look } from "./look.ts";
 import { type ErrorMark, errorMarks, markError } from "./marks.ts";
 import { plainInput } from "./plain-input.ts";
-import { suggestions } from "./suggestions.ts";
+import { closing, suggestions } from "./suggestions.ts";
 
 export type FilterField = { readonly name: string; readonly type: string };
 
@@ -70,7 +70,8 @@ export function FilterEditor(props: FilterEditorProps) {
 }
 
 function extensionsOf(latest: { readonly current: FilterEditorProps }) {
-  const submit = Prec.high(keymap.of([{ key: "Enter", run: () => submitted(latest.current) }]));
+  // Enter never adds a line.
+  const submit = Prec.high(keymap.of([{ key: "Enter", run: closing(() => latest.current.onSubmit?.()) }]));
   const oneLine = EditorState.transactionFilter.of((transaction) => (transaction.newDoc.lines > 1 ? [] : transaction));
   return [
     suggestions((context) => completeField(context, latest.current)),
@@ -88,12 +89,6 @@ function extensionsOf(latest: { readonly current: FilterEditorProps }) {
     }),
     look(),
   ];
-}
-
-/** Enter never adds a line. */
-function submitted({ onSubmit }: FilterEditorProps): true {
-  onSubmit?.();
-  return true;
 }
 
 function completeField(context: CompletionContext, { fields, language }: FilterEditorProps) {

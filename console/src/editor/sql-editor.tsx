@@ -20,7 +20,7 @@ import { statementAt } from "./lexer.ts";
 import { look } from "./look.ts";
 import { type ErrorMark, errorMarks, markError } from "./marks.ts";
 import { plainInput } from "./plain-input.ts";
-import { suggestions } from "./suggestions.ts";
+import { closing, suggestions } from "./suggestions.ts";
 
 /** A part of the text that can be run. */
 export type Part = { readonly text: string; readonly from: number };
@@ -80,8 +80,8 @@ function extensionsOf(latest: { readonly current: SqlEditorProps }, language: Co
   const known = () => latest.current.known;
   const run = Prec.highest(
     keymap.of([
-      { key: "Mod-Enter", run: running(() => latest.current.onRun()) },
-      { key: "Mod-Shift-Enter", run: running(() => latest.current.onRunPart()) },
+      { key: "Mod-Enter", run: closing(() => latest.current.onRun()) },
+      { key: "Mod-Shift-Enter", run: closing(() => latest.current.onRunPart()) },
       { key: "Mod-/", run: toggleComment },
     ]),
   );
@@ -127,15 +127,6 @@ const findKey = keymap.of([
     },
   },
 ]);
-
-/** A command that runs the text; the list of completions would cover the result. */
-function running(action: () => void): (view: EditorView) => true {
-  return (view) => {
-    closeCompletion(view);
-    action();
-    return true;
-  };
-}
 
 function handleOf(view: () => EditorView): SqlEditorHandle {
   return {

@@ -3,6 +3,7 @@ import {
   acceptCompletion,
   autocompletion,
   type CompletionSource,
+  closeCompletion,
   completionKeymap,
   completionStatus,
   moveCompletionSelection,
@@ -23,6 +24,15 @@ export function suggestions(source: CompletionSource): Extension {
     }),
     keymap.of([{ key: "Tab", run: takeFirst }, ...completionKeymap]),
   ];
+}
+
+/** A command that runs the text; the list of completions would cover the result. */
+export function closing(action: () => void): (view: EditorView) => true {
+  return (view) => {
+    closeCompletion(view);
+    action();
+    return true;
+  };
 }
 
 function takeFirst(view: EditorView): boolean {

@@ -86,7 +86,8 @@ async function create(body: Suggestion): Promise<void> {
     toast(`${body.name} is a source now.`);
     // The button goes with the list of tables, unless somebody has left it meanwhile.
     const main = document.getElementById("main");
-    if (document.activeElement === document.body || main?.contains(document.activeElement)) main?.focus();
+    const isHere = document.activeElement === document.body || main?.contains(document.activeElement);
+    if (isHere) main?.focus({ preventScroll: true });
   } catch (error) {
     toastError(error);
   }

@@ -52,7 +52,11 @@ function Overview({ pipe }: { readonly pipe: PipeDetails }) {
     <>
       <SourceStrip pipe={pipe} summary={summary} />
       {"hasInbox" in sourceDescriptions[kindOf(pipe)] && <SendPanel pipe={pipe} />}
-      {pipe.state === "Completed" ? <Result pipe={pipe} summary={summary} /> : <Numbers summary={summary} />}
+      {pipe.state === "Completed" ? (
+        <Result pipe={pipe} summary={summary} />
+      ) : (
+        <Numbers pipe={pipe} summary={summary} />
+      )}
       <Conditions summary={summary} />
       {pipe.tables !== undefined && <PipeTables tables={pipe.tables} />}
       <Panel title="Over time" actions={range}>
@@ -63,7 +67,9 @@ function Overview({ pipe }: { readonly pipe: PipeDetails }) {
   );
 }
 
-function Numbers({ summary }: { readonly summary: PipeSummary | undefined }) {
+type NumbersProps = { readonly pipe: PipeDetails; readonly summary: PipeSummary | undefined };
+
+function Numbers({ pipe, summary }: NumbersProps) {
   const { rates, lag, errors, rows, bytes } = summary ?? {};
   return (
     <Tiles>
@@ -76,7 +82,7 @@ function Numbers({ summary }: { readonly summary: PipeSummary | undefined }) {
       <Tile label="Behind the source" note={lag === undefined ? "not known" : lagDetails(lag)}>
         <LagText lag={lag} />
       </Tile>
-      <Tile label="Refused rows and objects" note="since the pipe was created">
+      <Tile label={refusedLabel(pipe)} note="since the pipe was created">
         <Count value={errors} />
       </Tile>
       <Tile label="Rows written" note={<Bytes value={bytes} none="" />}>
@@ -86,8 +92,12 @@ function Numbers({ summary }: { readonly summary: PipeSummary | undefined }) {
   );
 }
 
+function refusedLabel({ progress }: PipeDetails): string {
+  return progress.filesLoaded === undefined ? "Refused rows" : "Refused rows and objects";
+}
+
 /** What a pipe that has ended has done. */
-function Result({ pipe, summary }: { readonly pipe: PipeDetails; readonly summary: PipeSummary | undefined }) {
+function Result({ pipe, summary }: NumbersProps) {
   const { filesLoaded, filesFailed } = pipe.progress;
   const end = Date.parse(summary?.stateChangedAt ?? summary?.lastSuccessAt ?? "");
   const seconds = Math.max(0.001, (end - Date.parse(pipe.createdAt)) / 1000);
@@ -108,7 +118,7 @@ function Result({ pipe, summary }: { readonly pipe: PipeDetails; readonly summar
       <Tile label="Rows per second" note="on average">
         <Count value={rows === undefined || Number.isNaN(end) ? undefined : rows / seconds} />
       </Tile>
-      <Tile label="Refused rows and objects" note="since the pipe was created">
+      <Tile label={refusedLabel(pipe)} note="since the pipe was created">
         <Count value={summary?.errors} />
       </Tile>
     </Tiles>

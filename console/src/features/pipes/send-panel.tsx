@@ -34,7 +34,10 @@ export function SendPanel({ pipe }: { readonly pipe: PipeDetails }) {
             text={`OTEL_EXPORTER_OTLP_ENDPOINT=${url}\nOTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20KEY_ID.KEY_SECRET`}
           />
         ) : (
-          <CodeBlock label="curl command" text={`curl ${url} -H 'x-api-key: KEY_ID.KEY_SECRET' --data-binary @rows`} />
+          <CodeBlock
+            label="curl command"
+            text={`curl ${url} \\\n  -H 'x-api-key: KEY_ID.KEY_SECRET' \\\n  --data-binary @rows`}
+          />
         )}
         {create.error !== null && <Note tone="bad">{create.error.message}</Note>}
         {made !== undefined && <Secret label="KEY_ID.KEY_SECRET" value={made} fileName="push.key" />}
