@@ -1,4 +1,4 @@
-/** OpenTelemetry in the console: a pipe says how applications send, and leads to a chart of what has arrived. */
+/** What applications send: the console leads from an empty server to a pipe, and to a chart of what has arrived. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   accessibilityProblemsInBothThemes,
@@ -7,7 +7,6 @@ import {
   openConsole,
 } from "../../harness/browser.ts";
 import { exportJson, spanOf, tracesOf } from "../../harness/push/telemetry.ts";
-import { runningService } from "../../harness/serve.ts";
 
 if (chromiumMissing !== undefined) console.log(`skipped: ${chromiumMissing}`);
 
@@ -16,13 +15,16 @@ describe.skipIf(chromiumMissing !== undefined)("telemetry in the console", () =>
 
   beforeAll(async () => {
     console_ = await openConsole();
-    await runningService(console_.served, { name: "observed" });
   });
   afterAll(async () => await console_?.[Symbol.asyncDispose]());
 
-  test("from the choice of OpenTelemetry to a chart of the first span", async () => {
+  test("from nothing and the choice of OpenTelemetry to a chart of the first span", async () => {
     const { page } = await console_.open("/new-pipe");
     await page.getByRole("button", { name: "OpenTelemetry" }).click();
+    await page.getByLabel("Name of the new service").fill("observed");
+    await page.getByRole("button", { name: "Create service" }).click();
+    expect(await page.getByLabel("Password of the user default", { exact: true }).inputValue()).not.toBe("");
+    await page.getByRole("button", { name: "I have kept it" }).click();
     const next = page.getByRole("button", { name: "Next" });
     await next.click();
     await next.click();
@@ -47,6 +49,27 @@ describe.skipIf(chromiumMissing !== undefined)("telemetry in the console", () =>
     await panel.getByRole("link", { name: "Chart of otel_traces" }).click();
     await page.waitForURL(/\/explore/);
     await page.getByText("GET /1").first().waitFor();
+    expect(console_.problems()).toEqual([]);
+  });
+
+  test("the columns of rows that nobody has sent yet are those of an example", async () => {
+    const { page } = await console_.open("/new-pipe");
+    await page.getByRole("button", { name: "HTTP and webhooks" }).click();
+    const next = page.getByRole("button", { name: "Next" });
+    await next.click();
+    await next.click();
+    const example = { at: "2026-05-01T10:00:00.5Z", user: "ann", order: { sum: 1.5 } };
+    await page.getByLabel("An example of what is sent").fill(JSON.stringify(example));
+    await page.getByRole("button", { name: "Take its columns" }).click();
+    await page.getByRole("cell", { name: "ann" }).waitFor();
+    const statement = (await page.getByRole("region", { name: "statement" }).textContent()) ?? "";
+    expect(statement.replaceAll(/\s+/g, " ")).toContain(
+      "default.events ( at DateTime64(9), user String, order Tuple(sum Nullable(Float64)) ) ENGINE = MergeTree ORDER BY (at)",
+    );
+    expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
+    await next.click();
+    await page.getByRole("button", { name: "Create pipe" }).click();
+    await page.getByText("Waiting for the first row.").waitFor();
     expect(console_.problems()).toEqual([]);
   });
 });

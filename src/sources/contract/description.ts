@@ -27,7 +27,7 @@ export type SourceDescription = {
   readonly named: readonly string[];
   /** What a pipe promises. The first whose conditions hold. */
   readonly guarantees: readonly { readonly when: readonly Condition[]; readonly text: string }[];
-  readonly group: "messages" | "objects" | "databases";
+  readonly group: "messages" | "applications" | "objects" | "databases";
   /** Values of `type`, each with its name; one without a type for a kind that has no such member. */
   readonly vendors: readonly {
     readonly type?: string;

@@ -2,6 +2,7 @@ import { durationText } from "../../lib/format.ts";
 import { Button } from "../../parts/button.tsx";
 import { Note } from "../../parts/note.tsx";
 import { connectionFields } from "./fields.ts";
+import { isSent } from "./form.ts";
 import { foundIn } from "./found.ts";
 import { Refusal } from "./refusal.tsx";
 import { ServiceChoice } from "./service-choice.tsx";
@@ -18,16 +19,19 @@ export function ConnectionStep({ form, change, onNext }: StepProps) {
     ({ required, path, when }) => required && when(form.values) && !form.values[path]?.trim(),
   );
   const refusal = missing === undefined ? noService(form.serviceId) : `Fill in ${missing.label}.`;
-  const found = listing.listing && foundIn(form, listing.listing);
+  const isTested = !isSent(form);
+  const found = isTested && listing.listing !== undefined ? foundIn(form, listing.listing) : undefined;
   return (
     <StepForm
       refusal={refusal}
       busy={listing.isBusy}
       onNext={() => void listing.read().then((isReached) => isReached && onNext())}
       actions={
-        <Button refusal={refusal} busy={listing.isBusy} onClick={() => void listing.read()}>
-          Test connection
-        </Button>
+        isTested && (
+          <Button refusal={refusal} busy={listing.isBusy} onClick={() => void listing.read()}>
+            Test connection
+          </Button>
+        )
       }
     >
       <ServiceChoice form={form} change={change} />

@@ -7,7 +7,7 @@ import { Skeleton } from "../../parts/states.tsx";
 import { Table } from "../../parts/table.tsx";
 import type { ChoiceProps } from "./choice-props.ts";
 import { dataFields } from "./fields.ts";
-import type { Form } from "./form.ts";
+import { type Form, isSent } from "./form.ts";
 import css from "./new-pipe.module.css";
 import { Refusal } from "./refusal.tsx";
 import { SourceInputs } from "./source-inputs.tsx";
@@ -17,7 +17,21 @@ import { TableChoices } from "./table-choices.tsx";
 import { useListing } from "./use-listing.ts";
 
 /** What of the source is read, picked from what it has. */
-export function DataStep({ form, change, onNext }: StepProps) {
+export function DataStep(props: StepProps) {
+  return isSent(props.form) ? <SentData {...props} /> : <ListedData {...props} />;
+}
+
+function SentData({ form, change, onNext }: StepProps) {
+  const { kind = "push" } = form;
+  return (
+    <StepForm onNext={onNext}>
+      <p className="muted">Applications send the rows, to an address that the page of the pipe shows.</p>
+      <SourceInputs fields={dataFields[kind]} form={form} change={change} error={undefined} />
+    </StepForm>
+  );
+}
+
+function ListedData({ form, change, onNext }: StepProps) {
   const { kind = "objectStorage" } = form;
   const { listing, error, isBusy, read } = useListing(form);
   const begun = useRef(false);

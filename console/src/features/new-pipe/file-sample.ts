@@ -1,8 +1,8 @@
-/** What a file of the user's own computer has in it, as the engine of a service reads its beginning. */
+/** What a file of the user's own computer, or a text, has in it, as the engine of a service reads its beginning. */
 import { open } from "../../api/client.ts";
 import { quotedName } from "../../lib/quoted-name.ts";
 import { formatOf, tableName } from "./following.ts";
-import type { Column } from "./form.ts";
+import type { Column, Form } from "./form.ts";
 
 export type FileSample = {
   readonly file: string;
@@ -18,6 +18,8 @@ const textBytes = 200_000;
 /** A file that is read as a whole, as a parameter in base 64. */
 const binaryBytes = 190_000;
 const textFormats = ["JSONEachRow", "CSVWithNames", "TabSeparatedWithNames"];
+/** Times as pipes read them, and types in one line. */
+const settings = "SETTINGS date_time_input_format = 'best_effort', print_pretty_type_names = 0";
 
 /** Throws an error that says what is wrong with the file. The engine runs both statements, and keeps nothing of it. */
 export async function sampleOf(serviceId: string, file: File): Promise<FileSample> {
@@ -32,15 +34,21 @@ export async function sampleOf(serviceId: string, file: File): Promise<FileSampl
     throw new Error(`${file.name} is too large to try: a file of the format ${format} may have 190 kB.`);
   const data = isText ? await beginningOf(file) : base64Of(new Uint8Array(await file.arrayBuffer()));
   const table = `format(${format}, ${isText ? "{data:String}" : "base64Decode({data:String})"})`;
-  const described = await rowsOf(serviceId, `DESCRIBE TABLE ${table}`, data);
+  const described = await rowsOf(serviceId, `DESCRIBE TABLE ${table} ${settings}`, data);
   const columns = described.map(({ name, type }) => ({
     field: String(name),
     name: String(name),
     type: plain(String(type)),
   }));
   const names = columns.map(({ name }) => quotedName(name)).join(", ");
-  const rows = await rowsOf(serviceId, `SELECT ${names} FROM ${table} LIMIT 20`, data);
+  const rows = await rowsOf(serviceId, `SELECT ${names} FROM ${table} LIMIT 20 ${settings}`, data);
   return { file: file.name, format, name: tableName(file.name.replace(/\.[\w.]+$/, "")), columns, rows };
+}
+
+/** The table that gets its rows, ordered by the first time. */
+export function proposalOf({ columns }: FileSample): Pick<Form, "columns" | "sortingKey"> {
+  const time = columns.find(({ type }) => type.startsWith("Date"));
+  return { columns, sortingKey: time === undefined ? [] : [time.name] };
 }
 
 /** Whole lines only. */

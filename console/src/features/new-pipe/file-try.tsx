@@ -3,7 +3,7 @@ import { type DragEvent, useRef, useState } from "react";
 import { Button } from "../../parts/button.tsx";
 import { Note } from "../../parts/note.tsx";
 import { useAttempt } from "../../parts/use-attempt.ts";
-import { type FileSample, sampleOf } from "./file-sample.ts";
+import { type FileSample, proposalOf, sampleOf } from "./file-sample.ts";
 import css from "./new-pipe.module.css";
 import { SampleRows } from "./samples.tsx";
 import { ServiceChoice } from "./service-choice.tsx";
@@ -20,9 +20,8 @@ export function FileTry({ form, change }: Pick<StepProps, "form" | "change">) {
     void attempt(async () => {
       const found = await sampleOf(form.serviceId, file);
       setSample(found);
-      const { columns, name } = found;
-      const time = columns.filter(({ type }) => /^Date/.test(type)).slice(0, 1);
-      change({ columns, sortingKey: time.map((column) => column.name), name, table: name, tried: file.name });
+      const { name } = found;
+      change({ ...proposalOf(found), name, table: name, tried: file.name });
     });
   };
   const drop = (event: DragEvent) => {

@@ -9,9 +9,10 @@ export function tableName(name: string): string {
     .replaceAll(/^_+|_+$/g, "");
 }
 
-/** What the data would be called: their topic, stream, database, folder or file. */
+/** What the data would be called: their topic, stream, database, folder or file, or what is usually sent. */
 function nameOf({ kind, topics, values }: Form): string {
   if (kind === "relationalDb") return values.database?.trim() ?? "";
+  if (kind === "push") return values.format === "otlp" ? "telemetry" : "events";
   if (kind !== "objectStorage") return topics[0] ?? "";
   const path = (values.url ?? values.path ?? "").replace(/^\w+:\/\/[^/]*/, "").replace(/[?#].*$/, "");
   const parts = path.split("/").map((part) => part.replace(/\.[\w.]+$/, ""));
@@ -31,6 +32,11 @@ const formats: readonly (readonly [ending: RegExp, format: string])[] = [
 /** The format that an object's name tells. */
 export function formatOf(name: string): string | undefined {
   return formats.find(([ending]) => ending.test(name))?.[1];
+}
+
+/** How the name of an object of a text format ends; undefined for others. */
+export function endingOf(format: string | undefined): string | undefined {
+  return { JSONEachRow: ".json", CSVWithNames: ".csv", TabSeparatedWithNames: ".tsv" }[format ?? ""];
 }
 
 /** The data of a form: other data have other columns. */

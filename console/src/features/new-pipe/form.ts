@@ -77,6 +77,11 @@ export function ownsTables({ kind, values }: Form): boolean {
   return when !== undefined && holds(when, (path) => values[path]);
 }
 
+/** Applications send the rows: there is nothing to test, to list or to sample. */
+export function isSent({ kind }: Form): boolean {
+  return kind !== undefined && sourceDescriptions[kind].listing.of === "nothing";
+}
+
 /** The body of createPipe and validatePipe. */
 export function bodyOf(form: Form): Record<string, unknown> {
   const source = sourceOf(form);

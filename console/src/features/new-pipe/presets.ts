@@ -19,6 +19,7 @@ export type Preset = {
 
 const groups = [
   { group: "messages", title: "Streams of messages", text: "Topics and streams, followed from an offset." },
+  { group: "applications", title: "Applications", text: "What they send over HTTP: events, webhooks, telemetry." },
   { group: "objects", title: "Object storage", text: "Files in a bucket, once or as they arrive." },
   { group: "databases", title: "Databases", text: "Tables with all their later changes." },
 ] as const;

@@ -4,13 +4,16 @@ import { type ApiError, asApiError } from "../../api/error.ts";
 import { quotedName } from "../../lib/quoted-name.ts";
 import { Button } from "../../parts/button.tsx";
 import { CodeBlock } from "../../parts/code-block.tsx";
-import { Checkbox, fieldsOf, TextField } from "../../parts/field.tsx";
+import { Checkbox, fieldsOf, TextArea, TextField } from "../../parts/field.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Skeleton } from "../../parts/states.tsx";
+import { useAttempt } from "../../parts/use-attempt.ts";
 import { ColumnEditor } from "./column-editor.tsx";
-import { type Form, ownsTables, sourceOf } from "./form.ts";
+import { type FileSample, proposalOf, sampleOf } from "./file-sample.ts";
+import { endingOf } from "./following.ts";
+import { type Form, isSent, ownsTables, sourceOf } from "./form.ts";
 import { Refusal } from "./refusal.tsx";
-import { Samples } from "./samples.tsx";
+import { SampleRows, Samples } from "./samples.tsx";
 import { StepForm } from "./step-form.tsx";
 import type { StepProps } from "./step-props.ts";
 
@@ -18,7 +21,8 @@ type Discovered = OperationResult<"discoverSchema">;
 
 /** The table that gets the rows. Its columns are proposed from samples; a database brings its own. */
 export function TableStep(props: StepProps) {
-  return ownsTables(props.form) ? <DatabaseTarget {...props} /> : <SampledTable {...props} />;
+  if (ownsTables(props.form)) return <DatabaseTarget {...props} />;
+  return isSent(props.form) ? <ExampleTable {...props} /> : <SampledTable {...props} />;
 }
 
 function DatabaseTarget({ form, change, onNext }: StepProps) {
@@ -44,7 +48,6 @@ function DatabaseTarget({ form, change, onNext }: StepProps) {
 
 function SampledTable({ form, change, onNext }: StepProps) {
   const { samples, error, isBusy, read } = useSamples(form, change);
-  const field = fieldsOf({ form, onChange: change });
   return (
     <StepForm
       refusal={tableRefusal(form)}
@@ -58,6 +61,58 @@ function SampledTable({ form, change, onNext }: StepProps) {
       {isBusy && samples === undefined && <Skeleton lines={5} />}
       {error !== undefined && <Refusal error={error} form={form} />}
       {samples !== undefined && <Samples samples={samples.samples} />}
+      <Target form={form} change={change} reason={samples?.proposedTable.sortingKeyReason} />
+    </StepForm>
+  );
+}
+
+/** Nothing has been sent yet: the columns are those of an example, or typed. */
+function ExampleTable({ form, change, onNext }: StepProps) {
+  const { attempt, busy, error } = useAttempt();
+  const [text, setText] = useState("");
+  const [sample, setSample] = useState<FileSample>();
+  const ending = endingOf(form.values.format);
+  const read = () =>
+    attempt(async () => {
+      const found = await sampleOf(form.serviceId, new File([text], `example${ending}`));
+      setSample(found);
+      change(proposalOf(found));
+    });
+  return (
+    <StepForm refusal={tableRefusal(form)} onNext={onNext}>
+      {ending !== undefined && form.tried === "" && (
+        <>
+          <TextArea
+            mono
+            label="An example of what is sent"
+            hint="A body with a row or more. The service reads it once, and keeps nothing of it."
+            value={text}
+            onChange={setText}
+          />
+          <div>
+            <Button
+              busy={busy}
+              refusal={text.trim() === "" ? "Paste an example." : undefined}
+              onClick={() => void read()}
+            >
+              Take its columns
+            </Button>
+          </div>
+        </>
+      )}
+      {error !== undefined && <Note tone="bad">{error.message}</Note>}
+      {sample !== undefined && <SampleRows samples={sample.rows.map((parsed, index) => ({ parsed, index }))} />}
+      <Target form={form} change={change} />
+    </StepForm>
+  );
+}
+
+type TargetProps = Pick<StepProps, "form" | "change"> & { readonly reason?: string | undefined };
+
+function Target({ form, change, reason }: TargetProps) {
+  const field = fieldsOf({ form, onChange: change });
+  return (
+    <>
       <div className="cells pair">
         <TextField label="Database" {...field("database")} />
         <TextField label="Table" aria-required {...field("table")} />
@@ -67,9 +122,9 @@ function SampledTable({ form, change, onNext }: StepProps) {
           {...field("isNewTable")}
         />
       </div>
-      <ColumnEditor form={form} change={change} reason={samples?.proposedTable.sortingKeyReason} />
+      <ColumnEditor form={form} change={change} reason={reason} />
       {form.isNewTable && <CodeBlock label="statement" text={createTableText(form)} />}
-    </StepForm>
+    </>
   );
 }
 

@@ -108,7 +108,7 @@ function PipesPanel({ pipes }: { readonly pipes: readonly ListedPipe[] }) {
       <Table
         none={
           <EmptyState title="No pipes yet">
-            A pipe loads files, topics, streams or tables into a service, each row exactly once.
+            A pipe loads files, topics, streams, tables or what applications send into a service, each row exactly once.
           </EmptyState>
         }
         label="Pipes"

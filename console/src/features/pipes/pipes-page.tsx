@@ -123,8 +123,8 @@ function NoPipes({ isFiltered }: { readonly isFiltered: boolean }) {
         </ButtonLink>
       }
     >
-      A pipe loads a Kafka topic, the objects of a bucket, a Kinesis stream or the tables of a Postgres database into a
-      service: every row exactly once, and without end if the source has none.
+      A pipe loads a Kafka topic, the objects of a bucket, a Kinesis stream, the tables of a Postgres database or what
+      applications send into a service: every row exactly once, and without end if the source has none.
     </EmptyState>
   );
 }

@@ -94,7 +94,9 @@ function ServicePipes({ serviceId }: { readonly serviceId: string }) {
         {({ pipes }) => (
           <Table
             none={
-              <EmptyState title="No pipes">A pipe loads files, topics, streams or tables into this service.</EmptyState>
+              <EmptyState title="No pipes">
+                A pipe loads files, topics, streams, tables or what applications send into this service.
+              </EmptyState>
             }
             label="Pipes"
             columns={columns}

@@ -36,7 +36,7 @@ export const pushDescription = {
       text: "A request is answered when its rows are durable, and each row is written exactly once, also when a sender repeats a request with its Idempotency-Key. Rows that do not fit are kept apart with their reason, and can be replayed.",
     },
   ],
-  group: "messages",
+  group: "applications",
   vendors: [
     { label: "HTTP and webhooks", values: { format: "JSONEachRow" } },
     { label: "OpenTelemetry", values: { format: "otlp" } },
@@ -49,7 +49,10 @@ export const pushDescription = {
       flag: ["--format <format>", "Format of the bodies; default JSONEachRow"],
       step: "data",
       first: "JSONEachRow",
-      options: choices(...pushFormats),
+      options: [
+        ...choices(...pushFormats.filter((format) => format !== "otlp")),
+        { value: "otlp", label: "OpenTelemetry" },
+      ],
     },
     {
       path: "delimiter",
@@ -64,7 +67,13 @@ export const pushDescription = {
       input: "choice",
       flag: ["--scheme <name>", "Accepts signed requests of others: generic, github or stripe"],
       step: "connection",
-      options: [{ value: "", label: "No: senders have a key" }, ...choices("generic", "github", "stripe")],
+      options: [
+        { value: "", label: "No: senders have a key" },
+        { value: "github", label: "GitHub" },
+        { value: "stripe", label: "Stripe" },
+        { value: "generic", label: "Others: HMAC of the body" },
+      ],
+      when: [{ path: "format", not: ["otlp"] }],
     },
     {
       path: "signature.secret",
@@ -72,7 +81,10 @@ export const pushDescription = {
       input: "secret",
       flag: ["--signing-secret-file <file>", "the secret that signs requests"],
       step: "connection",
-      when: [{ path: "signature.scheme", isSet: true }],
+      when: [
+        { path: "signature.scheme", isSet: true },
+        { path: "format", not: ["otlp"] },
+      ],
     },
   ],
   listing: { of: "nothing", member: "format" },
