@@ -4,6 +4,7 @@ import autocannon from "autocannon";
 import { startTestStore, type TestStore } from "../harness/objects/object-store.ts";
 import { cpuSecondsOf } from "../harness/process-cpu.ts";
 import { type BenchService, runningService, type Served, serve, until } from "../harness/serve.ts";
+import type { Asked } from "./bare-server.ts";
 import { type BenchResult, median, round } from "./bench.ts";
 
 export const description =
@@ -20,19 +21,21 @@ export async function run(): Promise<BenchResult> {
   await createPipes(served, service, store);
   const url = `${baseUrl}/v1/organizations/${organizationId}/services/${service.id}/pipes`;
   const authorization = `Basic ${Buffer.from(`${keyId}:${keySecret}`).toString("base64")}`;
-  const answer = await (await fetch(url, { headers: { authorization } })).text();
-  const bare = fork(new URL("./bare-server.ts", import.meta.url));
-  bare.send(answer);
-  const [port] = (await once(bare, "message")) as [number];
-  const bareUrl = `http://127.0.0.1:${port}/`;
+  const response = await fetch(url, { headers: { authorization } });
+  const text = await response.text();
+  const headers = [...response.headers].filter(([name]) => !written.includes(name)).flat();
+  const bare = await peer({ text });
+  const least = await peer({ text, headers });
 
   const ours: Load[] = [];
   const theirs: Load[] = [];
+  const leasts: Load[] = [];
   for (let i = 0; i < rounds; i += 1) {
-    theirs.push(await load(bareUrl, authorization, bare.pid));
+    theirs.push(await load(bare.url, authorization, bare.pid));
+    leasts.push(await load(least.url, authorization, least.pid));
     ours.push(await load(url, authorization, served.process.pid));
   }
-  bare.disconnect();
+  for (const one of [bare, least]) one.stop();
   const row = (name: string, results: Load[]) => ({
     server: name,
     "req/s": Math.round(median(results.map((result) => result.requests.average))),
@@ -41,17 +44,29 @@ export async function run(): Promise<BenchResult> {
     "p99 ms": median(results.map((result) => result.latency.p99)),
     errors: results.reduce((sum, result) => sum + result.errors + result.non2xx, 0),
   });
-  const rows = [row("bare node:http", theirs), row("millrace", ours)];
-  const ratioOf = (of: (load: Load) => number) => round(median(ours.map((own, i) => of(own) / of(theirs[i] as Load))));
-  const [, own] = rows as [unknown, (typeof rows)[0]];
+  const own = row("millrace", ours);
+  const rows = [row("bare node:http", theirs), row("with the interface's headers and ids", leasts), own];
+  const ratioOf = (of: (load: Load) => number, peers = theirs) =>
+    round(median(ours.map((one, i) => of(one) / of(peers[i] as Load))));
   return {
     rows,
     summary: {
       ratio: ratioOf(({ requests }) => requests.average),
       cpuRatio: ratioOf(({ cpuUs }) => 1 / cpuUs),
+      cpuOfLeast: ratioOf(({ cpuUs }) => 1 / cpuUs, leasts),
       ...{ cpuUs: own["CPU us of a request"], reqPerSecond: own["req/s"], p99Ms: own["p99 ms"], errors: own.errors },
     },
   };
+}
+
+/** Headers that node:http writes by itself. */
+const written = ["connection", "content-length", "date", "keep-alive"];
+
+async function peer(asked: Asked) {
+  const child = fork(new URL("./bare-server.ts", import.meta.url));
+  child.send(asked);
+  const [port] = (await once(child, "message")) as [number];
+  return { url: `http://127.0.0.1:${port}/`, pid: child.pid, stop: () => child.disconnect() };
 }
 
 type Load = autocannon.Result & { readonly cpuUs: number };
