@@ -8,15 +8,23 @@ if (!location.hash.startsWith("#login=")) {
   const ask = (path) => fetch(path, { headers: { "x-millrace-console": "1" } });
   const answers = new Map();
   globalThis.millraceEarly = answers;
-  const askOverview = ({ result }) => {
-    const organization = `/v1/organizations/${result.organization.id}`;
-    for (const list of ["services", "pipes?limit=1000&sort=rowsPerSecond&order=desc"])
-      answers.set(`${organization}/${list}`, ask(`${organization}/${list}`));
+  // What these screens ask first: lists of the organization, or paths.
+  const lists = {
+    "/console": ["services", "pipes?limit=1000&sort=rowsPerSecond&order=desc"],
+    "/console/sql": ["services"],
+    "/console/explore": ["/api/v2/sources"],
+  };
+  const wanted = lists[location.pathname.replace(/\/$/, "")] ?? [];
+  const askLists = ({ result }) => {
+    for (const list of wanted) {
+      const path = list.startsWith("/") ? list : `/v1/organizations/${result.organization.id}/${list}`;
+      answers.set(path, ask(path));
+    }
   };
   const askSession = async () => {
     const response = await ask("/console/session");
     // Before the program has this answer: it would ask for the lists itself.
-    if (response.ok && /^\/console\/?$/.test(location.pathname)) askOverview(await response.clone().json());
+    if (response.ok) askLists(await response.clone().json());
     return response;
   };
   answers.set("/console/session", askSession());

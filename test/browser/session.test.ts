@@ -1,5 +1,6 @@
 /** Signing in and out, and what protects a session from other pages. */
 import { createServer } from "node:http";
+import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import {
   accessibilityProblemsInBothThemes,
@@ -108,19 +109,19 @@ describe.skipIf(chromiumMissing !== undefined)("sessions of the console", () => 
       "/console/assets/index.js",
       "/console/assets/index.css",
     ]);
-    // The page asks again 2 s after an answer at the earliest; on a busy machine that is before the heading is there.
-    const requests = await page.evaluate(() =>
-      performance.getEntriesByType("resource").map((entry) => ({
-        path: new URL(entry.name).pathname.replace(/\/[0-9a-f-]{36}\//, "/"),
-        start: entry.startTime,
-        end: entry.startTime + entry.duration,
-      })),
-    );
-    const first = (path: string) => requests.find((request) => request.path === path);
-    const lists = requests
-      .filter(({ path, start }) => /session$|services$|pipes$/.test(path) && start < (first(path)?.end ?? 0) + 1_500)
-      .map(({ path }) => path);
-    expect(lists.toSorted()).toEqual(["/console/session", "/v1/organizations/pipes", "/v1/organizations/services"]);
+    expect(await firstAsked(page)).toEqual([
+      "/console/session",
+      "/v1/organizations/pipes",
+      "/v1/organizations/services",
+    ]);
+    for (const [path, list] of [
+      ["/sql", "/v1/organizations/services"],
+      ["/explore", "/api/v2/sources"],
+    ] as const) {
+      await page.goto(`${opened.served.credentials.baseUrl}/console${path}`);
+      await page.getByText("No service yet").waitFor();
+      expect((await firstAsked(page)).filter((asked) => asked === list)).toEqual([list]);
+    }
   });
 
   test("signing out closes the page, and the session is gone at the server", async () => {
@@ -222,3 +223,18 @@ describe.skipIf(chromiumMissing !== undefined)("sessions of the console", () => 
     expect((await get("/console/assets/none.js")).status()).toBe(404);
   });
 });
+
+/** Paths of what a page asks, sorted, without what it asks again: 2 s after an answer at the earliest. */
+async function firstAsked(page: Page): Promise<string[]> {
+  const requests = await page.evaluate(() =>
+    performance.getEntriesByType("resource").map((entry) => ({
+      path: new URL(entry.name).pathname.replace(/\/[0-9a-f-]{36}\//, "/"),
+      start: entry.startTime,
+      end: entry.startTime + entry.duration,
+    })),
+  );
+  const first = (path: string) => requests.find((request) => request.path === path);
+  const lists = requests.filter(({ path, start }) => start < (first(path)?.end ?? 0) + 1_500);
+  const asked = lists.map(({ path }) => path).filter((path) => /session$|services$|pipes$|sources$/.test(path));
+  return asked.toSorted();
+}
