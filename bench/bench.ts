@@ -59,6 +59,29 @@ export function cpuUsOf(samples: readonly Cost[], units: number): number {
   return round((medianCost(samples).cpuSeconds / units) * 1e6, 3);
 }
 
+/**
+ * Milliseconds of the work for each side, in turns and in both orders. A tenth as many rounds before them is warm-up,
+ * and what is done `after` each does not count.
+ */
+export async function inTurns<Side extends string>(
+  sides: readonly Side[],
+  rounds: number,
+  work: (side: Side, round: number) => Promise<unknown>,
+  after?: (side: Side) => Promise<unknown>,
+): Promise<Record<Side, number[]>> {
+  const times = Object.fromEntries(sides.map((side) => [side, [] as number[]])) as Record<Side, number[]>;
+  const warmUp = Math.ceil(rounds / 10);
+  for (let i = -warmUp; i < rounds; i += 1) {
+    for (const side of i % 2 === 0 ? sides : sides.toReversed()) {
+      const start = performance.now();
+      await work(side, i + warmUp);
+      if (i >= 0) times[side].push(performance.now() - start);
+      await after?.(side);
+    }
+  }
+  return times;
+}
+
 /** The p-th percentile (0 to 100, nearest rank) of the samples. */
 export function percentile(samples: readonly number[], p: number): number {
   const sorted = [...samples].sort((a, b) => a - b);

@@ -11,7 +11,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ClickHouseAddress } from "../src/clickhouse/client.ts";
-import { type BenchResult, bareFront, type Cost, costOf, median, medianCost, percentile, round } from "./bench.ts";
+import {
+  type BenchResult,
+  bareFront,
+  type Cost,
+  costOf,
+  inTurns,
+  median,
+  medianCost,
+  percentile,
+  round,
+} from "./bench.ts";
 
 export const description = "the same requests through the gateway and to the engine's own port";
 
@@ -44,8 +54,8 @@ export async function run(): Promise<BenchResult> {
       gateway: new Client({ host: "127.0.0.1", port: gatewayPort }, "default", "bench"),
     };
     return report(
-      await alternate(tinyRounds, (side) => clients[side].send("SELECT 1")),
-      await alternate(tinyRounds, (side, i) => clients[side].send(`SELECT ${i} AS ${side}${i}`)),
+      await inTurns(pair, tinyRounds, (side) => clients[side].send("SELECT 1")),
+      await inTurns(pair, tinyRounds, (side, i) => clients[side].send(`SELECT ${i} AS ${side}${i}`)),
       await bulkSelect(clients, pid),
       await bulkInsert(clients, pid),
     );
@@ -53,20 +63,6 @@ export async function run(): Promise<BenchResult> {
     server.kill("SIGKILL");
     rmSync(dir, { recursive: true, force: true });
   }
-}
-
-/** Milliseconds of each side, after a few warm-up rounds. */
-async function alternate(rounds: number, work: (side: keyof Pair, round: number) => Promise<unknown>): Promise<Pair> {
-  const times: Pair = { direct: [], gateway: [] };
-  const warmUp = Math.ceil(rounds / 10);
-  for (let i = -warmUp; i < rounds; i += 1) {
-    for (const side of i % 2 === 0 ? pair : pair.toReversed()) {
-      const start = performance.now();
-      await work(side, i + warmUp);
-      if (i >= 0) times[side].push(performance.now() - start);
-    }
-  }
-  return times;
 }
 
 type Bulk = { readonly bytes: number; readonly costs: Record<Side, Cost[]> };

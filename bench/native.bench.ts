@@ -12,7 +12,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { BareEngine } from "../harness/engine/bare-engine.ts";
 import { emptyData, NativeClient, queryPacket, stringData } from "../harness/native/client.ts";
-import { type BenchResult, bareFront, median, round } from "./bench.ts";
+import { type BenchResult, bareFront, inTurns, median, round } from "./bench.ts";
 
 export const description = "native queries and inserts through the gateway and at the engine's own port";
 
@@ -56,18 +56,19 @@ export async function run(): Promise<BenchResult> {
     const few = Array.from({ length: 100 }, (_, i) => `value ${i}`);
     const selectOne = (side: Side) => clients[side].query("SELECT 1");
     const insertInto = (side: Side, table: string) => clients[side].insert(`INSERT INTO ${table} VALUES`, few);
-    await alternate(warmRounds, async (side) => {
+    await inTurns(sides, warmRounds, async (side) => {
       await selectOne(side);
       await insertInto(side, `${side}_warm`);
     });
-    const tiny = await alternate(smallRounds, selectOne);
-    const insert = await alternate(smallRounds, (side) => insertInto(side, side));
-    const select = await alternate(bulkRounds, (side) => drain(clients[side]));
+    const tiny = await inTurns(sides, smallRounds, selectOne);
+    const insert = await inTurns(sides, smallRounds, (side) => insertInto(side, side));
+    const select = await inTurns(sides, bulkRounds, (side) => drain(clients[side]));
     const block = stringData(
       clients.direct.revision,
       Array.from({ length: rows / blocks }, (_, i) => `a value of row ${i}`),
     );
-    const bulk = await alternate(
+    const bulk = await inTurns(
+      sides,
       bulkRounds,
       (side) => pour(clients[side], side, block),
       // What is merged meanwhile would be counted for whoever comes next.
@@ -78,23 +79,6 @@ export async function run(): Promise<BenchResult> {
     server.kill("SIGKILL");
     rmSync(dir, { recursive: true, force: true });
   }
-}
-
-async function alternate(
-  rounds: number,
-  work: (side: Side) => Promise<unknown>,
-  after?: (side: Side) => Promise<unknown>,
-): Promise<Times> {
-  const times: Times = { direct: [], least: [], gateway: [] };
-  for (let i = -Math.ceil(rounds / 10); i < rounds; i += 1) {
-    for (const side of i % 2 === 0 ? sides : sides.toReversed()) {
-      const start = performance.now();
-      await work(side);
-      if (i >= 0) times[side].push(performance.now() - start);
-      await after?.(side);
-    }
-  }
-  return times;
 }
 
 /** Bytes of the rows of `bulkQuery`: two numbers, and a text with its length. */
