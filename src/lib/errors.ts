@@ -158,7 +158,7 @@ export const errorCodes = {
     424,
     "FAILED_DEPENDENCY",
     true,
-    "Start the service, or wake it with the `awake` command, and try again.",
+    "Start the service, or wake it (`awake` in the API, `millrace service wake NAME`), and try again.",
   ),
   TOO_MANY_REQUESTS: row(429, "TOO_MANY_REQUESTS", true, "Retry after the time in the rate limit headers."),
   INBOX_FULL: row(

@@ -100,6 +100,18 @@ test("status -w repeats until Ctrl-C, for programs only what has changed", async
   expect(await run("status -w --check")).toMatchObject({ code: 2, stdout: "" });
 });
 
+test("the hint of a service that cannot be woken is the command that starts it", async () => {
+  const id = await createService("resting");
+  await api.services.setDesired(id, "stopped");
+  await api.services.setState(id, "stopped", null);
+  const { code, stderr } = await run("service wake resting");
+  expect({ code, stderr }).toEqual({
+    code: 7,
+    stderr: expect.stringContaining("\nhint: Start it: millrace service start resting\n"),
+  });
+  await run("service delete resting --yes");
+});
+
 describe("console", () => {
   /** Stands for the desktop: keeps the page that it is asked to open. */
   function desktop(): Record<string, string> {

@@ -1,7 +1,7 @@
 /** What `apply` says of files with mistakes: which line, what was wrong, and that nothing has been changed. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { objectKinds } from "../../src/cli/apply/files.ts";
 import { type CommandLine, startCommandLine } from "./command-line.ts";
 
@@ -69,6 +69,49 @@ spec:
   });
   const made = await apply(`${webhook}---\n${alert.replace("analytics/views", "analytics/clicks")}`);
   expect(made).toMatchObject({ code: 0, stderr: expect.stringContaining("created Alert stuck") });
+});
+
+const changes = `kind: Service
+name: asleep
+spec: { tags: [{ key: team, value: web }] }
+---
+kind: Pipe
+name: views
+service: asleep
+spec:
+  destination: { columns: [{ name: a, type: UInt16 }] }
+`;
+
+test("a change of a pipe whose service does not run is refused before anything is changed", async () => {
+  const id = await line.createService("asleep");
+  await line.createPipe(id, "views");
+  await line.api.services.setDesired(id, "stopped");
+  await line.api.services.setState(id, "stopped", null);
+  expect(await apply(changes)).toMatchObject({
+    code: 1,
+    stderr: `millrace: SERVICE_NOT_RUNNING: x.yaml:6: Pipe asleep/views: service asleep is stopped, and has to run
+hint: Start it: millrace service start asleep
+`,
+  });
+  expect((await line.api.services.find(id))?.tags).toEqual([]);
+  // Settings need no engine.
+  expect(
+    await apply(changes.replace(/ {2}destination.*/, "  settings: { object_storage_concurrency: 3 }")),
+  ).toMatchObject({ code: 0, stderr: "changed Service asleep\nchanged Pipe asleep/views\n" });
+});
+
+test("a service that sleeps is woken before the first change", async () => {
+  const id = await line.createService("sleeper");
+  await line.createPipe(id, "views");
+  const { services } = line.api;
+  await services.setState(id, "idle", null);
+  const applied = apply(changes.replaceAll("asleep", "sleeper"));
+  await vi.waitUntil(async () => (await services.find(id))?.wakeRequested === true, { timeout: 10_000 });
+  expect((await services.find(id))?.tags).toEqual([]);
+  await services.setState(id, "running", null);
+  expect((await applied).stderr).toMatch(
+    /^waking sleeper\nsleeper: awaking 0s\n(sleeper: running.*\n)changed Service sleeper\n/,
+  );
 });
 
 test("a file without a document is a mistake, so that `--prune` does not delete everything", async () => {

@@ -1,7 +1,7 @@
 /** Carries a plan out, step by step. */
 import type { CliClient } from "../client/client.ts";
 import { resolveService, type ServiceObject } from "../client/resolve.ts";
-import { awaitService } from "../commands/service-state.ts";
+import { awaitService, wakeService } from "../commands/service-state.ts";
 import { fileError } from "../documents.ts";
 import { CliError } from "../errors.ts";
 import type { Shell } from "../shell.ts";
@@ -42,6 +42,10 @@ export async function carryOut(
   for (const step of steps) {
     if (step.action !== "delete" && (step.action === "create" || sendsSecrets(step))) requireSecrets(step.wanted);
   }
+  await wakeServices(
+    run,
+    steps.filter((step) => asksEngine(step, sendsSecrets(step))).map(({ wanted }) => wanted),
+  );
   for (const step of steps) {
     if (step.action === "delete") await remove(shell, client, step.current);
     else if (step.action === "create") {
@@ -69,6 +73,22 @@ type Run = {
   /** What exists by now: documents name it. */
   readonly known: readonly Known[];
 };
+
+/** New pipes, and changes of what a pipe reads and fills, are checked with the service's engine. */
+function asksEngine(step: PlannedStep, sendsSecrets: boolean): step is Exclude<PlannedStep, { action: "delete" }> {
+  if (step.action === "delete" || step.wanted.kind !== "Pipe") return false;
+  if (step.action === "create" || sendsSecrets) return true;
+  return step.comparison.changes.some(({ path }) => /^(source|destination)/.test(path));
+}
+
+/** Wakes the services of these pipes, before anything is changed. One that cannot be woken is an error. */
+async function wakeServices({ shell, client, options }: Run, pipes: readonly WantedObject[]): Promise<void> {
+  const services = pipes.length === 0 ? [] : await client.call("listServices", {});
+  for (const [named, pipe] of new Map(pipes.map((one) => [one.service, one]))) {
+    const service = services.find(({ id, name }) => named === id || named === name);
+    if (service !== undefined) await located(pipe, () => wakeService(shell, service, options));
+  }
+}
 
 /** Adds file and line to an error of the API. */
 async function located(wanted: WantedObject, work: () => Promise<void>): Promise<void> {

@@ -13,6 +13,7 @@ import { checkWait, type WaitFlags } from "../wait.ts";
 import { addDestinationFlags, addFileFlags, type BodyFlags, discovered, pipeBodyOf, withColumns } from "./pipe-body.ts";
 import { kindWords } from "./pipe-view.ts";
 import { awaitPipe } from "./pipe-wait.ts";
+import { wakeService } from "./service-state.ts";
 import { addSourceFlags } from "./source-flags.ts";
 
 /** Adds the verbs. */
@@ -74,6 +75,7 @@ async function createFrom(
   const given = await pipeBodyOf(shell, kind, flags);
   const client = await shell.client();
   const service = await resolveServiceOrOnly(client, flags.service);
+  if (flags.dryRun !== true) await wakeService(shell, service, flags);
   const paused = flags.startPaused === true ? { startPaused: true } : {};
   const body = await withColumns(shell, client, service, {
     ...given,
@@ -117,6 +119,7 @@ async function discoverFrom(shell: Shell, kind: SourceKindKey | undefined, flags
     const { tables = [] } = await client.call("listSource", { params: { serviceId: service.id }, body });
     return await shell.printList(tables, tableColumns, "The user may see no tables.");
   }
+  await wakeService(shell, service, {});
   const { fields } = await discovered(client, service, source);
   await shell.printList(
     fields,
@@ -135,6 +138,8 @@ async function validateFrom(shell: Shell, kind: SourceKindKey | undefined, flags
   const given = await pipeBodyOf(shell, kind, flags);
   const client = await shell.client();
   const service = await resolveServiceOrOnly(client, flags.service);
+  // One that is stopped is among the checks.
+  if (service.state === "idle") await wakeService(shell, service, {});
   const body = await withColumns(shell, client, service, { name: "validated", ...given });
   const { checks } = await client.call("validatePipe", { params: { serviceId: service.id }, body: body as never });
   await shell.printList(

@@ -55,9 +55,32 @@ async function commandService(
 ): Promise<ServiceObject> {
   const target = command === "stop" ? "stopped" : "running";
   const params = { serviceId: service.id };
-  if (service.state !== target) await shell.call("updateServiceState", { params, body: { command } });
+  if (service.state !== target) {
+    await shell.call("updateServiceState", { params, body: { command } }).catch((error: unknown) => {
+      throw command === "awake" ? withHint(error, `Start it: millrace service start ${service.name}`) : error;
+    });
+  }
   const reached = flags.wait === true ? await awaitService(shell, service, target, flags) : undefined;
   return reached ?? (await shell.call("getService", { params }));
+}
+
+/** Wakes a service that sleeps, and waits until it runs: its engine takes part in the checks of pipes. */
+export async function wakeService(shell: Shell, service: ServiceObject, flags: WaitFlags): Promise<void> {
+  const { name, state } = service;
+  if (state === "running") return;
+  if (!["idle", "awaking", "starting", "provisioning"].includes(state)) {
+    const hint = `Start it: millrace service start ${name}`;
+    throw new CliError(`service ${name} is ${state}, and has to run`, { code: "SERVICE_NOT_RUNNING", hint });
+  }
+  if (state === "idle") shell.say(`waking ${name}`);
+  await commandService(shell, service, "awake", { ...flags, wait: true });
+}
+
+/** A conflict gets the command that ends it as its hint. */
+function withHint(error: unknown, hint: string): unknown {
+  if (!(error instanceof CliError) || error.code !== "CONFLICT") return error;
+  const { exitCode, code, issues, requestId, retryable } = error;
+  return new CliError(error.message, { exitCode, code, issues, hint, requestId, retryable });
 }
 
 /** The named service, or all that the selector names. Throws unless exactly one of the two is given. */
@@ -91,10 +114,7 @@ async function deleteService(shell: Shell, service: ServiceObject, flags: Delete
     await awaitService(shell, service, "stopped", flags);
   }
   const deleted = await shell.call("deleteService", { params }).catch((error: unknown) => {
-    if (!(error instanceof CliError) || error.code !== "CONFLICT") throw error;
-    const { exitCode, code, issues, requestId, retryable } = error;
-    const hint = `Stop it first: millrace service stop ${service.name}, or add --stop.`;
-    throw new CliError(error.message, { exitCode, code, issues, hint, requestId, retryable });
+    throw withHint(error, `Stop it first: millrace service stop ${service.name}, or add --stop.`);
   });
   if (flags.wait === true) await awaitGone(shell, service, flags);
   return deleted;
