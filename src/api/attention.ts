@@ -37,6 +37,8 @@ export type WatchedPipe = {
   readonly lag?: { readonly trend?: string | undefined; readonly seconds?: number | undefined } | undefined;
   readonly rows?: number | undefined;
   readonly errors?: number | undefined;
+  readonly refusedRows?: number | undefined;
+  readonly refusedObjects?: number | undefined;
 };
 
 const diskShare = 0.9;
@@ -94,8 +96,19 @@ export function isOngoing({ about }: Pick<Finding, "about">): boolean {
   return about !== "refused";
 }
 
-function refusedText({ errors = 0, rows = 0 }: WatchedPipe): string {
-  const share = (100 * errors) / (errors + rows);
-  const part = share < 1 ? "less than 1 %" : `${Math.round(share)} %`;
-  return `${errors.toLocaleString("en-US")} refused since it was created, ${part} of what came.`;
+/** Rows, whole objects and what is lacking at the source are counted apart: only rows have a share. */
+function refusedText({ errors = 0, refusedRows = 0, refusedObjects = 0, rows = 0 }: WatchedPipe): string {
+  const units = [
+    counted(errors - refusedRows - refusedObjects, "gap"),
+    counted(refusedObjects, "object"),
+    counted(refusedRows, "row"),
+  ].filter((text) => text !== "");
+  const percent = (100 * refusedRows) / (refusedRows + rows);
+  const share = percent < 1 ? "less than 1 %" : `${Math.round(percent)} %`;
+  const ofRows = refusedRows === 0 ? "" : `, ${share} of the rows that came`;
+  return `${units.join(" and ")} refused since it was created${ofRows}.`;
+}
+
+function counted(count: number, unit: string): string {
+  return count <= 0 ? "" : `${count.toLocaleString("en-US")} ${unit}${count === 1 ? "" : "s"}`;
 }

@@ -40,7 +40,9 @@ async function list(query = "", options: { auth?: string; headers?: Record<strin
 
 const names = async (query = "") => (await list(query)).body.result.pipes.map((pipe: { name: string }) => pipe.name);
 
-const done = (sentRows: number) => ({ batchId: "b", lane: "l", marks: {}, counts: { sentRows, sentBytes: 9 } });
+const done = (sentRows: number) => {
+  return { batchId: "b", lane: "l", marks: {}, counts: { sentRows, sentBytes: 9, errors: 2, refusedRows: 1 } };
+};
 
 describe("one pipe of the list", () => {
   test("is only what is known: a new pipe has no rates, no lag, no success and no error", async () => {
@@ -72,6 +74,7 @@ describe("one pipe of the list", () => {
       latencySeconds: 1.5,
       rows: 200,
       bytes: 27,
+      ...{ errors: 6, refusedRows: 3, refusedObjects: 3 },
     });
   });
 

@@ -147,7 +147,7 @@ describe.skipIf(chromiumMissing !== undefined)("pipes in the console", () => {
     await console_.served.api.updatePipeState({ params, body: { command: "start" } });
     const { page } = await console_.open("/pipes");
     await page.getByRole("link", { name: "cities" }).click();
-    await page.getByText("1 refused since it was created, 33 % of what came.").waitFor();
+    await page.getByText("1 row refused since it was created, 33 % of the rows that came.").waitFor();
     await page.getByRole("link", { name: "Show their causes" }).click();
     await page.getByText("1 cause").waitFor({ timeout: 60_000 });
     await page.getByRole("button", { name: "Show rows" }).click();

@@ -61,9 +61,13 @@ test("an alert that fires and refused rows of a pipe that runs are told, with th
     { id: "a", name: "Too many", state: "ALERT" },
     { id: "b", state: "OK" },
   ] as unknown as Facts["alerts"];
-  const found = attentionOf({ ...nothing, alerts, pipes: [pipe({ errors: 100, rows: 200 }), pipe({ errors: 0 })] });
+  const found = attentionOf({
+    ...nothing,
+    alerts,
+    pipes: [pipe({ errors: 100, refusedRows: 100, rows: 200 }), pipe({ errors: 0 })],
+  });
   expect(found.map(({ tone, sentence }) => [tone, sentence])).toEqual([
     ["bad", "The alert fires."],
-    ["warn", "100 refused since it was created, 33 % of what came."],
+    ["warn", "100 rows refused since it was created, 33 % of the rows that came."],
   ]);
 });
