@@ -2,6 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { CliError, exitCodes, usageError } from "./errors.ts";
 import { durationMs } from "./flags.ts";
+import type { Moment } from "./output/progress.ts";
 import type { Shell } from "./shell.ts";
 
 export type WaitFlags = { readonly wait?: boolean; readonly timeout?: string };
@@ -11,7 +12,7 @@ export type Awaited<T> = {
   readonly what: string;
   readonly poll: () => Promise<T>;
   readonly verdict: (value: T) => "done" | "failed" | "pending";
-  readonly line: (value: T, elapsedMs: number) => string;
+  readonly line: (value: T, at: Moment) => string;
   /** The state, which logs show once. */
   readonly key: (value: T) => string;
   readonly reason: (value: T) => string | undefined;
@@ -39,8 +40,9 @@ export async function waitFor<T>(shell: Shell, flags: WaitFlags, awaited: Awaite
       const elapsed = performance.now() - started;
       if (value !== undefined) {
         answeredAt = performance.now();
-        progress.update(awaited.line(value, elapsed), awaited.key(value));
         const verdict = awaited.verdict(value);
+        const at = { elapsedMs: elapsed, isPending: verdict === "pending" };
+        progress.update(awaited.line(value, at), awaited.key(value));
         if (verdict === "done") return value;
         if (verdict === "failed") throw failedState(awaited, value);
       }

@@ -202,6 +202,21 @@ describe("waiting", () => {
     await api.pipes.remove(id);
   });
 
+  test("the time that is left is told while it is awaited, and not of what has failed", async () => {
+    const id = await createPipe(serviceId, "copied");
+    const counts = { sentRows: 5, snapshotRowsEstimated: 100 };
+    await api.ledger.confirm(id, { batchId: "b", lane: "l", marks: {}, counts });
+    await api.pipes.setState(id, "Stopped", null, 1);
+    const failed: Promise<void>[] = [];
+    const onError = (text: string) => {
+      if (/5 of 100, .* left/.test(text)) failed.push(api.pipes.setState(id, "Failed", "broken source", 2));
+    };
+    const { stderr } = await run("pipe start copied --wait --timeout 60s", { terminal: 200, onError });
+    await Promise.all(failed);
+    expect(stderr).toMatch(/Failed, 5 of 100, \S+\/s rows \d+s\n.*is Failed: broken source/);
+    await api.pipes.remove(id);
+  });
+
   // Nothing starts a pipe here.
   beforeEach(async () => await api.pipes.setState(pipeIds[0] as string, "Stopped", null, 1));
 

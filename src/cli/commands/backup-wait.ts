@@ -36,7 +36,8 @@ async function awaitOne(
     what: `backup ${backupName}`,
     poll: () => shell.call("getBackup", { params: { serviceId, backupId } }),
     verdict,
-    line: (now, elapsedMs) => `${backupName}: ${stateOf(now)}, ${byteSize(now.sizeInBytes)} ${span(elapsedMs / 1000)}`,
+    line: (now, { elapsedMs }) =>
+      `${backupName}: ${stateOf(now)}, ${byteSize(now.sizeInBytes)} ${span(elapsedMs / 1000)}`,
     key: stateOf,
     reason: ({ error, problems }) => error ?? (problems.length === 0 ? undefined : problems.join("; ")),
     goesOn,
@@ -52,8 +53,8 @@ export async function awaitRestore(shell: Shell, restore: RestoreObject, flags: 
     what: "the restore",
     poll: () => shell.call("getRestore", { params }),
     verdict: ({ status }) => (status === "done" ? "done" : status === "error" ? "failed" : "pending"),
-    line: ({ status, progress: { doneBytes, totalBytes } }, elapsedMs) =>
-      `restore: ${status} ${advance(doneBytes, totalBytes || undefined, elapsedMs, byteSize)}`,
+    line: ({ status, progress: { doneBytes, totalBytes } }, at) =>
+      `restore: ${status} ${advance(doneBytes, totalBytes || undefined, at, byteSize)}`,
     key: ({ status }) => status,
     reason: ({ error }) => error,
     goesOn: "the restore goes on",

@@ -176,7 +176,7 @@ async function awaitRequest(
       return requests.find(({ id }) => id === asked.id) ?? asked;
     },
     verdict: ({ state }) => (state === "done" ? "done" : state === "failed" ? "failed" : "pending"),
-    line: (now, elapsedMs) => `${requestText(now)} ${span(elapsedMs / 1000)}`,
+    line: (now, { elapsedMs }) => `${requestText(now)} ${span(elapsedMs / 1000)}`,
     key: ({ state }) => state,
     reason: ({ reason }) => reason,
     goesOn: `the ${asked.kind} goes on at the server`,

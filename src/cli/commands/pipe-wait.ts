@@ -1,6 +1,6 @@
 /** Waiting for pipes. */
 import type { PipeObject } from "../client/resolve.ts";
-import { advance } from "../output/progress.ts";
+import { advance, type Moment } from "../output/progress.ts";
 import { count, span } from "../output/text.ts";
 import type { Shell } from "../shell.ts";
 import { type WaitFlags, waitFor } from "../wait.ts";
@@ -26,9 +26,9 @@ export async function awaitPipe(
     what: `pipe ${pipe.name}`,
     poll: () => shell.call("getPipe", { params }),
     verdict: (now) => verdictOf(now, target),
-    line: (now, elapsedMs) => {
+    line: (now, at) => {
       if (states.at(-1) !== now.state) states = [...states, now.state];
-      return `${pipe.name}: ${states.join(" -> ")}${progressText(now, elapsedMs)} ${span(elapsedMs / 1000)}`;
+      return `${pipe.name}: ${states.join(" -> ")}${progressText(now, at)} ${span(at.elapsedMs / 1000)}`;
     },
     key: ({ state }) => state,
     reason: ({ lastError }) => lastError,
@@ -43,10 +43,10 @@ function verdictOf({ state, progress }: Pipe, target: PipeTarget): "done" | "fai
   return state === "Completed" || (progress.sentRows ?? 0) > 0 ? "done" : "pending";
 }
 
-function progressText({ progress }: Pipe, elapsedMs: number): string {
+function progressText({ progress }: Pipe, at: Moment): string {
   const rows = progress.sentRows ?? 0;
   const total = progress.snapshotRowsEstimated;
   const files =
     progress.filesFound === undefined ? "" : `, ${progress.filesLoaded ?? 0} of ${progress.filesFound} files`;
-  return rows === 0 ? files : `, ${advance(rows, total, elapsedMs, (n) => count(n))} rows${files}`;
+  return rows === 0 ? files : `, ${advance(rows, total, at, (n) => count(n))} rows${files}`;
 }

@@ -88,11 +88,9 @@ async function awaitMove(shell: Shell, name: string, { serviceId }: Move, flags:
     what: `the move of ${name}`,
     poll: () => shell.call("getServiceMove", { params: { serviceId } }),
     verdict: ({ status }) => (status === "completed" ? "done" : status === "cancelled" ? "failed" : "pending"),
-    line: ({ status, progress, message }, elapsedMs) => {
-      const { copiedBytes, totalBytes, secondsLeft } = progress;
-      const left = secondsLeft === undefined ? "" : `, ${span(secondsLeft)} left`;
+    line: ({ status, progress: { copiedBytes, totalBytes }, message }, at) => {
       const trouble = message === undefined ? "" : `; ${message}`;
-      return `${name}: ${status} ${advance(copiedBytes, totalBytes || undefined, elapsedMs, byteSize)}${left}${trouble}`;
+      return `${name}: ${status} ${advance(copiedBytes, totalBytes || undefined, at, byteSize)}${trouble}`;
     },
     key: ({ status, message }) => `${status} ${message ?? ""}`,
     reason: ({ message }) => message,

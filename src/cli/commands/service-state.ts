@@ -20,7 +20,7 @@ export async function awaitService(
     what: `service ${service.name}`,
     poll: () => shell.call("getService", { params: { serviceId: service.id } }),
     verdict: ({ state }) => (state === target ? "done" : state === "failed" ? "failed" : "pending"),
-    line: ({ state }, elapsedMs) => `${service.name}: ${state} ${span(elapsedMs / 1000)}`,
+    line: ({ state }, { elapsedMs }) => `${service.name}: ${state} ${span(elapsedMs / 1000)}`,
     key: ({ state }) => state,
     reason: ({ stateMessage }) => stateMessage,
     goesOn: `service ${service.name} goes on to ${target === "running" ? "start" : "stop"}`,

@@ -3,7 +3,7 @@
  * stay short.
  */
 import type { Output } from "../environment.ts";
-import { cutTo, printable } from "./text.ts";
+import { cutTo, printable, span } from "./text.ts";
 
 export class Progress {
   readonly #output: Output;
@@ -32,16 +32,20 @@ export class Progress {
   }
 }
 
-/** `1,234 of 5,000 rows, 250/s, 15s left`. Without a total there is no remaining time. */
+/** When a value was seen. What is not pending has ended. */
+export type Moment = { readonly elapsedMs: number; readonly isPending: boolean };
+
+/** `1,234 of 5,000, 250/s, 15s left`. Without a total, and at the end, there is no remaining time. */
 export function advance(
   done: number,
   total: number | undefined,
-  elapsedMs: number,
+  { elapsedMs, isPending }: Moment,
   show: (n: number) => string,
 ): string {
   const rate = elapsedMs > 500 ? done / (elapsedMs / 1000) : 0;
   const parts = [total === undefined ? show(done) : `${show(done)} of ${show(total)}`];
   if (rate > 0) parts.push(`${show(rate)}/s`);
-  if (total !== undefined && rate > 0 && done < total) parts.push(`${Math.ceil((total - done) / rate)}s left`);
+  const left = isPending && total !== undefined && rate > 0 ? Math.ceil((total - done) / rate) : 0;
+  if (left > 0) parts.push(`${span(left)} left`);
   return parts.join(", ");
 }
