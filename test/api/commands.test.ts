@@ -55,6 +55,18 @@ describe("output", () => {
     expect(lines.slice(1, 4).map((line) => line.slice(at - 1, at + 1))).toEqual([" P", " F", " P"]);
   });
 
+  test("a pipe that makes several tables has all of its database in the list", async () => {
+    const owner = { serviceId, name: "telemetry", sourceKind: "push", roles: [], fieldMappings: [] };
+    const source = { push: { format: "otlp" } };
+    const id = await api.pipes.create(
+      { ...owner, source, secrets: {}, destination: {}, scaling: {}, settings: {} },
+      limits.pipes,
+    );
+    expect((await run("pipe list")).stdout).toMatch(/telemetry +analytics +push +default\.\* /);
+    expect((await run("pipe get telemetry")).stdout).toMatch(/table +default\.\*\n/);
+    await api.pipes.remove(id);
+  });
+
   test.each([{ NO_COLOR: "1" }, { TERM: "dumb" }])("%o switches colour off", async (env) => {
     expect((await run("pipe list", { terminal: 200, env })).stdout).not.toContain("\u001b");
   });

@@ -2,7 +2,7 @@
 import type { PipeSummary } from "../client/resolve.ts";
 import type { TableColumn } from "../output/table.ts";
 import { age, byteSize, count, span, stateStyle } from "../output/text.ts";
-import { wordOf } from "./pipe-view.ts";
+import { placeText, wordOf } from "./pipe-view.ts";
 
 const arrows = { growing: "↑", steady: "=", shrinking: "↓" } as const;
 
@@ -36,11 +36,7 @@ export const pipeColumns: readonly TableColumn<PipeSummary>[] = [
   { title: "NAME", value: ({ name }) => name },
   { title: "SERVICE", value: ({ serviceName }) => serviceName },
   { title: "SOURCE", value: ({ kind }) => wordOf(kind) },
-  {
-    title: "TABLE",
-    value: ({ destination: { database = "default", table } }) =>
-      table === undefined ? database : `${database}.${table}`,
-  },
+  { title: "TABLE", value: ({ destination }) => placeText(destination) },
   { title: "STATE", value: ({ state }) => state, style: ({ state }) => stateStyle(state) },
   { title: "SINCE", value: ({ stateChangedAt }) => age(stateChangedAt), right: true },
   { title: "ROWS/S", value: ({ rates }) => count(rates?.rowsPerSecond), right: true },

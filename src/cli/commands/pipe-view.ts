@@ -5,7 +5,7 @@ import {
   sourceDescriptions,
   sourceKindKeys,
 } from "../../sources/contract/descriptions.ts";
-import type { PipeObject } from "../client/resolve.ts";
+import type { PipeObject, PipeSummary } from "../client/resolve.ts";
 
 /** The key of the kind that a word of the command line names. */
 export const kindWords: Readonly<Record<string, SourceKindKey>> = Object.fromEntries(
@@ -30,14 +30,20 @@ export function sourceText({ source }: Pick<Viewed, "source">): string {
   return texts.find((text) => text !== "-") ?? "-";
 }
 
+/** `database.table`; several tables of one database are `database.*`. */
+export function placeText({ database, table }: PipeSummary["destination"]): string {
+  return `${database ?? "default"}.${table ?? "*"}`;
+}
+
+/** Names the first table of a database's pipe, too. */
 export function destinationText({ source, destination }: Viewed): string {
-  const database = destination.database ?? "default";
-  if (destination.table != null) return `${database}.${destination.table}`;
+  const database = destination.database ?? undefined;
   const key = kindKeyOf(source);
-  if (key === undefined) return database;
+  const listing = key === undefined ? undefined : sourceDescriptions[key].listing;
+  if (destination.table != null || key === undefined || listing?.of !== "tables") {
+    return placeText({ database, table: destination.table ?? undefined });
+  }
   const config = source[key] as Readonly<Record<string, unknown>>;
-  const mappings = (config[sourceDescriptions[key].listing.member] ?? []) as readonly { targetTable: string }[];
-  const [first] = mappings;
-  if (first === undefined) return database;
-  return `${database}.${first.targetTable}${mappings.length > 1 ? ` and ${mappings.length - 1} more` : ""}`;
+  const [first, ...more] = (config[listing.member] ?? []) as readonly { targetTable: string }[];
+  return `${placeText({ database, table: first?.targetTable })}${more.length > 0 ? ` and ${more.length} more` : ""}`;
 }

@@ -1,7 +1,7 @@
 /** One pipe in `millrace top`. */
 import type { PipeSummary } from "../client/resolve.ts";
 import { lagText } from "../commands/pipe-columns.ts";
-import { wordOf } from "../commands/pipe-view.ts";
+import { placeText, wordOf } from "../commands/pipe-view.ts";
 import { fieldLines } from "../output/table.ts";
 import { age, byteSize, count, cutTo, decimal, span, stateStyle } from "../output/text.ts";
 import { processesOf, type TopLook, type TopView, type WorkerProcess } from "./view.ts";
@@ -16,7 +16,7 @@ export function detailLines(view: TopView, pipe: PipeSummary, { color, width }: 
       ["state", `${pipe.state}, since ${age(pipe.stateChangedAt)}`, stateStyle(pipe.state)],
       ["reason", pipe.stateMessage],
       ["source", wordOf(pipe.kind)],
-      ["table", destination.table && `${destination.database ?? "default"}.${destination.table}`],
+      ["table", placeText(destination)],
       ["last success", pipe.lastSuccessAt && `${age(pipe.lastSuccessAt)} ago`],
       ["last error", lastError && `${lastError.message} (${age(lastError.at)} ago)`],
       ["speed", rates && `${count(rates.rowsPerSecond)} rows/s, ${byteSize(rates.bytesPerSecond)}/s`],

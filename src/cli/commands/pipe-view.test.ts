@@ -1,0 +1,15 @@
+import { expect, test } from "vitest";
+import { destinationText } from "./pipe-view.ts";
+
+type Viewed = Parameters<typeof destinationText>[0];
+
+const mapping = (targetTable: string) => ({ sourceSchemaName: "public", sourceTable: targetTable, targetTable });
+
+test.each([
+  [{ messageBroker: {} }, { table: "clicks" }, "default.clicks"],
+  [{ relationalDb: { tableMappings: [mapping("orders"), mapping("users")] } }, {}, "default.orders and 1 more"],
+  // Its tables are made by the signals that are sent.
+  [{ push: { format: "otlp" } }, { database: "telemetry" }, "telemetry.*"],
+])("a pipe from %o to %o fills %s", (source, destination, text) => {
+  expect(destinationText({ source, destination } as unknown as Viewed)).toBe(text);
+});
