@@ -27,7 +27,7 @@ const reading = {
 export const pipeErrorGroup = z
   .object({
     id: groupId,
-    shape: z.string().describe("The message, without quoted values and numbers"),
+    shape: z.string().describe("The message, without quoted values and numbers; those of types stay"),
     rows: z.int().describe("Number of rows"),
     records: z.int().describe("Number of records; one may stand for several rows"),
     replayableRows: z.int().describe("Rows whose bytes are kept completely"),

@@ -87,10 +87,23 @@ export function errorRowsSql(destination: Destination, present: ReadonlySet<stri
   return `(SELECT ${[...first, ...later].join(", ")} FROM ${errorTableSql(destination)})`;
 }
 
-/** The cause of a refusal: the message without what differs from row to row, such as quoted values and numbers. */
-export const shapeSql = `replaceRegexpAll(replaceRegexpAll(message, ${literal(
-  "'(\\\\.|[^'\\\\])*'|\"(\\\\.|[^\"\\\\])*\"|`[^`]*`",
-)}, '...'), '[0-9]+', 'N')`;
+/** Stands before the numbers of a type while the others are replaced. */
+const ofType = "\u0001";
+
+/** What is replaced in a message, in this order: quoted values and numbers, other than those of types. */
+const differences = [
+  ["'(\\\\.|[^'\\\\])*'|\"(\\\\.|[^\"\\\\])*\"|`[^`]*`", "..."],
+  ["\\b(U?Int|B?Float|Decimal|Date|DateTime|Time|IPv)((?:4|6|8|16|32|64|128|256)\\b)", `\\1${ofType}\\2`],
+  [`(\\b(?:FixedString|(?:Decimal|DateTime|Time)(?:${ofType}[0-9]+)?)\\()([0-9]+)(, )?`, `\\1${ofType}\\2\\3${ofType}`],
+  [`(^|[^${ofType}0-9])[0-9]+`, "\\1N"],
+  [ofType, ""],
+] as const;
+
+/** The cause of a refusal: the message without what differs from row to row. */
+export const shapeSql = differences.reduce(
+  (sql, [pattern, by]) => `replaceRegexpAll(${sql}, ${literal(pattern)}, ${literal(by)})`,
+  "message",
+);
 
 /** Id of the group of refused rows with one cause. */
 export const groupSql = `lower(hex(sipHash64(${shapeSql})))`;
