@@ -33,7 +33,7 @@ import { planEvents } from "./plan/events.ts";
 import type { PlanInput, QueryPlan, Series } from "./plan/plan.ts";
 import { fitsExactly } from "./plan/quantile.ts";
 import { planRollup, type RollupTable } from "./plan/rollup.ts";
-import { chartSourceRecordOf, type SeriesTarget, seriesTargetOf } from "./sources.ts";
+import { chartSourceRecordOf, type SeriesTarget, seriesTargetOf, sourceNotFound } from "./sources.ts";
 import { blockCache } from "./tables/block-cache.ts";
 import type { ChartTable, Tables } from "./tables/table.ts";
 import { requireTimeZone } from "./timezone.ts";
@@ -219,7 +219,7 @@ export class Charts {
       let source = found.get(item.sourceId);
       if (source === undefined) {
         const row = await this.#deps.sources.find(organizationId, item.sourceId);
-        if (row === undefined) throw new AppError("NOT_FOUND", `Source not found for series ${index}`);
+        if (row === undefined) throw sourceNotFound(`Source not found for series ${index}`, `series.${index}.sourceId`);
         source = chartSourceRecordOf(row);
         found.set(item.sourceId, source);
       }

@@ -3,7 +3,7 @@
 import { type SourceBody, type SourceRecord, storedSource } from "../api/chart-sources.ts";
 import { metricTypes, type SeriesItem } from "../api/charts.ts";
 import { setByServer, withoutNulls } from "../api/operation.ts";
-import { badRequest } from "../lib/errors.ts";
+import { AppError, badRequest } from "../lib/errors.ts";
 import type { ChartSource, ChartSourceContent } from "../store/saved/chart-sources.ts";
 
 /** Members of a body that are no part of its definition. */
@@ -28,6 +28,12 @@ export function chartSourceRecordOf(row: ChartSource): SourceRecord {
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
   };
+}
+
+/** NOT_FOUND of a source that the member at `path` names. */
+export function sourceNotFound(message: string, path: string): AppError {
+  const issue = { path, message: "is not the id of a source; GET /api/v2/sources lists them" };
+  return new AppError("NOT_FOUND", message, { issues: [issue] });
 }
 
 /** The table a series reads, and as what kind of metric; undefined for rows that are no metrics. */

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { exploreOperations, searchRequest } from "../../src/api/explore.ts";
 import { rowsRequestOf } from "../../src/charts/explore/rows-request.ts";
+import { startApi } from "./harness.ts";
 
 const t0 = Date.UTC(2024, 4, 1);
 const range = { startTime: t0, endTime: t0 + 1000 };
@@ -62,4 +63,21 @@ test("query parameters are numbers, both ends of a range or none", () => {
   expect(issues(valuesQuery.safeParse({ field: "f", startTime: texts.startTime }))).toEqual(["endTime"]);
   expect(issues(valuesQuery.safeParse({ field: "f", endTime: texts.endTime }))).toEqual(["startTime"]);
   expect(issues(valuesQuery.safeParse({ ...texts }))).toEqual(["field"]);
+});
+
+test("a source that nobody has is told with the member that names it", async () => {
+  await using api = await startApi();
+  const { accessToken } = (await api.call("POST", "/v1/organizations/{o}/accessTokens", { body: { name: "t" } })).body
+    .result;
+  const issuesOf = async (method: string, path: string, body?: object) => {
+    const answer = await api.call(method, `/api/v2${path}`, { auth: `Bearer ${accessToken}`, ...(body && { body }) });
+    expect(answer.status).toBe(404);
+    return answer.body.issues.map(({ path: at }: { path: string }) => at);
+  };
+  const item = { sourceId: "s", aggFn: "count", where: "", groupBy: [] };
+  const chart = { ...range, series: [item] };
+  expect(await issuesOf("POST", "/charts/series", chart)).toEqual(["series.0.sourceId"]);
+  expect(await issuesOf("POST", "/charts/query", chart)).toEqual(["series.0.sourceId"]);
+  expect(await issuesOf("POST", "/search", { sourceId: "s", ...range })).toEqual(["sourceId"]);
+  expect(await issuesOf("GET", `/sources/s/fields?startTime=${t0}&endTime=${t0 + 1}`)).toEqual(["id"]);
 });

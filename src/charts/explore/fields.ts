@@ -36,7 +36,7 @@ export class Fields {
   /** The fields of a source. Keys and paths are those of a sample of rows. Throws AppError. */
   async list(sourceId: string, query: FieldsQuery, reader: Reader): Promise<Answer<SourceField>> {
     const asked = { ...query, what: "fields" };
-    const { result, meta } = await this.#reads.ofSource(sourceId, asked, reader, (read) => fieldsOf(query, read));
+    const { result, meta } = await this.#reads.ofSource(sourceId, "id", asked, reader, (read) => fieldsOf(query, read));
     return { data: result.fields, meta: { ...meta, complete: result.complete } };
   }
 
@@ -44,7 +44,7 @@ export class Fields {
   async values(sourceId: string, query: FieldValuesQuery, reader: Reader): Promise<Answer<SourceFieldValue>> {
     requireTimeZone(query.timezone);
     const asked = { ...query, what: "values" };
-    const { result, meta } = await this.#reads.ofSource(sourceId, asked, reader, (read) => valuesOf(query, read));
+    const { result, meta } = await this.#reads.ofSource(sourceId, "id", asked, reader, (read) => valuesOf(query, read));
     return { data: result.values, meta: { ...meta, complete: result.complete } };
   }
 }

@@ -22,7 +22,7 @@ import type { TableSchema } from "../columns/schema.ts";
 import { engineError } from "../errors.ts";
 import { type Dated, keyOfRequest, LastAnswers, orAsleep } from "../last-answers.ts";
 import type { PlanInput } from "../plan/plan.ts";
-import { chartSourceRecordOf, type SeriesTarget, targetOf } from "../sources.ts";
+import { chartSourceRecordOf, type SeriesTarget, sourceNotFound, targetOf } from "../sources.ts";
 import type { Tables } from "../tables/table.ts";
 import { type Reader, readOnlyMode, type Turns } from "../turns.ts";
 
@@ -59,15 +59,16 @@ export class SourceReads {
     this.#deps = deps;
   }
 
-  /** Reads the table of a source. `request` is what decides the answer. Throws AppError. */
+  /** Reads the table of a source. `path` names its id, `request` is what decides the answer. Throws AppError. */
   async ofSource<T>(
     sourceId: string,
+    path: "sourceId" | "id",
     { wake, metricDataType, ...request }: Asked & Readonly<Record<string, unknown>>,
     reader: Reader,
     work: (read: SourceRead) => Promise<T>,
   ): Promise<{ readonly result: T; readonly meta: ReadMeta }> {
     const row = await this.#deps.sources.find(reader.organizationId, sourceId);
-    if (row === undefined) throw new AppError("NOT_FOUND", "Source not found");
+    if (row === undefined) throw sourceNotFound("Source not found", path);
     const source = chartSourceRecordOf(row);
     const target = targetOf(source, metricDataType, "metricDataType");
     const { serviceId, from } = source;

@@ -78,7 +78,7 @@ export class Search {
     const { sourceId, ...asked } = request;
     const wanted = rowsRequestOf(request, Date.now());
     const work = (read: SourceRead) => pageOf(wanted, read);
-    const { result, meta } = await this.#reads.ofSource(sourceId, asked, reader, work);
+    const { result, meta } = await this.#reads.ofSource(sourceId, "sourceId", asked, reader, work);
     const { data, nextCursor, columns, warnings } = result;
     const next = nextCursor !== undefined && wanted.isPaged ? { nextCursor } : {};
     return { data, rows: data.length, ...next, meta: { ...meta, columns, warnings } };

@@ -112,6 +112,7 @@ describe("charts", () => {
     expect(column.json.message).toContain("did you mean Service?");
     const unknown = await ask({}, { sourceId: "64f000000000000000000000" });
     expect([unknown.status, unknown.json.message]).toEqual([404, "Source not found for series 0"]);
+    expect(unknown.json.issues).toEqual([{ path: "series.0.sourceId", message: expect.stringContaining("the id") }]);
     for (const bad of [
       { series: [] },
       { startTime: "x" },
