@@ -1,4 +1,5 @@
 /** The two tables of operations: A (management API, enveloped) and B (observability API, bare). */
+import type { z } from "zod";
 import { activityOperations } from "./activities.ts";
 import { alertOperations } from "./alerts.ts";
 import { auditOperations } from "./audit.ts";
@@ -75,3 +76,14 @@ export type ObservabilityOperations = typeof observabilityOperations;
 export type Handlers<Table extends Record<string, Operation>, Context> = {
   readonly [Name in keyof Table]: (input: Input<Table[Name]>, context: Context) => Promise<Result<Table[Name]>>;
 };
+
+/** Method and path of the operation that changes this part of the same object: the part itself or a member of it. */
+export function placeOfMember({ method, path }: Operation, member: string): string | undefined {
+  if (method !== "PATCH") return undefined;
+  const parts: readonly Operation[] = Object.values(managementOperations);
+  const part = parts.find((other) => {
+    if (!["PATCH", "PUT"].includes(other.method) || !/^\/\w+$/.test(other.path.replace(path, ""))) return false;
+    return other.path === `${path}/${member}` || Object.hasOwn((other.body as z.ZodObject).shape, member);
+  });
+  return part && `${part.method} ${part.path}`;
+}

@@ -169,6 +169,21 @@ describe("management API", () => {
 });
 
 describe("what is wrong with a request is said in words", () => {
+  test("a member that another operation on the same object changes is told with that operation", async () => {
+    await using api = await startApi();
+    const service = (await api.call("POST", services, { body: { name: "x" } })).body.result.service;
+    const path = `${services}/${service.id}`;
+    const body = { idleScaling: false, state: "stopped", tags: { adds: [] }, nam: "y" };
+    const place = "/v1/organizations/{organizationId}/services/{serviceId}";
+    const other = "is a member of PATCH";
+    expect((await api.call("PATCH", path, { body })).body.issues).toEqual([
+      { path: "tags.adds", message: "is not a known field; did you mean add?" },
+      { path: "idleScaling", message: `${other} ${place}/replicaScaling` },
+      { path: "state", message: `${other} ${place}/state` },
+      { path: "nam", message: "is not a known field; did you mean name?" },
+    ]);
+  });
+
   test.each([
     [{}, "name: is required: text"],
     [{ name: 5 }, "name: must be text, not the number 5"],

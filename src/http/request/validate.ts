@@ -10,8 +10,14 @@ const maxNameLength = 100;
 /** Paths and messages contain names that the caller chose. */
 const maxTextLength = 500;
 
-export function validate(schema: z.ZodType, value: unknown, where: "path" | "query" | "body"): unknown {
-  const parsed = schema.safeParse(value, { error: sentence });
+/** `elsewhere` names the operation that has a member which this body has not. */
+export function validate(
+  schema: z.ZodType,
+  value: unknown,
+  where: "path" | "query" | "body",
+  elsewhere: (member: string) => string | undefined = () => undefined,
+): unknown {
+  const parsed = schema.safeParse(value, { error: (issue) => sentence(issue, elsewhere) });
   if (parsed.success) return parsed.data;
   throw invalid(firstCauses(parsed.error.issues).slice(0, maxIssues).flatMap(toIssues), where);
 }
@@ -79,13 +85,13 @@ const nouns: Readonly<Record<string, string>> = {
 };
 
 /** The message for a schema without one of its own. */
-function sentence(issue: z.core.$ZodRawIssue): string | undefined {
+function sentence(issue: z.core.$ZodRawIssue, elsewhere: (member: string) => string | undefined): string | undefined {
   if (issue.code === "invalid_type") return tell(nouns[issue.expected] ?? issue.expected, issue.input);
   if (issue.code === "unrecognized_keys") {
     const known = Object.keys((issue.inst as z.ZodObject | undefined)?.shape ?? {});
     return issue.keys
       .slice(0, maxIssues)
-      .map((key) => unknownField(key, known))
+      .map((key) => unknownField(key, known, issue.path?.length ? undefined : elsewhere(key)))
       .join("\n");
   }
   if (issue.code !== "invalid_value") return undefined;
@@ -93,7 +99,8 @@ function sentence(issue: z.core.$ZodRawIssue): string | undefined {
   return tell(issue.values.length === 1 ? values : `one of ${values}`, issue.input, "");
 }
 
-function unknownField(name: string, known: readonly string[]): string {
+function unknownField(name: string, known: readonly string[], place: string | undefined): string {
+  if (place !== undefined) return `is a member of ${place}`;
   const [near] = name.length > maxNameLength ? [] : nearMatches(name, known);
   return `is not a known field${near === undefined ? "" : `; did you mean ${near}?`}`;
 }

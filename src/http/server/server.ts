@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 import { maxHeaderSize } from "node:http";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Operation } from "../../api/operation.ts";
+import { placeOfMember } from "../../api/operations.ts";
 import type { CertificateFiles } from "../../lib/certificate-files.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
@@ -260,7 +261,8 @@ async function serveAdmitted(
   const { options, name, operation } = route;
   refuseUnversioned(operation, request);
   const query = validateQuery(operation.query, request.query);
-  const body = operation.body && validate(operation.body, readBody(request), "body");
+  const elsewhere = (member: string) => placeOfMember(operation, member);
+  const body = operation.body && validate(operation.body, readBody(request), "body", elsewhere);
   if (name === "observability") addRateHeaders(options, request, reply);
   const context = new RequestContext(principal, request, options.signal);
   try {
