@@ -112,6 +112,22 @@ test("the hint of a service that cannot be woken is the command that starts it",
   await run("service delete resting --yes");
 });
 
+test("the last error of a pipe that is well is shown until somebody restarts it", async () => {
+  const id = await createPipe(data, "news");
+  const line = async () => {
+    await api.vitals.pass();
+    return (await run("pipe list")).stdout.split("\n").find((text) => text.startsWith("news "));
+  };
+  await api.pipes.setState(id, "Degraded", "the source is away", 1);
+  await api.pipes.setState(id, "Running", null, 1);
+  expect(await line()).toMatch(/Running .* the source is away \(\ds ago\)$/);
+  await run("pipe stop news");
+  await run("pipe start news");
+  await api.pipes.setState(id, "Running", null, 3);
+  expect(await line()).toMatch(/Running .* -$/);
+  await api.pipes.remove(id);
+});
+
 describe("console", () => {
   /** Stands for the desktop: keeps the page that it is asked to open. */
   function desktop(): Record<string, string> {

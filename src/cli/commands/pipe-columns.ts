@@ -22,14 +22,16 @@ export function lagText({ lag }: PipeSummary): string | undefined {
   return `${amount}${trend === undefined ? "" : ` ${arrows[trend]}`}${eta}`;
 }
 
-/** An error of a pipe that is well is news for this time; `pipe events` keeps it. */
+/** An error of a pipe that is well is news for this time, or until somebody restarts it; `pipe events` keeps it. */
 const newsMs = 600_000;
 
 /** Why the pipe is in its state; else its last error, if that was lately. */
-export function message({ stateMessage, lastError }: Pick<PipeSummary, "stateMessage" | "lastError">) {
-  if (stateMessage !== undefined) return stateMessage;
-  const isNews = lastError !== undefined && Date.now() - Date.parse(lastError.at) < newsMs;
-  return isNews ? `${lastError.message} (${age(lastError.at)} ago)` : undefined;
+function message({ stateMessage, lastError, updatedAt }: PipeSummary) {
+  if (stateMessage !== undefined || lastError === undefined) return stateMessage;
+  const at = Date.parse(lastError.at);
+  return Date.now() - at < newsMs && at >= Date.parse(updatedAt)
+    ? `${lastError.message} (${age(lastError.at)} ago)`
+    : undefined;
 }
 
 export const pipeColumns: readonly TableColumn<PipeSummary>[] = [
