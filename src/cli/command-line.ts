@@ -71,9 +71,9 @@ function everyCommand(command: Command): Command[] {
   return command.commands.flatMap((one) => [one, ...everyCommand(one as Command)]) as Command[];
 }
 
-/** A word with verbs refuses another verb by name; without one it shows its help. */
+/** A word with verbs refuses another verb by name; without one it shows its help. One with flags acts itself. */
 function refuseUnknown(command: Command): void {
-  if (command.commands.length === 0) return;
+  if (command.commands.length === 0 || command.options.length > 0) return;
   command.allowExcessArguments().action((_, self: Command) => {
     const [verb] = self.args;
     if (verb === undefined) return self.help();

@@ -128,6 +128,20 @@ test("the last error of a pipe that is well is shown until somebody restarts it"
   await api.pipes.remove(id);
 });
 
+test("a pipe is created and checked from the body in a file, without a kind", async () => {
+  const source = { objectStorage: { url: "http://127.0.0.1:1/bucket/*.json", format: "JSONEachRow" } };
+  const destination = { table: "copies", columns: [{ name: "a", type: "UInt8" }] };
+  writeFileSync(join(folder, "body.json"), JSON.stringify({ name: "original", source, destination }));
+  const at = "-f body.json --service web";
+  const dry = await run(`pipe create copy ${at} --dry-run -o json`);
+  expect({ ...dry, stdout: JSON.parse(dry.stdout).body }).toMatchObject({
+    code: 0,
+    stdout: { name: "copy", source, destination },
+  });
+  expect((await run(`pipe validate ${at}`)).stderr).toMatch(/checks failed/);
+  expect(await run("pipe create")).toMatchObject({ code: 2, stderr: expect.stringContaining("name a kind (") });
+});
+
 describe("console", () => {
   /** Stands for the desktop: keeps the page that it is asked to open. */
   function desktop(): Record<string, string> {
