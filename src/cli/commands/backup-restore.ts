@@ -1,7 +1,7 @@
 /** `millrace backup restore`: a whole service, a database or a table. */
 import type { Command } from "commander";
 import { findBackup, resolveService } from "../client/resolve.ts";
-import { usageError } from "../errors.ts";
+import { CliError, usageError } from "../errors.ts";
 import { addWaitFlags, addYesFlag, choiceFlag, present } from "../flags.ts";
 import { byteSize, count } from "../output/text.ts";
 import type { Shell } from "../shell.ts";
@@ -76,7 +76,12 @@ async function run(shell: Shell, reference: string, flags: RestoreFlags): Promis
   const params = { serviceId: found.serviceId, backupId: found.id };
   const receiver = flags.service === undefined ? undefined : await resolveService(client, flags.service);
   const body = present({ ...targetOf(flags), targetServiceId: receiver?.id, force: flags.force });
-  await showPlan(shell, params, body);
+  const problems = await showPlan(shell, params, body);
+  if (problems.length > 0) {
+    throw new CliError(`nothing was restored: ${problems.join(" ")}`, {
+      hint: "Name what does not exist yet with --to. A backup that is damaged or not verified needs --force.",
+    });
+  }
   await shell.confirm("The plan will be carried out.", { yes: flags.yes });
   const restore = await client.call("restoreBackup", { params, body });
   const last = flags.wait === true ? await awaitRestore(shell, restore, flags) : restore;
@@ -84,12 +89,12 @@ async function run(shell: Shell, reference: string, flags: RestoreFlags): Promis
   await shell.printDone(last, `restore ${last.id}: ${last.status}`);
 }
 
-/** Says on stderr what the restore will do; problems are for the server to refuse. */
+/** Says on stderr what the restore will do. Returns why it would be refused or fail. */
 async function showPlan(
   shell: Shell,
   params: { readonly serviceId: string; readonly backupId: string },
   body: object,
-): Promise<void> {
+): Promise<readonly string[]> {
   const plan = await shell.call("planRestore", { params, body: body as never });
   for (const { database, table, rows, targetDatabase, targetTable } of plan.tables) {
     shell.say(`restores ${database}.${table} (${count(rows)} rows) as ${targetDatabase}.${targetTable}`);
@@ -97,7 +102,7 @@ async function showPlan(
   for (const { name, effect, note } of plan.pipes) shell.say(`pipe ${name}: ${effect}${note ? `, ${note}` : ""}`);
   shell.say(`users: ${plan.users.note}`);
   shell.say(`reads ${byteSize(plan.fetchedBytes)}, restores ${byteSize(plan.restoredBytes)}`);
-  for (const problem of plan.problems) shell.say(`problem: ${problem}`);
+  return plan.problems;
 }
 
 function targetOf({ table, database, to }: RestoreFlags) {

@@ -1,6 +1,7 @@
 /** The plan of a restore is what the restore then does. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { backUp, restored } from "../../../harness/backups.ts";
+import { runInside } from "../../../harness/cli.ts";
 import { startFauxqs, type TestStore } from "../../../harness/objects/pipe-stores.ts";
 import { createPipe, pipeBody, rows, untilState } from "../../../harness/pipes.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
@@ -65,6 +66,20 @@ describe("the plan of a restore", () => {
     expect((await done((await served.api.restoreBackup({ params: params(), body: absent })).id)).error).toMatch(
       /holds no table/,
     );
+  });
+
+  test("with a problem ends the command before anything is requested", async () => {
+    const { baseUrl, keyId, keySecret } = served.credentials;
+    const before = await served.api.listRestores({ params: service.params });
+    const line = ["backup", "restore", backupId, "--table", "other.numbers", "--to", "default.files", "--yes"];
+    const { code, stderr } = await runInside(line, {
+      env: { MILLRACE_URL: baseUrl, MILLRACE_KEY: `${keyId}:${keySecret}` },
+    });
+    expect({ code, stderr }).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("nothing was restored: The table default.files already exists"),
+    });
+    expect(await served.api.listRestores({ params: service.params })).toEqual(before);
   });
 
   test("of a whole service says what becomes of every pipe, in the words of the restore", async () => {
