@@ -34,19 +34,21 @@ export async function waitFor<T>(shell: Shell, flags: WaitFlags, awaited: Awaite
   const progress = shell.progress();
   shell.afterInterrupt = `interrupted; ${awaited.goesOn}`;
   let answeredAt = started;
+  let seen: T | undefined;
   try {
     for (;;) {
       const value = await answerOf(awaited, () => performance.now() - answeredAt);
       const elapsed = performance.now() - started;
       if (value !== undefined) {
         answeredAt = performance.now();
+        seen = value;
         const verdict = awaited.verdict(value);
         const at = { elapsedMs: elapsed, isPending: verdict === "pending" };
         progress.update(awaited.line(value, at), awaited.key(value));
         if (verdict === "done") return value;
         if (verdict === "failed") throw failedState(awaited, value);
       }
-      if (elapsed >= limitMs) throw timedOut(awaited, flags);
+      if (elapsed >= limitMs) throw timedOut(awaited, flags, seen);
       await delay(Math.min(awaited.intervalMs ?? 250, limitMs - elapsed), undefined, { signal: shell.signal });
     }
   } finally {
@@ -82,8 +84,11 @@ function failedState<T>(awaited: Awaited<T>, value: T): CliError {
   });
 }
 
-function timedOut<T>(awaited: Awaited<T>, { timeout }: WaitFlags): CliError {
-  return new CliError(`${awaited.what}: not done within ${timeout}; ${awaited.goesOn}`, {
+/** With the reason of the state that it is in. */
+function timedOut<T>(awaited: Awaited<T>, { timeout }: WaitFlags, seen: T | undefined): CliError {
+  const reason = seen === undefined ? undefined : awaited.reason(seen);
+  const because = reason === undefined ? "" : ` (${reason})`;
+  return new CliError(`${awaited.what}: not done within ${timeout}${because}; ${awaited.goesOn}`, {
     exitCode: exitCodes.timeout,
     code: "TIMEOUT",
   });

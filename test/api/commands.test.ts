@@ -235,7 +235,15 @@ describe("waiting", () => {
   test("--timeout is exit code 124, and says that the server goes on", async () => {
     const { code, stderr } = await run("pipe start clicks --wait --timeout 300ms");
     expect(code).toBe(124);
-    expect(stderr).toContain("pipe clicks goes on at the server");
+    expect(stderr).toContain("pipe clicks: not done within 300ms; pipe clicks goes on at the server");
+  });
+
+  test("--timeout tells why it is not done", async () => {
+    const id = await createService("worn");
+    await api.services.setState(id, "degraded", "the engine died");
+    const { stderr } = await run("service start worn --wait --timeout 100ms");
+    expect(stderr).toContain("service worn: not done within 100ms (the engine died); service worn goes on");
+    await api.services.remove(id);
   });
 
   test("Ctrl-C is exit code 130, and says the same", async () => {
