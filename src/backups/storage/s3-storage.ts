@@ -14,6 +14,7 @@ import {
   ListObjectsV2Command,
   PutObjectCommand,
   S3Client,
+  type S3ServiceException,
   UploadPartCommand,
 } from "@aws-sdk/client-s3";
 import type { BackupLocation } from "../../store/backups/backups.ts";
@@ -38,6 +39,12 @@ export class S3Storage implements BackupStorage {
       maxAttempts: 4,
       requestHandler: { connectionTimeout: 5_000, socketTimeout: 60_000 },
     });
+    // The name of the error stays: callers tell a missing file by it.
+    const explain = (error: S3ServiceException) => {
+      error.message = explained(error, location.bucket);
+      throw error;
+    };
+    this.#client.middlewareStack.add((next) => (args) => next(args).catch(explain), { step: "initialize" });
   }
 
   async putFile(key: string, path: string, signal: AbortSignal): Promise<void> {
@@ -135,4 +142,12 @@ export class S3Storage implements BackupStorage {
       await this.#client.send(new AbortMultipartUploadCommand({ Bucket: bucket, Key, UploadId }), options);
     }
   }
+}
+
+/** With the settings that the answer speaks of: the bucket's own words name none. */
+function explained({ name, message, $metadata }: S3ServiceException, bucket: string): string {
+  if (name === "NoSuchBucket") return `the bucket ${bucket} does not exist; check --backup-bucket`;
+  const refuses = [401, 403].includes($metadata?.httpStatusCode ?? 0);
+  const keys = "--backup-access-key-id, --backup-secret-access-key and the rights of the key";
+  return refuses ? `the bucket ${bucket} refuses access (${name}); check ${keys}` : message;
 }
