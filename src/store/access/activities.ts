@@ -2,7 +2,8 @@
  * Activities: requests that changed something, and changes of states. Requests are recorded by the HTTP edge, states in
  * the transactions that write them. Logins and refusals are in the audit trail instead.
  */
-import type { Database, Queries, SqlValue } from "../database/database.ts";
+import type { Queries, SqlValue } from "../database/database.ts";
+import { Store } from "../database/records.ts";
 
 export type ObjectType =
   | "organization"
@@ -113,26 +114,20 @@ const columns = `seq, organization_id AS "organizationId", type, created_at AS "
   actor_name AS "actorName", actor_address AS "actorAddress", user_agent AS "userAgent", request_id AS "requestId",
   service_id AS "serviceId", object_type AS "objectType", object_id AS "objectId", object_name AS "objectName", reason, fields`;
 
-export class ActivityStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class ActivityStore extends Store {
   async add(activity: NewActivity): Promise<void> {
-    await this.#db.transaction((tx) => addActivity(tx, activity));
+    await this.db.transaction((tx) => addActivity(tx, activity));
   }
 
   /** The present name of an object; undefined when it has none, or does not exist. */
   async nameOf(type: string, id: string): Promise<string | undefined> {
     const query = nameQueries[type];
-    return query === undefined ? undefined : (await this.#db.get<{ name: string }>(query, id))?.name;
+    return query === undefined ? undefined : (await this.db.get<{ name: string }>(query, id))?.name;
   }
 
   async find(organizationId: string, id: string): Promise<ActivityRecord | undefined> {
     const one = `SELECT ${columns} FROM activities WHERE organization_id = ? AND seq = ?`;
-    const row = await this.#db.get<ActivityRow>(one, organizationId, Number(id));
+    const row = await this.db.get<ActivityRow>(one, organizationId, Number(id));
     return row && toActivity(row);
   }
 
@@ -154,7 +149,7 @@ export class ActivityStore {
       filter.to === undefined ? undefined : ["created_at < ?", filter.to],
     ];
     const given = conditions.filter((condition) => condition !== undefined);
-    const rows = await this.#db.all<ActivityRow>(
+    const rows = await this.db.all<ActivityRow>(
       `SELECT ${columns} FROM activities WHERE ${given.map(([sql]) => sql).join(" AND ")} ORDER BY seq DESC LIMIT ?`,
       ...given.flatMap(([, ...values]) => values),
       limit,
@@ -166,13 +161,13 @@ export class ActivityStore {
   async trim(before: string, most: number): Promise<void> {
     const stale = "SELECT 1 AS found FROM activities WHERE created_at < ? LIMIT 1";
     const full = "SELECT organization_id AS id FROM activities GROUP BY organization_id HAVING count(*) > ?";
-    const organizations = await this.#db.all<{ id: string }>(full, most);
+    const organizations = await this.db.all<{ id: string }>(full, most);
     // A write ends the cache of all responses, also when it changes nothing.
-    if ((await this.#db.get(stale, before)) !== undefined) {
-      await this.#db.run("DELETE FROM activities WHERE created_at < ?", before);
+    if ((await this.db.get(stale, before)) !== undefined) {
+      await this.db.run("DELETE FROM activities WHERE created_at < ?", before);
     }
     for (const { id } of organizations) {
-      await this.#db.run(
+      await this.db.run(
         `DELETE FROM activities WHERE organization_id = ? AND seq <=
            (SELECT seq FROM activities WHERE organization_id = ? ORDER BY seq DESC LIMIT 1 OFFSET ?)`,
         ...[id, id, most],

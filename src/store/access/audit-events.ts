@@ -2,7 +2,8 @@
 import { type CountedEvent, EventCounter } from "../../lib/event-counter.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { recordReader } from "../database/columns.ts";
-import type { Database, Queries } from "../database/database.ts";
+import type { Queries } from "../database/database.ts";
+import { Store } from "../database/records.ts";
 import { sha256Hex } from "../database/secrets.ts";
 
 export type AuditEventType = "login" | "login_refused" | "address_refused" | "statement_refused" | "leftover_given_up";
@@ -52,16 +53,10 @@ export const mostRows = 2_500;
 const maxActor = 200;
 const maxDetail = 500;
 
-export class AuditEventStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class AuditEventStore extends Store {
   /** Adds events, equal ones of an hour into one row, and drops the oldest beyond `mostRows`. */
   async add(events: readonly CountedEvent<AuditEvent>[]): Promise<void> {
-    await this.#db.transaction(async (tx) => {
+    await this.db.transaction(async (tx) => {
       const touched = new Map<string, readonly [organizationId: string, type: string]>();
       for (const counted of events) {
         const { event } = counted;
@@ -80,8 +75,8 @@ export class AuditEventStore {
     const order = "ORDER BY last_at DESC, seq DESC LIMIT ?";
     const rows =
       type === undefined
-        ? await this.#db.all(`${all} ${order}`, organizationId, limit)
-        : await this.#db.all(`${all} AND type = ? ${order}`, organizationId, type, limit);
+        ? await this.db.all(`${all} ${order}`, organizationId, limit)
+        : await this.db.all(`${all} AND type = ? ${order}`, organizationId, type, limit);
     return rows.map((row) => ({ id: String(row.seq), ...toRecord(row) }));
   }
 }

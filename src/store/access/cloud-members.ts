@@ -2,21 +2,15 @@
 import type { JsonObject } from "../../lib/json.ts";
 import { versioned } from "../../sources/contract/durable.ts";
 import { columnShapes, readJson } from "../database/column-shapes.ts";
-import type { Database } from "../database/database.ts";
+import { Store } from "../database/records.ts";
 
 type MembersRow = { readonly object_id: string; readonly members: string };
 
-export class CloudMemberStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class CloudMemberStore extends Store {
   /** By the id of a service or pipe; objects without values are absent. */
   async find(ids: readonly string[]): Promise<ReadonlyMap<string, JsonObject>> {
     if (ids.length === 0) return new Map();
-    const rows = await this.#db.all<MembersRow>(
+    const rows = await this.db.all<MembersRow>(
       `SELECT object_id, members FROM cloud_members WHERE object_id IN (${ids.map(() => "?").join(", ")})`,
       ...ids,
     );
@@ -25,7 +19,7 @@ export class CloudMemberStore {
 
   /** Replaces the values of the same paths; null removes one. The object must exist. */
   async keep({ kind, id }: { readonly kind: "service" | "pipe"; readonly id: string }, values: JsonObject) {
-    await this.#db.transaction(async (tx) => {
+    await this.db.transaction(async (tx) => {
       const one = "SELECT object_id, members FROM cloud_members WHERE object_id = ?";
       const row = await tx.get<MembersRow>(one, id);
       const former = row === undefined ? {} : membersOf(row);

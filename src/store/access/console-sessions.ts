@@ -52,8 +52,7 @@ export class ConsoleSessionStore {
            (SELECT token_hash FROM console_links WHERE key_id = ? ORDER BY expires_at DESC LIMIT ${everyRow} OFFSET ?)`,
         ...[keyId, maxPerKey - 1],
       );
-      const insert = "INSERT INTO console_links (token_hash, key_id, expires_at) VALUES (?, ?, ?)";
-      await tx.run(insert, sha256Hex(token), keyId, expiresAt);
+      await insertRow(tx, "console_links", { tokenHash: sha256Hex(token), keyId, expiresAt });
     });
     return { token, expiresAt };
   }

@@ -7,8 +7,9 @@ import type { AccessListEntry } from "../../api/ip-access.ts";
 import type { KeyRole, PushLimits } from "../../api/keys.ts";
 import { columnShapes, readJson } from "../database/column-shapes.ts";
 import { columnsOf, insertRow, recordReader } from "../database/columns.ts";
-import type { Database, Queries, StoredColumns } from "../database/database.ts";
+import type { Queries, StoredColumns } from "../database/database.ts";
 import { type Limit, requireRoom } from "../database/limits.ts";
+import { countRows, findRecord, listRecords, Store } from "../database/records.ts";
 import { newSecret, sha256Hex } from "../database/secrets.ts";
 import {
   deleteVersioned,
@@ -58,13 +59,7 @@ export type CredentialChange = {
   readonly expireAt?: string | null | undefined;
 };
 
-export class CredentialStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class CredentialStore extends Store {
   async createKey(wanted: {
     organizationId: string;
     name: string;
@@ -91,7 +86,7 @@ export class CredentialStore {
       version: 1,
       createdAt: new Date().toISOString(),
     };
-    await this.#db.transaction(async (tx) => {
+    await this.db.transaction(async (tx) => {
       if (limit !== undefined) await requireCredentialRoom(tx, "api_keys", key.organizationId, limit);
       await insertRow(tx, "api_keys", { ...key, pushLimits: undefined, ...limitMembers(pushLimits) });
     });
@@ -99,24 +94,19 @@ export class CredentialStore {
   }
 
   async findKeyByKeyId(keyId: string): Promise<ApiKey | undefined> {
-    const row = await this.#db.get("SELECT * FROM api_keys WHERE key_id = ?", keyId);
-    return row && toKey(row);
+    return await findRecord(this.db, keys, "WHERE key_id = ?", keyId);
   }
 
   async findKeyById(id: string): Promise<ApiKey | undefined> {
-    const row = await this.#db.get("SELECT * FROM api_keys WHERE id = ?", id);
-    return row && toKey(row);
+    return await findRecord(this.db, keys, "WHERE id = ?", id);
   }
 
   async findKey(organizationId: string, id: string): Promise<ApiKey | undefined> {
-    const one = "SELECT * FROM api_keys WHERE organization_id = ? AND id = ?";
-    const row = await this.#db.get(one, organizationId, id);
-    return row && toKey(row);
+    return await findRecord(this.db, keys, "WHERE organization_id = ? AND id = ?", organizationId, id);
   }
 
   async listKeys(organizationId: string): Promise<ApiKey[]> {
-    const all = "SELECT * FROM api_keys WHERE organization_id = ? ORDER BY created_at, id";
-    return (await this.#db.all(all, organizationId)).map(toKey);
+    return await listRecords(this.db, keys, "WHERE organization_id = ? ORDER BY created_at, id", organizationId);
   }
 
   /** Throws PRECONDITION_FAILED. */
@@ -147,7 +137,7 @@ export class CredentialStore {
       version: 1,
       createdAt: new Date().toISOString(),
     };
-    await this.#db.transaction(async (tx) => {
+    await this.db.transaction(async (tx) => {
       if (limit !== undefined) await requireCredentialRoom(tx, "access_tokens", token.organizationId, limit);
       await insertRow(tx, "access_tokens", { ...token, tokenHash: sha256Hex(secret) });
     });
@@ -156,20 +146,15 @@ export class CredentialStore {
 
   /** Looked up by digest: the comparison reveals nothing about the token itself. */
   async findTokenBySecret(secret: string): Promise<AccessToken | undefined> {
-    const one = "SELECT * FROM access_tokens WHERE token_hash = ?";
-    const row = await this.#db.get(one, sha256Hex(secret));
-    return row && toToken(row);
+    return await findRecord(this.db, tokens, "WHERE token_hash = ?", sha256Hex(secret));
   }
 
   async findToken(organizationId: string, id: string): Promise<AccessToken | undefined> {
-    const one = "SELECT * FROM access_tokens WHERE organization_id = ? AND id = ?";
-    const row = await this.#db.get(one, organizationId, id);
-    return row && toToken(row);
+    return await findRecord(this.db, tokens, "WHERE organization_id = ? AND id = ?", organizationId, id);
   }
 
   async listTokens(organizationId: string): Promise<AccessToken[]> {
-    const all = "SELECT * FROM access_tokens WHERE organization_id = ? ORDER BY created_at, id";
-    return (await this.#db.all(all, organizationId)).map(toToken);
+    return await listRecords(this.db, tokens, "WHERE organization_id = ? ORDER BY created_at, id", organizationId);
   }
 
   /** Throws PRECONDITION_FAILED. */
@@ -189,17 +174,17 @@ export class CredentialStore {
   /** Records the use of a credential, with a resolution of one minute. */
   async markUsed(kind: "api_key" | "access_token", id: string, minute: string): Promise<void> {
     const table = kind === "api_key" ? "api_keys" : "access_tokens";
-    await this.#db.run(`UPDATE ${table} SET used_at = ? WHERE id = ?`, minute, id);
+    await this.db.run(`UPDATE ${table} SET used_at = ? WHERE id = ?`, minute, id);
   }
 
   async #change(table: CredentialTable, id: string, change: CredentialChange, expected: ExpectedVersions) {
     const { name, role, state, expireAt, ipAccessList, pushLimits } = change;
     const columns = columnsOf({ name, role, state, expireAt, ipAccessList, ...limitMembers(pushLimits) });
-    await updateVersioned(this.#db, credentialRow(table, id), columns, expected);
+    await updateVersioned(this.db, credentialRow(table, id), columns, expected);
   }
 
   async #delete(table: CredentialTable, id: string, expected: ExpectedVersions): Promise<void> {
-    await deleteVersioned(this.#db, credentialRow(table, id), expected);
+    await deleteVersioned(this.db, credentialRow(table, id), expected);
   }
 }
 
@@ -209,24 +194,15 @@ function credentialRow(table: CredentialTable, id: string): VersionedRecord {
   return { table, what: table === "api_keys" ? "key" : "access token", key: { id } };
 }
 
-async function requireCredentialRoom(
-  tx: Queries,
-  table: "api_keys" | "access_tokens",
-  organizationId: string,
-  limit: Limit,
-): Promise<void> {
-  const present = await tx.get<{ n: number }>(
-    `SELECT count(*) AS n FROM ${table} WHERE organization_id = ?`,
-    organizationId,
-  );
+async function requireCredentialRoom(tx: Queries, table: CredentialTable, organizationId: string, limit: Limit) {
   const what = table === "api_keys" ? "keys of the organization" : "access tokens of the organization";
-  requireRoom(limit, what, Number(present?.n ?? 0));
+  requireRoom(limit, what, await countRows(tx, table, "WHERE organization_id = ?", organizationId));
 }
 
-const toToken = recordReader<AccessToken>()(
-  ["id organizationId name state expireAt usedAt version createdAt tokenSuffix"],
-  {},
-);
+const tokens = {
+  table: "access_tokens",
+  read: recordReader<AccessToken>()(["id organizationId name state expireAt usedAt version createdAt tokenSuffix"], {}),
+};
 
 const toKeyWithoutLimits = recordReader<Omit<ApiKey, "pushLimits">>()(
   [
@@ -243,6 +219,8 @@ function limitMembers(limits: PushLimits | undefined) {
   const { rowsPerSecond = null, bytesPerSecond = null } = limits ?? {};
   return limits && { pushRowsPerSecond: rowsPerSecond, pushBytesPerSecond: bytesPerSecond };
 }
+
+const keys = { table: "api_keys", read: toKey };
 
 function toKey(row: StoredColumns): ApiKey {
   const { push_rows_per_second: rowsPerSecond, push_bytes_per_second: bytesPerSecond } = row;

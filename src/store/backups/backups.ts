@@ -6,7 +6,8 @@
 import { randomUUID } from "node:crypto";
 import { addActivity, type NewActivity } from "../access/activities.ts";
 import { columnsOf, insertRow, readFlag, readPlainJson, recordReader } from "../database/columns.ts";
-import type { Database, Queries } from "../database/database.ts";
+import type { Queries } from "../database/database.ts";
+import { findRecord, listRecords, Store, updateRows, upsertRow } from "../database/records.ts";
 
 /** `queued`: requested; `deleting`: being removed by retention, and not listed. */
 export type BackupStatus = "queued" | "in_progress" | "done" | "error" | "deleting";
@@ -85,17 +86,11 @@ export type CheckResult = {
 
 const unset: BackupConfiguration = { periodHours: null, retentionHours: null, startTime: null };
 
-export class BackupStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class BackupStore extends Store {
   /** Inserts a row; one with a known id replaces nothing and is ignored. Returns the id. */
   async insert(backup: NewBackup): Promise<string> {
     const id = backup.id ?? randomUUID();
-    await insertRow(this.#db, "backups", { ...backup, id }, "ON CONFLICT (id) DO NOTHING");
+    await insertRow(this.db, "backups", { ...backup, id }, "ON CONFLICT (id) DO NOTHING");
     return id;
   }
 
@@ -103,7 +98,7 @@ export class BackupStore {
   async request(backup: NewBackup): Promise<string | undefined> {
     const row = columnsOf({ ...backup, id: backup.id ?? randomUUID() });
     const columns = Object.keys(row);
-    const added = await this.#db.run(
+    const added = await this.db.run(
       `INSERT INTO backups (${columns.join(", ")}) SELECT ${columns.map(() => "?").join(", ")}
        WHERE NOT EXISTS (SELECT 1 FROM backups WHERE service_id = ? AND status IN ('queued', 'in_progress'))`,
       ...Object.values(row),
@@ -113,39 +108,28 @@ export class BackupStore {
   }
 
   async find(id: string): Promise<Backup | undefined> {
-    const row = await this.#db.get("SELECT * FROM backups WHERE id = ? AND status <> 'deleting'", id);
-    return row && toBackup(row);
+    return await findRecord(this.db, backups, "WHERE id = ? AND status <> 'deleting'", id);
   }
 
   async findIn(organizationId: string, id: string): Promise<Backup | undefined> {
-    const row = await this.#db.get(
-      "SELECT * FROM backups WHERE id = ? AND organization_id = ? AND status <> 'deleting'",
-      id,
-      organizationId,
-    );
-    return row && toBackup(row);
+    const one = "WHERE id = ? AND organization_id = ? AND status <> 'deleting'";
+    return await findRecord(this.db, backups, one, id, organizationId);
   }
 
   /** Newest first, without those being removed. */
   async listIn(serviceId: string): Promise<Backup[]> {
-    const rows = await this.#db.all(
-      "SELECT * FROM backups WHERE service_id = ? AND status <> 'deleting' ORDER BY started_at DESC, id",
-      serviceId,
-    );
-    return rows.map(toBackup);
+    const all = "WHERE service_id = ? AND status <> 'deleting' ORDER BY started_at DESC, id";
+    return await listRecords(this.db, backups, all, serviceId);
   }
 
   async listInOrganization(organizationId: string): Promise<Backup[]> {
-    const rows = await this.#db.all(
-      "SELECT * FROM backups WHERE organization_id = ? AND status <> 'deleting' ORDER BY started_at DESC, id",
-      organizationId,
-    );
-    return rows.map(toBackup);
+    const all = "WHERE organization_id = ? AND status <> 'deleting' ORDER BY started_at DESC, id";
+    return await listRecords(this.db, backups, all, organizationId);
   }
 
   /** All rows, including those being removed; oldest first. */
   async listAll(): Promise<Backup[]> {
-    return (await this.#db.all("SELECT * FROM backups ORDER BY started_at, id")).map(toBackup);
+    return await listRecords(this.db, backups, "ORDER BY started_at, id");
   }
 
   async begin(id: string, facts: Pick<Backup, "type" | "baseId" | "location" | "encrypted" | "startedAt">) {
@@ -172,7 +156,7 @@ export class BackupStore {
    * are then found at the location. Only while no control plane runs.
    */
   async forgetUnfinished(): Promise<void> {
-    await this.#db.run("DELETE FROM backups WHERE status IN ('queued', 'in_progress')");
+    await this.db.run("DELETE FROM backups WHERE status IN ('queued', 'in_progress')");
   }
 
   /** Records that the backup was found at another location, where it counts as unchecked. */
@@ -185,12 +169,12 @@ export class BackupStore {
   }
 
   async remove(id: string): Promise<void> {
-    await this.#db.run("DELETE FROM backups WHERE id = ?", id);
+    await this.db.run("DELETE FROM backups WHERE id = ?", id);
   }
 
   /** Requests a check; a deeper request that is pending stays. */
   async wantCheck(id: string, depth: CheckDepth): Promise<void> {
-    await this.#db.run(
+    await this.db.run(
       `UPDATE backups SET check_wanted_at = ?,
          check_wanted = CASE check_wanted WHEN 'deep' THEN 'deep' ELSE ? END WHERE id = ?`,
       ...[new Date().toISOString(), depth, id],
@@ -201,7 +185,7 @@ export class BackupStore {
   async recordCheck(id: string, result: CheckResult, at: string): Promise<void> {
     const isGood = result.verification === "passed";
     const reason = isGood ? (result.deep ? "restored as a trial" : "read back") : (result.problems[0] ?? null);
-    await this.#db.transaction(async (tx) => {
+    await this.db.transaction(async (tx) => {
       await tx.run(
         `UPDATE backups SET verification = ?, problems = ?, verified_at = ?,
          deep_verified_at = CASE WHEN ? THEN ? ELSE deep_verified_at END,
@@ -214,29 +198,18 @@ export class BackupStore {
   }
 
   async configuration(serviceId: string): Promise<BackupConfiguration> {
-    const row = await this.#db.get<{ period_hours: number; retention_hours: number; start_time: string }>(
-      "SELECT * FROM backup_configurations WHERE service_id = ?",
-      serviceId,
-    );
-    if (row === undefined) return unset;
-    return { periodHours: row.period_hours, retentionHours: row.retention_hours, startTime: row.start_time };
+    return (await findRecord(this.db, configurations, "WHERE service_id = ?", serviceId)) ?? unset;
   }
 
   async setConfiguration(serviceId: string, value: BackupConfiguration): Promise<void> {
-    await this.#db.run(
-      `INSERT INTO backup_configurations (service_id, period_hours, retention_hours, start_time) VALUES (?, ?, ?, ?)
-       ON CONFLICT (service_id) DO UPDATE SET period_hours = excluded.period_hours,
-         retention_hours = excluded.retention_hours, start_time = excluded.start_time`,
-      ...[serviceId, value.periodHours, value.retentionHours, value.startTime],
-    );
+    const { periodHours, retentionHours, startTime } = value;
+    await upsertRow(this.db, "backup_configurations", { serviceId }, { periodHours, retentionHours, startTime });
   }
 
   /** `activity`: what the change means to people. */
   async #set(id: string, change: Partial<Backup>, activity?: BackupActivity): Promise<void> {
-    const columns = columnsOf(change);
-    const sets = Object.keys(columns).map((column) => `${column} = ?`);
-    await this.#db.transaction(async (tx) => {
-      await tx.run(`UPDATE backups SET ${sets.join(", ")} WHERE id = ?`, ...Object.values(columns), id);
+    await this.db.transaction(async (tx) => {
+      await updateRows(tx, "backups", { id }, change);
       if (activity !== undefined) await noteBackup(tx, id, activity);
     });
   }
@@ -245,9 +218,9 @@ export class BackupStore {
 type BackupActivity = Pick<NewActivity, "type" | "reason">;
 
 async function noteBackup(tx: Queries, id: string, activity: BackupActivity): Promise<void> {
-  const row = await tx.get("SELECT * FROM backups WHERE id = ?", id);
-  if (row === undefined) return;
-  const { organizationId, serviceId, name } = toBackup(row);
+  const backup = await findRecord(tx, backups, "WHERE id = ?", id);
+  if (backup === undefined) return;
+  const { organizationId, serviceId, name } = backup;
   await addActivity(tx, { organizationId, serviceId, object: { type: "backup", id, name }, ...activity });
 }
 
@@ -258,3 +231,6 @@ const toBackup = recordReader<Backup>()(
   ],
   { location: readPlainJson, encrypted: readFlag, problems: readPlainJson },
 );
+const backups = { table: "backups", read: toBackup };
+const toConfiguration = recordReader<BackupConfiguration>()(["periodHours retentionHours startTime"], {});
+const configurations = { table: "backup_configurations", read: toConfiguration };

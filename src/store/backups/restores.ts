@@ -2,7 +2,8 @@
 import { randomUUID } from "node:crypto";
 import { addActivity } from "../access/activities.ts";
 import { insertRow, readFlag, readPlainJson, recordReader } from "../database/columns.ts";
-import type { Database, Queries } from "../database/database.ts";
+import type { Queries } from "../database/database.ts";
+import { findRecord, listRecords, Store, updateRows } from "../database/records.ts";
 
 export type RestoreStatus = "queued" | "in_progress" | "done" | "error";
 /** What happens to the pipes captured with the backup: not recreated, or recreated in this desired state. */
@@ -37,61 +38,47 @@ export type Restore = {
 export type NewRestore = Pick<Restore, "backupId" | "serviceId" | "scope" | "forced" | "pipes"> &
   Partial<Pick<Restore, "sourceDatabase" | "sourceTable" | "targetDatabase" | "targetTable">>;
 
-export class RestoreStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class RestoreStore extends Store {
   /** `queries`: the transaction to join. */
-  async request(restore: NewRestore, queries: Queries = this.#db): Promise<string> {
+  async request(restore: NewRestore, queries: Queries = this.db): Promise<string> {
     const id = randomUUID();
     await insertRow(queries, "restores", { ...restore, id, status: "queued", createdAt: new Date().toISOString() });
     return id;
   }
 
   async findIn(serviceId: string, id: string): Promise<Restore | undefined> {
-    const one = "SELECT * FROM restores WHERE service_id = ? AND id = ?";
-    const row = await this.#db.get(one, serviceId, id);
-    return row && toRestore(row);
+    return await findRecord(this.db, restores, "WHERE service_id = ? AND id = ?", serviceId, id);
   }
 
   /** Newest first. */
   async listIn(serviceId: string): Promise<Restore[]> {
-    const all = "SELECT * FROM restores WHERE service_id = ? ORDER BY created_at DESC, id";
-    return (await this.#db.all(all, serviceId)).map(toRestore);
+    return await listRecords(this.db, restores, "WHERE service_id = ? ORDER BY created_at DESC, id", serviceId);
   }
 
   /** Unfinished restores, oldest first. */
   async listOpen(): Promise<Restore[]> {
-    const open = "SELECT * FROM restores WHERE status IN ('queued', 'in_progress') ORDER BY created_at, id";
-    return (await this.#db.all(open)).map(toRestore);
+    const open = "WHERE status IN ('queued', 'in_progress') ORDER BY created_at, id";
+    return await listRecords(this.db, restores, open);
   }
 
   /** The unfinished restore into a new service. */
   async findUnfinishedFor(serviceId: string): Promise<Restore | undefined> {
-    const row = await this.#db.get(
-      "SELECT * FROM restores WHERE service_id = ? AND scope IN ('service', 'rebuild') AND status <> 'done'",
-      serviceId,
-    );
-    return row && toRestore(row);
+    const unfinished = "WHERE service_id = ? AND scope IN ('service', 'rebuild') AND status <> 'done'";
+    return await findRecord(this.db, restores, unfinished, serviceId);
   }
 
   async begin(id: string): Promise<void> {
-    await this.#db.run(
-      "UPDATE restores SET status = 'in_progress', error = NULL, done_bytes = 0, finished_at = NULL WHERE id = ?",
-      id,
-    );
+    const begun = { status: "in_progress", error: null, doneBytes: 0, finishedAt: null };
+    await updateRows(this.db, "restores", { id }, begun);
   }
 
   async progress(id: string, doneBytes: number, totalBytes: number): Promise<void> {
-    await this.#db.run("UPDATE restores SET done_bytes = ?, total_bytes = ? WHERE id = ?", doneBytes, totalBytes, id);
+    await updateRows(this.db, "restores", { id }, { doneBytes, totalBytes });
   }
 
   /** `error` is null on success. */
   async finish(id: string, error: string | null, notes: readonly string[]): Promise<void> {
-    await this.#db.transaction(async (tx) => {
+    await this.db.transaction(async (tx) => {
       await tx.run(
         `UPDATE restores SET status = ?, error = ?, notes = ?, finished_at = ?,
            done_bytes = CASE WHEN CAST(? AS TEXT) IS NULL THEN total_bytes ELSE done_bytes END WHERE id = ?`,
@@ -115,3 +102,4 @@ const toRestore = recordReader<Restore>()(
   ],
   { forced: readFlag, notes: readPlainJson },
 );
+const restores = { table: "restores", read: toRestore };

@@ -1,6 +1,7 @@
 /** Limits of an organization. A store checks a limit in the transaction of the write that it bounds. */
 import { AppError } from "../../lib/errors.ts";
 import type { Queries } from "./database.ts";
+import { countRows } from "./records.ts";
 
 export type Limit = {
   readonly most: number;
@@ -33,20 +34,16 @@ export function requireRoom(limit: Limit, what: string, present: number, adding 
 
 /** Throws LIMIT_REACHED when the organization of the service may have no further pipe. */
 export async function requireRoomForPipe(db: Queries, serviceId: string, limit: Limit): Promise<void> {
-  const present = await db.get<{ n: number }>(
-    `SELECT count(*) AS n FROM pipes JOIN services ON services.id = pipes.service_id
+  const beside = `JOIN services ON services.id = pipes.service_id
      WHERE services.organization_id = (SELECT organization_id FROM services WHERE id = ?)
-       AND pipes.desired_state <> 'deleted'`,
-    serviceId,
-  );
-  requireRoom(limit, "pipes of the organization", Number(present?.n ?? 0));
+       AND pipes.desired_state <> 'deleted'`;
+  requireRoom(limit, "pipes of the organization", await countRows(db, "pipes", beside, serviceId));
 }
 
 /** Throws LIMIT_REACHED when the organization may have no further saved object, of whatever kind that is shown. */
 export async function requireRoomForObject(db: Queries, organizationId: string, limit: Limit): Promise<void> {
-  const counting = "SELECT count(*) AS n FROM saved_objects WHERE organization_id = ? AND kind <> 'states'";
-  const present = await db.get<{ n: number }>(counting, organizationId);
-  requireRoom(limit, "saved objects of the organization", Number(present?.n ?? 0));
+  const shown = "WHERE organization_id = ? AND kind <> 'states'";
+  requireRoom(limit, "saved objects of the organization", await countRows(db, "saved_objects", shown, organizationId));
 }
 
 /** Sums over the organization's services, without those being deleted. */

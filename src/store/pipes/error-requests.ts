@@ -7,7 +7,7 @@ import { AppError, found } from "../../lib/errors.ts";
 import { versioned } from "../../sources/contract/durable.ts";
 import { columnShapes, readJson } from "../database/column-shapes.ts";
 import { recordReader } from "../database/columns.ts";
-import type { Database, StoredColumns } from "../database/database.ts";
+import { countRows, findRecord, listRecords, Store, updateRows } from "../database/records.ts";
 
 /** Rows that were refused before the request, and that all given members select. */
 export type ErrorSelection = {
@@ -43,23 +43,13 @@ const kept = 100;
 /** Requests of one pipe that may wait. */
 const maxPending = 20;
 
-export class ErrorRequestStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class ErrorRequestStore extends Store {
   /** Throws CONFLICT when too many requests of the pipe wait. */
   async add(wanted: Pick<ErrorRequest, "pipeId" | "kind" | "selection" | "requestedBy">): Promise<ErrorRequest> {
     const { pipeId, kind, selection, requestedBy } = wanted;
     const id = randomUUID();
-    return await this.#db.transaction(async (tx) => {
-      const present = await tx.get<{ n: number }>(
-        "SELECT count(*) AS n FROM pipe_error_requests WHERE pipe_id = ? AND state = 'pending'",
-        pipeId,
-      );
-      if (Number(present?.n ?? 0) >= maxPending) {
+    return await this.db.transaction(async (tx) => {
+      if ((await countRows(tx, requests.table, "WHERE pipe_id = ? AND state = 'pending'", pipeId)) >= maxPending) {
         throw new AppError("CONFLICT", `${maxPending} requests for refused rows of the pipe wait: no more may.`);
       }
       await tx.run(
@@ -73,31 +63,28 @@ export class ErrorRequestStore {
            ORDER BY seq DESC LIMIT ${kept})`,
         ...[pipeId, pipeId],
       );
-      return toRequest((await tx.get("SELECT * FROM pipe_error_requests WHERE id = ?", id)) as StoredColumns);
+      return (await findRecord(tx, requests, "WHERE id = ?", id)) as ErrorRequest;
     });
   }
 
   /** Newest first. */
   async list(pipeId: string): Promise<ErrorRequest[]> {
-    const sql = "SELECT * FROM pipe_error_requests WHERE pipe_id = ? ORDER BY seq DESC";
-    return (await this.#db.all(sql, pipeId)).map(toRequest);
+    return await listRecords(this.db, requests, "WHERE pipe_id = ? ORDER BY seq DESC", pipeId);
   }
 
   /** In the order in which they were made. */
   async pending(pipeId: string): Promise<ErrorRequest[]> {
-    const sql = "SELECT * FROM pipe_error_requests WHERE pipe_id = ? AND state = 'pending' ORDER BY seq";
-    return (await this.#db.all(sql, pipeId)).map(toRequest);
+    return await listRecords(this.db, requests, "WHERE pipe_id = ? AND state = 'pending' ORDER BY seq", pipeId);
   }
 
   /** Throws NOT_FOUND. */
   async find(id: string): Promise<ErrorRequest> {
-    const row = await this.#db.get("SELECT * FROM pipe_error_requests WHERE id = ?", id);
-    return toRequest(found(row, "Request", id));
+    return found(await findRecord(this.db, requests, "WHERE id = ?", id), "Request", id);
   }
 
   /** Ids of the pipes with a pending request. */
   async pipesWithWork(): Promise<string[]> {
-    const rows = await this.#db.all<{ pipe_id: string }>(
+    const rows = await this.db.all<{ pipe_id: string }>(
       "SELECT DISTINCT pipe_id FROM pipe_error_requests WHERE state = 'pending' ORDER BY pipe_id",
     );
     return rows.map((row) => row.pipe_id);
@@ -105,20 +92,17 @@ export class ErrorRequestStore {
 
   /** Freezes the number of selected rows; returns what the first call has written. */
   async sized(id: string, rows: number): Promise<number> {
-    await this.#db.run(
+    await this.db.run(
       "UPDATE pipe_error_requests SET selected_rows = ? WHERE id = ? AND selected_rows IS NULL",
       ...[rows, id],
     );
     const one = "SELECT selected_rows AS rows FROM pipe_error_requests WHERE id = ?";
-    return (await this.#db.get<{ rows: number | null }>(one, id))?.rows ?? rows;
+    return (await this.db.get<{ rows: number | null }>(one, id))?.rows ?? rows;
   }
 
   async finish(id: string, { replayedRows, refusedRows }: ErrorOutcome): Promise<void> {
-    await this.#db.run(
-      `UPDATE pipe_error_requests SET state = 'done', replayed_rows = ?, refused_rows = ?, finished_at = ?
-       WHERE id = ? AND state = 'pending'`,
-      ...[replayedRows ?? null, refusedRows ?? null, new Date().toISOString(), id],
-    );
+    const done = { state: "done", replayedRows, refusedRows, finishedAt: new Date().toISOString() };
+    await updateRows(this.db, requests.table, { id, state: "pending" }, done);
   }
 
   /**
@@ -126,16 +110,13 @@ export class ErrorRequestStore {
    * in the table keeps its intent, which the next request completes first. A discard that has begun is given up.
    */
   async fail(pipeId: string, reason: string): Promise<void> {
-    await this.#db.transaction(async (tx) => {
-      const pending = await tx.all<{ id: string }>(
-        "SELECT id FROM pipe_error_requests WHERE pipe_id = ? AND state = 'pending'",
-        pipeId,
-      );
+    await this.db.transaction(async (tx) => {
+      // Also those whose selection cannot be read.
+      const ids = "SELECT id FROM pipe_error_requests WHERE pipe_id = ? AND state = 'pending'";
+      const pending = await tx.all<{ id: string }>(ids, pipeId);
       for (const { id } of pending) {
-        await tx.run(
-          "UPDATE pipe_error_requests SET state = 'failed', reason = ?, finished_at = ? WHERE id = ?",
-          ...[reason, new Date().toISOString(), id],
-        );
+        const failed = { state: "failed", reason, finishedAt: new Date().toISOString() };
+        await updateRows(tx, requests.table, { id }, failed);
         await tx.run(
           "DELETE FROM pipe_intents WHERE pipe_id = ? AND batch_id IN (?, ?)",
           ...[pipeId, `again:${id}:discard`, `again:${id}:end`],
@@ -149,3 +130,4 @@ const toRequest = recordReader<ErrorRequest>()(
   ["id pipeId kind selection requestedBy createdAt state selectedRows replayedRows refusedRows reason finishedAt"],
   { selection: (json: string) => readJson(columnShapes.errorSelection, json, "selection of refused rows") },
 );
+const requests = { table: "pipe_error_requests", read: toRequest };

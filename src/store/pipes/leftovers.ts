@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { recordReader } from "../database/columns.ts";
 import type { Database } from "../database/database.ts";
+import { findRecord, listRecords } from "../database/records.ts";
 import type { Sealer } from "../database/secrets.ts";
 import type { Pipe } from "./pipes.ts";
 
@@ -67,39 +68,34 @@ export class LeftoverStore {
 
   /** All that the pipe has on record, whether it is there or gone. */
   async ofPipe(pipeId: string): Promise<Leftover[]> {
-    return await this.#list("SELECT * FROM leftovers WHERE pipe_id = ? ORDER BY created_at, pipe_id, kind", pipeId);
+    return await listRecords(this.#db, leftovers, "WHERE pipe_id = ? ORDER BY created_at, pipe_id, kind", pipeId);
   }
 
   /** All that the pipes of a service have on record, whether they are there or gone. */
   async ofService(serviceId: string): Promise<Leftover[]> {
-    return await this.#list(
-      "SELECT * FROM leftovers WHERE service_id = ? ORDER BY created_at, pipe_id, kind",
-      serviceId,
-    );
+    return await listRecords(this.#db, leftovers, "WHERE service_id = ? ORDER BY created_at, pipe_id, kind", serviceId);
   }
 
   /** What pipes that are there have made of one kind. */
   async inUse(kind: string): Promise<Leftover[]> {
-    return await this.#list(
-      `SELECT * FROM leftovers WHERE kind = ? AND NOT (${isLeft}) ORDER BY created_at, pipe_id`,
+    return await listRecords(
+      this.#db,
+      leftovers,
+      `WHERE kind = ? AND NOT (${isLeft}) ORDER BY created_at, pipe_id`,
       kind,
     );
   }
 
   /** What pipes that are gone have left. */
   async listIn(organizationId: string): Promise<Leftover[]> {
-    return await this.#list(
-      `SELECT * FROM leftovers WHERE organization_id = ? AND ${isLeft} ORDER BY created_at, pipe_id, kind`,
-      organizationId,
-    );
+    const left = `WHERE organization_id = ? AND ${isLeft} ORDER BY created_at, pipe_id, kind`;
+    return await listRecords(this.#db, leftovers, left, organizationId);
   }
 
   /** What is left and may be tried now; `now` in ms since 1970. */
   async due(now: number): Promise<Leftover[]> {
-    return await this.#list(
-      `SELECT * FROM leftovers WHERE ${isLeft} AND (next_try_at IS NULL OR next_try_at <= ?) ORDER BY created_at, pipe_id, kind`,
-      new Date(now).toISOString(),
-    );
+    const due = `WHERE ${isLeft} AND (next_try_at IS NULL OR next_try_at <= ?) ORDER BY created_at, pipe_id, kind`;
+    return await listRecords(this.#db, leftovers, due, new Date(now).toISOString());
   }
 
   /** Numbers of leftovers per organization and kind. */
@@ -134,17 +130,12 @@ export class LeftoverStore {
 
   /** Leaves the object at the source for good; what was given up, or undefined when there is no such leftover. */
   async giveUp(organizationId: string, id: string): Promise<Leftover | undefined> {
-    const where = `id = ? AND organization_id = ? AND ${isLeft}`;
+    const one = `WHERE id = ? AND organization_id = ? AND ${isLeft}`;
     return await this.#db.transaction(async (tx) => {
-      const row = await tx.get(`SELECT * FROM leftovers WHERE ${where}`, id, organizationId);
-      if (row === undefined) return undefined;
-      await tx.run("DELETE FROM leftovers WHERE id = ?", id);
-      return toLeftover(row);
+      const leftover = await findRecord(tx, leftovers, one, id, organizationId);
+      if (leftover !== undefined) await tx.run("DELETE FROM leftovers WHERE id = ?", id);
+      return leftover;
     });
-  }
-
-  async #list(sql: string, ...params: string[]): Promise<Leftover[]> {
-    return (await this.#db.all(sql, ...params)).map(toLeftover);
   }
 }
 
@@ -157,3 +148,4 @@ const toLeftover = recordReader<Leftover>()(
   ["id organizationId serviceId pipeId pipeName sourceKind kind name createdAt attempts lastError"],
   {},
 );
+const leftovers = { table: "leftovers", read: toLeftover };

@@ -1,6 +1,7 @@
 /** What pipes wrote lately: the newest batches of each pipe. */
 import { recordReader } from "../database/columns.ts";
-import type { Database, Queries } from "../database/database.ts";
+import type { Queries } from "../database/database.ts";
+import { listRecords, Store } from "../database/records.ts";
 import { runForRows } from "../database/row-values.ts";
 
 /** Batches of a pipe that are kept. */
@@ -24,6 +25,7 @@ const toBatch = recordReader<BatchRecord>()(
   ["seq batchId lane rows bytes refusedRows replayedRows startedAt finishedAt"],
   {},
 );
+const batches = { table: "pipe_batches", read: toBatch };
 
 type Confirmed = {
   readonly pipeId: string;
@@ -81,19 +83,10 @@ function dropOldest(tx: Queries, added: readonly string[]): Promise<void>[] {
   });
 }
 
-export class BatchStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class BatchStore extends Store {
   /** Newest first, those before the batch with the number `before`. */
   async list(pipeId: string, limit: number, before = Number.MAX_SAFE_INTEGER): Promise<BatchRecord[]> {
-    const rows = await this.#db.all(
-      "SELECT * FROM pipe_batches WHERE pipe_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?",
-      ...[pipeId, before, limit],
-    );
-    return rows.map(toBatch);
+    const newest = "WHERE pipe_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?";
+    return await listRecords(this.db, batches, newest, pipeId, before, limit);
   }
 }

@@ -1,6 +1,6 @@
 /** What lists of pipes show of the store, for all pipes at once: one query each, however many pipes there are. */
 import type { PipeState } from "../../api/pipes.ts";
-import type { Database } from "../database/database.ts";
+import { Store } from "../database/records.ts";
 import { type Pipe, stateNow } from "./pipes.ts";
 
 /** A pipe without its definition. */
@@ -43,16 +43,10 @@ type OutcomeRow = {
   readonly last_error_at: string | null;
 };
 
-export class PipeOverviews {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class PipeOverviews extends Store {
   /** The pipes of an organization, without those whose deletion was requested; in no order. */
   async listIn(organizationId: string): Promise<PipeOverview[]> {
-    const rows = await this.#db.all<OverviewRow>(
+    const rows = await this.db.all<OverviewRow>(
       `SELECT pipes.id, service_id AS "serviceId", services.name AS "serviceName", pipes.name, source_kind AS "sourceKind",
          destination, pipes.state, pipes.state_changed_at AS "stateChangedAt", last_error AS "stateMessage",
          pipes.desired_state AS "desiredState", generation, observed_generation AS "observedGeneration",
@@ -62,7 +56,7 @@ export class PipeOverviews {
        WHERE organization_id = ? AND pipes.desired_state <> 'deleted' AND services.desired_state <> 'deleted'`,
       organizationId,
     );
-    const problem = this.#db.problem();
+    const problem = this.db.problem();
     return rows.map(({ destination, resyncRequested, ...stored }) => {
       const { database, table } = JSON.parse(destination) as { database?: string; table?: string };
       const now = problem === undefined ? undefined : stateNow(stored.state, stored.stateMessage, problem);
@@ -75,13 +69,13 @@ export class PipeOverviews {
   async numbers(): Promise<Map<string, PipeNumbers>> {
     const found = new Map<string, PipeNumbers & { counters: Record<string, number> }>();
     const of = (id: string) => found.get(id) ?? { ...noNumbers, counters: {} };
-    const counts = await this.#db.all<{ pipe_id: string; name: string; value: number }>("SELECT * FROM pipe_counters");
+    const counts = await this.db.all<{ pipe_id: string; name: string; value: number }>("SELECT * FROM pipe_counters");
     for (const { pipe_id: id, name, value } of counts) {
       const numbers = of(id);
       numbers.counters[name] = value;
       found.set(id, numbers);
     }
-    for (const row of await this.#db.all<OutcomeRow>("SELECT * FROM pipe_outcomes")) {
+    for (const row of await this.db.all<OutcomeRow>("SELECT * FROM pipe_outcomes")) {
       found.set(row.pipe_id, { ...of(row.pipe_id), ...toOutcome(row) });
     }
     return found;
@@ -89,7 +83,7 @@ export class PipeOverviews {
 
   /** Counters of every pipe of a service, by pipe. */
   async countersIn(serviceId: string): Promise<Map<string, Record<string, number>>> {
-    const rows = await this.#db.all<{ id: string; name: string; value: number }>(
+    const rows = await this.db.all<{ id: string; name: string; value: number }>(
       `SELECT pipe_id AS id, pipe_counters.name, value FROM pipe_counters JOIN pipes ON pipes.id = pipe_id
        WHERE service_id = ? ORDER BY pipe_id, pipe_counters.name`,
       serviceId,

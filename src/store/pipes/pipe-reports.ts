@@ -1,5 +1,6 @@
 /** What each process says about the pipes that it runs, for the other processes of the installation. */
-import type { Database, Queries } from "../database/database.ts";
+import type { Queries } from "../database/database.ts";
+import { Store } from "../database/records.ts";
 
 export type PipeReport = {
   readonly workers: number;
@@ -17,17 +18,11 @@ type Row = {
 
 const mostRows = 200;
 
-export class PipeReports {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class PipeReports extends Store {
   /** Writes some reports of a process, and removes those of other pipes. */
   async write(holder: string, reports: ReadonlyMap<string, PipeReport>, gone: readonly string[]): Promise<void> {
     const rows = [...reports];
-    await this.#db.transaction(async (tx) => {
+    await this.db.transaction(async (tx) => {
       for (let at = 0; at < rows.length; at += mostRows) await upsert(tx, holder, rows.slice(at, at + mostRows));
       const remove = "DELETE FROM pipe_reports WHERE pipe_id = ? AND holder = ?";
       await Promise.all(gone.map((id) => tx.run(remove, id, holder)));
@@ -36,9 +31,9 @@ export class PipeReports {
 
   /** Those of other processes that were there lately. */
   async ofOthers(holder: string): Promise<Map<string, PipeReport>> {
-    const rows = await this.#db.all<Row>(
+    const rows = await this.db.all<Row>(
       `SELECT pipe_id, workers, gauges, warning FROM pipe_reports JOIN nodes ON nodes.id = pipe_reports.holder
-       WHERE holder <> ? AND nodes.expires_at > ${this.#db.nowMs}`,
+       WHERE holder <> ? AND nodes.expires_at > ${this.db.nowMs}`,
       holder,
     );
     return new Map(rows.map((row) => [row.pipe_id, reportOf(row)]));

@@ -11,6 +11,7 @@ import { columnsOf, insertRow, readPlainJson, recordReader } from "../database/c
 import type { Database, Queries, StoredColumns } from "../database/database.ts";
 import { keptList } from "../database/kept-list.ts";
 import { type Limit, requireRoomForPipe } from "../database/limits.ts";
+import { findRecord, listRecords, updateRows } from "../database/records.ts";
 import type { Sealer } from "../database/secrets.ts";
 import { type ExpectedVersions, pipeVersion, requireChanged, versionCondition } from "../database/versioned-rows.ts";
 import { allLeases, type Leases } from "../nodes/leases.ts";
@@ -113,8 +114,7 @@ export class PipeStore {
   constructor(db: Database, sealer: Sealer, leases: Leases = allLeases("")) {
     this.#db = db;
     this.#sealer = sealer;
-    const all = "SELECT * FROM pipes ORDER BY created_at, id";
-    this.listAll = keptList(db, async () => (await db.all<PipeRow>(all)).map(toPipe));
+    this.listAll = keptList(db, () => listRecords(db, pipes, "ORDER BY created_at, id"));
     this.#leases = leases;
   }
 
@@ -149,18 +149,14 @@ export class PipeStore {
   }
 
   async find(id: string): Promise<Pipe | undefined> {
-    const row = await this.#db.get<PipeRow>("SELECT * FROM pipes WHERE id = ?", id);
-    return row && toPipe(row);
+    return await findRecord(this.#db, pipes, "WHERE id = ?", id);
   }
 
   /** Does not find pipes whose deletion was requested. */
   async findIn(serviceId: string, id: string): Promise<Pipe | undefined> {
-    const row = await this.#db.get<PipeRow>(
-      "SELECT * FROM pipes WHERE id = ? AND service_id = ? AND desired_state <> 'deleted'",
-      id,
-      serviceId,
-    );
-    return row && asOfNow(toPipe(row), this.#db.problem());
+    const one = "WHERE id = ? AND service_id = ? AND desired_state <> 'deleted'";
+    const pipe = await findRecord(this.#db, pipes, one, id, serviceId);
+    return pipe && asOfNow(pipe, this.#db.problem());
   }
 
   async listIn(serviceId: string): Promise<readonly Pipe[]> {
@@ -286,12 +282,12 @@ export class PipeStore {
   async startPartsOver(id: string, kind: PartialResyncs): Promise<void> {
     await this.#db.transaction(async (tx) => {
       await this.#leases.require(tx, "pipe", id);
-      const row = await tx.get<PipeRow>("SELECT * FROM pipes WHERE id = ?", id);
-      if (row === undefined) return;
-      const { resyncTables, resyncObjects } = toPipe(row);
+      const pipe = await findRecord(tx, pipes, "WHERE id = ?", id);
+      if (pipe === undefined) return;
+      const { resyncTables, resyncObjects } = pipe;
       if (kind.resync !== undefined) await startTablesOver(tx, id, resyncTables, kind.resync);
       if (kind.objectResync !== undefined) await startObjectsOver(tx, id, resyncObjects, kind.objectResync);
-      await tx.run("UPDATE pipes SET resync_tables = NULL, resync_objects = NULL WHERE id = ?", id);
+      await updateRows(tx, "pipes", { id }, { resyncTables: null, resyncObjects: null });
     });
   }
 
@@ -319,11 +315,8 @@ export class PipeStore {
 }
 
 async function listIn(db: Queries, serviceId: string): Promise<readonly Pipe[]> {
-  const rows = await db.all<PipeRow>(
-    "SELECT * FROM pipes WHERE service_id = ? AND desired_state <> 'deleted' ORDER BY created_at, id",
-    serviceId,
-  );
-  return rows.map(toPipe);
+  const all = "WHERE service_id = ? AND desired_state <> 'deleted' ORDER BY created_at, id";
+  return await listRecords(db, pipes, all, serviceId);
 }
 
 const working: readonly Pipe["state"][] = ["Running", "Snapshot", "Resync"];
@@ -356,6 +349,8 @@ const storedMembers = recordReader<Omit<Pipe, "version" | "keepsRows">>()(
       readJson(columnShapes.resyncObjects, json ?? "[]", "objects to be loaded again"),
   },
 );
+
+const pipes = { table: "pipes", read: toPipe };
 
 function toPipe(row: PipeRow): Pipe {
   const version = row.generation + row.renames;

@@ -5,7 +5,8 @@
 import { randomUUID } from "node:crypto";
 import type { AlertError, AlertEvaluation, AlertReading } from "../../api/alerts.ts";
 import { readPlainJson, recordReader } from "../database/columns.ts";
-import type { Database, Queries } from "../database/database.ts";
+import type { Queries } from "../database/database.ts";
+import { listRecords, Store, upsertRow } from "../database/records.ts";
 import type { Alert, AlertState } from "./alerts.ts";
 
 /** The result of one window. */
@@ -49,6 +50,7 @@ export type AlertNotification = {
 const toEvaluation = recordReader<AlertEvaluation>()(["windowStart windowEnd evaluatedAt state message readings"], {
   readings: readPlainJson,
 });
+const evaluations = { table: "alert_evaluations", read: toEvaluation };
 
 const toNotification = recordReader<AlertNotification>()(["id alertId organizationId webhookId event attempts"], {
   event: readPlainJson,
@@ -57,13 +59,7 @@ const toNotification = recordReader<AlertNotification>()(["id alertId organizati
 const keptEvaluations = 500;
 const keptErrors = 10;
 
-export class AlertEvaluations {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class AlertEvaluations extends Store {
   /**
    * Writes what a window gave, and the notification `tell` makes of it if the state differs from the one that was told
    * last. Returns false, and writes nothing, when the alert was replaced or evaluated meanwhile.
@@ -77,7 +73,7 @@ export class AlertEvaluations {
     const { state, windowStart, windowEnd } = finding;
     const totals = finding.totals ?? alert.totals;
     const told = state !== "INSUFFICIENT_DATA" && state !== alert.notifiedState ? state : undefined;
-    return await this.#db.transaction(async (tx) => {
+    return await this.db.transaction(async (tx) => {
       const changed = await tx.run(
         `UPDATE alerts SET state = ?, state_message = ?, state_changed_at = ?, notified_state = ?, firing_windows = ?,
            evaluated_until = ?, evaluated_version = version, errors = ?, totals = ?
@@ -88,14 +84,9 @@ export class AlertEvaluations {
         ...[alert.id, alert.version, windowEnd],
       );
       if (changed === 0) return false;
-      await tx.run(
-        `INSERT INTO alert_evaluations (alert_id, window_end, window_start, state, message, readings, evaluated_at)
-         VALUES (?, ?, ?, ?, ?, ?, ?)
-         ON CONFLICT (alert_id, window_end) DO UPDATE SET window_start = excluded.window_start,
-           state = excluded.state, message = excluded.message, readings = excluded.readings,
-           evaluated_at = excluded.evaluated_at`,
-        ...[alert.id, windowEnd, windowStart, state, finding.message, JSON.stringify(finding.readings), now],
-      );
+      const { message, readings } = finding;
+      const found = { windowStart, state, message, readings, evaluatedAt: now };
+      await upsertRow(tx, "alert_evaluations", { alertId: alert.id, windowEnd }, found);
       await forgetOld(tx, alert.id);
       if (told !== undefined) {
         const eventId = randomUUID();
@@ -116,7 +107,7 @@ export class AlertEvaluations {
   ): Promise<void> {
     if (alert.state === "INSUFFICIENT_DATA" && alert.stateMessage === message) return;
     const changedAt = alert.state === "INSUFFICIENT_DATA" ? alert.stateChangedAt : new Date().toISOString();
-    await this.#db.run(
+    await this.db.run(
       `UPDATE alerts SET state = 'INSUFFICIENT_DATA', state_message = ?, state_changed_at = ?, errors = ?
        WHERE id = ? AND version = ? AND is_enabled = 1`,
       ...[message, changedAt, JSON.stringify(errors), alert.id, alert.version],
@@ -125,16 +116,13 @@ export class AlertEvaluations {
 
   /** Newest first. */
   async list(alertId: string, limit: number): Promise<AlertEvaluation[]> {
-    const rows = await this.#db.all(
-      "SELECT * FROM alert_evaluations WHERE alert_id = ? ORDER BY window_end DESC LIMIT ?",
-      ...[alertId, limit],
-    );
-    return rows.map(toEvaluation);
+    const newest = "WHERE alert_id = ? ORDER BY window_end DESC LIMIT ?";
+    return await listRecords(this.db, evaluations, newest, alertId, limit);
   }
 
   /** The oldest notification of each alert, if it is due. */
   async due(now: string): Promise<AlertNotification[]> {
-    const rows = await this.#db.all(
+    const rows = await this.db.all(
       `SELECT n.id, n.alert_id, a.organization_id, a.webhook_id, n.event, n.attempts
        FROM alert_notifications n JOIN alerts a ON a.id = n.alert_id
        WHERE n.next_attempt_at <= ? AND NOT EXISTS (
@@ -147,12 +135,12 @@ export class AlertEvaluations {
 
   /** The webhook has confirmed it. */
   async delivered(id: string): Promise<void> {
-    await this.#db.run("DELETE FROM alert_notifications WHERE id = ?", id);
+    await this.db.run("DELETE FROM alert_notifications WHERE id = ?", id);
   }
 
   /** It was not delivered: the reason is shown with the alert. It is tried again, or given up without a time. */
   async failed(notification: AlertNotification, message: string, nextAttemptAt: string | undefined): Promise<void> {
-    await this.#db.transaction(async (tx) => {
+    await this.db.transaction(async (tx) => {
       const error = { timestamp: new Date().toISOString(), type: "WEBHOOK_ERROR", message };
       const one = "SELECT errors FROM alerts WHERE id = ?";
       const row = await tx.get<{ errors: string }>(one, notification.alertId);

@@ -2,8 +2,9 @@
 import { randomUUID } from "node:crypto";
 import type { AlertDefinition, AlertError, alertStates } from "../../api/alerts.ts";
 import { columnsOf, insertRow, readPlainJson, recordReader } from "../database/columns.ts";
-import type { Database, Queries } from "../database/database.ts";
+import type { Queries } from "../database/database.ts";
 import { type Limit, requireRoom } from "../database/limits.ts";
+import { countRows, findRecord, listRecords, Store } from "../database/records.ts";
 import {
   deleteVersioned,
   type ExpectedVersions,
@@ -45,21 +46,15 @@ const toAlert = recordReader<Alert>()(
   ],
   { definition: readPlainJson, errors: readPlainJson, totals: readPlainJson },
 );
+const alerts = { table: "alerts", read: toAlert };
 
-export class AlertStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class AlertStore extends Store {
   /** What the definition names must exist. Throws LIMIT_REACHED. */
   async create(organizationId: string, definition: AlertDefinition, limit: Limit): Promise<Alert> {
     const [id, now] = [randomUUID(), new Date().toISOString()];
-    await this.#db.transaction(async (tx) => {
-      const counting = "SELECT count(*) AS n FROM alerts WHERE organization_id = ?";
-      const present = await tx.get<{ n: number }>(counting, organizationId);
-      requireRoom(limit, "alerts of the organization", Number(present?.n ?? 0));
+    await this.db.transaction(async (tx) => {
+      const present = await countRows(tx, "alerts", "WHERE organization_id = ?", organizationId);
+      requireRoom(limit, "alerts of the organization", present);
       await requireDocument(tx, organizationId, definition);
       await insertRow(tx, "alerts", {
         ...{ id, organizationId, ...wantedMembers(organizationId, definition) },
@@ -79,24 +74,21 @@ export class AlertStore {
     organizationId: string,
     { limit, offset }: { readonly limit: number; readonly offset: number },
   ): Promise<Alert[]> {
-    const page = "SELECT * FROM alerts WHERE organization_id = ? ORDER BY created_at, id LIMIT ? OFFSET ?";
-    return (await this.#db.all(page, organizationId, limit, offset)).map(toAlert);
+    const page = "WHERE organization_id = ? ORDER BY created_at, id LIMIT ? OFFSET ?";
+    return await listRecords(this.db, alerts, page, organizationId, limit, offset);
   }
 
   /** Those of every organization that are to be evaluated. */
   async listEnabled(): Promise<Alert[]> {
-    return (await this.#db.all("SELECT * FROM alerts WHERE is_enabled = 1 ORDER BY id")).map(toAlert);
+    return await listRecords(this.db, alerts, "WHERE is_enabled = 1 ORDER BY id");
   }
 
   async count(organizationId: string): Promise<number> {
-    const counting = "SELECT count(*) AS n FROM alerts WHERE organization_id = ?";
-    return Number((await this.#db.get<{ n: number }>(counting, organizationId))?.n ?? 0);
+    return await countRows(this.db, "alerts", "WHERE organization_id = ?", organizationId);
   }
 
   async find(organizationId: string, id: string): Promise<Alert | undefined> {
-    const one = "SELECT * FROM alerts WHERE organization_id = ? AND id = ?";
-    const row = await this.#db.get(one, organizationId, id);
-    return row && toAlert(row);
+    return await findRecord(this.db, alerts, "WHERE organization_id = ? AND id = ?", organizationId, id);
   }
 
   /** Returns the new alert, or undefined when there is none with this id. Throws PRECONDITION_FAILED. */
@@ -107,7 +99,7 @@ export class AlertStore {
     expected?: ExpectedVersions,
   ): Promise<Alert | undefined> {
     const columns = columnsOf({ ...wantedMembers(organizationId, definition), updatedAt: new Date().toISOString() });
-    await this.#db.transaction(async (tx) => {
+    await this.db.transaction(async (tx) => {
       await requireDocument(tx, organizationId, definition);
       await updateVersioned(tx, alertRow(organizationId, id), columns, expected);
     });
@@ -116,7 +108,7 @@ export class AlertStore {
 
   /** Returns whether there was such an alert. Throws PRECONDITION_FAILED. */
   async delete(organizationId: string, id: string, expected?: ExpectedVersions): Promise<boolean> {
-    return await deleteVersioned(this.#db, alertRow(organizationId, id), expected);
+    return await deleteVersioned(this.db, alertRow(organizationId, id), expected);
   }
 }
 

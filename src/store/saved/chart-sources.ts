@@ -1,8 +1,8 @@
 /** Sources of charts. */
 import { randomUUID } from "node:crypto";
 import { columnsOf, insertRow, readPlainJson, recordReader } from "../database/columns.ts";
-import type { Database } from "../database/database.ts";
 import { type Limit, requireRoom } from "../database/limits.ts";
+import { countRows, findRecord, listRecords, Store } from "../database/records.ts";
 import {
   deleteVersioned,
   type ExpectedVersions,
@@ -26,13 +26,7 @@ export type ChartSource = {
 
 export type ChartSourceContent = Pick<ChartSource, "serviceId" | "name" | "kind" | "definition">;
 
-export class ChartSourceStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class ChartSourceStore extends Store {
   /** Throws LIMIT_REACHED. */
   async create(organizationId: string, content: ChartSourceContent, limit: Limit): Promise<ChartSource> {
     const now = new Date().toISOString();
@@ -40,24 +34,20 @@ export class ChartSourceStore {
       ...{ id: randomUUID(), organizationId, ...content, version: 1 },
       ...{ createdAt: now, updatedAt: now },
     };
-    await this.#db.transaction(async (tx) => {
-      const counting = "SELECT count(*) AS n FROM chart_sources WHERE organization_id = ?";
-      const present = await tx.get<{ n: number }>(counting, organizationId);
-      requireRoom(limit, "chart sources of the organization", Number(present?.n ?? 0));
+    await this.db.transaction(async (tx) => {
+      const present = await countRows(tx, "chart_sources", "WHERE organization_id = ?", organizationId);
+      requireRoom(limit, "chart sources of the organization", present);
       await insertRow(tx, "chart_sources", source);
     });
     return source;
   }
 
   async list(organizationId: string): Promise<ChartSource[]> {
-    const all = "SELECT * FROM chart_sources WHERE organization_id = ? ORDER BY created_at, id";
-    return (await this.#db.all(all, organizationId)).map(toSource);
+    return await listRecords(this.db, sources, "WHERE organization_id = ? ORDER BY created_at, id", organizationId);
   }
 
   async find(organizationId: string, id: string): Promise<ChartSource | undefined> {
-    const one = "SELECT * FROM chart_sources WHERE organization_id = ? AND id = ?";
-    const row = await this.#db.get(one, organizationId, id);
-    return row && toSource(row);
+    return await findRecord(this.db, sources, "WHERE organization_id = ? AND id = ?", organizationId, id);
   }
 
   /** Returns the new source, or undefined when there is none with this id. Throws PRECONDITION_FAILED. */
@@ -69,13 +59,13 @@ export class ChartSourceStore {
   ): Promise<ChartSource | undefined> {
     const { serviceId, name, kind, definition } = content;
     const columns = columnsOf({ serviceId, name, kind, definition, updatedAt: new Date().toISOString() });
-    await updateVersioned(this.#db, sourceRow(organizationId, id), columns, expected);
+    await updateVersioned(this.db, sourceRow(organizationId, id), columns, expected);
     return await this.find(organizationId, id);
   }
 
   /** Returns whether such a source existed. Throws PRECONDITION_FAILED. */
   async delete(organizationId: string, id: string, expected?: ExpectedVersions): Promise<boolean> {
-    return await deleteVersioned(this.#db, sourceRow(organizationId, id), expected);
+    return await deleteVersioned(this.db, sourceRow(organizationId, id), expected);
   }
 }
 
@@ -87,3 +77,4 @@ const toSource = recordReader<ChartSource>()(
   ["id organizationId serviceId name kind definition version createdAt updatedAt"],
   { definition: readPlainJson },
 );
+const sources = { table: "chart_sources", read: toSource };

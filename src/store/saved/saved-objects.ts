@@ -2,8 +2,9 @@
 import { randomUUID } from "node:crypto";
 import type { savedObjectKinds } from "../../api/saved-objects.ts";
 import { columnsOf, insertRow, readPlainJson, recordReader } from "../database/columns.ts";
-import type { Database } from "../database/database.ts";
+import type { Database, StoredColumns } from "../database/database.ts";
 import { type Limit, requireRoomForObject } from "../database/limits.ts";
+import { countRows, findRecord, listRecords } from "../database/records.ts";
 import {
   deleteVersioned,
   type ExpectedVersions,
@@ -40,6 +41,7 @@ const toObject = recordReader<SavedObject>()([summaryMembers, "content"], { cont
 export class SavedObjectStore<Kind extends SavedObjectKind> {
   readonly #db: Database;
   readonly #visible: string;
+  readonly #objects = { table: "saved_objects", read: toObject as (row: StoredColumns) => SavedObject<Kind> };
 
   /** The store of these kinds: objects of other kinds do not exist for it. */
   constructor(db: Database, kinds: readonly Kind[]) {
@@ -82,19 +84,16 @@ export class SavedObjectStore<Kind extends SavedObjectKind> {
     reader: SavedObjectReader,
     { limit, offset }: { readonly limit: number; readonly offset: number },
   ): Promise<SavedObject<Kind>[]> {
-    const page = `SELECT * FROM saved_objects WHERE ${this.#visible} ORDER BY created_at, id LIMIT ? OFFSET ?`;
-    return (await this.#db.all(page, ...valuesOf(reader), limit, offset)).map(toObject) as SavedObject<Kind>[];
+    const page = `WHERE ${this.#visible} ORDER BY created_at, id LIMIT ? OFFSET ?`;
+    return await listRecords(this.#db, this.#objects, page, ...valuesOf(reader), limit, offset);
   }
 
   async count(reader: SavedObjectReader): Promise<number> {
-    const counting = `SELECT count(*) AS n FROM saved_objects WHERE ${this.#visible}`;
-    return Number((await this.#db.get<{ n: number }>(counting, ...valuesOf(reader)))?.n ?? 0);
+    return await countRows(this.#db, "saved_objects", `WHERE ${this.#visible}`, ...valuesOf(reader));
   }
 
   async find(reader: SavedObjectReader, id: string): Promise<SavedObject<Kind> | undefined> {
-    const one = `SELECT * FROM saved_objects WHERE ${this.#visible} AND id = ?`;
-    const row = await this.#db.get(one, ...valuesOf(reader), id);
-    return row && (toObject(row) as SavedObject<Kind>);
+    return await findRecord(this.#db, this.#objects, `WHERE ${this.#visible} AND id = ?`, ...valuesOf(reader), id);
   }
 
   /** Returns whether there is such an object. `by` is the name of the key. Throws PRECONDITION_FAILED. */

@@ -3,8 +3,9 @@
 import { randomUUID } from "node:crypto";
 import { AppError, badRequest, refuseIssues } from "../../lib/errors.ts";
 import { insertRow, recordReader } from "../database/columns.ts";
-import type { Database, StoredColumns } from "../database/database.ts";
+import type { Database, Queries, StoredColumns } from "../database/database.ts";
 import { type Limit, requireRoom } from "../database/limits.ts";
+import { countRows } from "../database/records.ts";
 import type { Sealer } from "../database/secrets.ts";
 import {
   deleteVersioned,
@@ -86,12 +87,11 @@ export class WebhookStore {
   }
 
   async count(organizationId: string): Promise<number> {
-    const counting = "SELECT count(*) AS n FROM webhooks WHERE organization_id = ?";
-    return Number((await this.#db.get<{ n: number }>(counting, organizationId))?.n ?? 0);
+    return await countRows(this.#db, "webhooks", "WHERE organization_id = ?", organizationId);
   }
 
   async find(organizationId: string, id: string): Promise<Webhook | undefined> {
-    const row = await this.#row(organizationId, id);
+    const row = await rowOf(this.#db, organizationId, id);
     return row && this.#toWebhook(row);
   }
 
@@ -100,7 +100,7 @@ export class WebhookStore {
     organizationId: string,
     id: string,
   ): Promise<(Webhook & { readonly secrets: WebhookSecrets | undefined }) | undefined> {
-    const row = await this.#row(organizationId, id);
+    const row = await rowOf(this.#db, organizationId, id);
     return (
       row && { ...this.#toWebhook(row), secrets: this.#sealer.tryOpen<WebhookSecrets>(row.secrets, contextOf(id)) }
     );
@@ -119,8 +119,7 @@ export class WebhookStore {
   ): Promise<Webhook | undefined> {
     const { name, service, description, body } = content;
     await this.#db.transaction(async (tx) => {
-      const one = "SELECT * FROM webhooks WHERE organization_id = ? AND id = ?";
-      const row = await tx.get<SealedRow>(one, organizationId, id);
+      const row = await rowOf(tx, organizationId, id);
       if (row === undefined) return;
       const other = "SELECT id FROM webhooks WHERE organization_id = ? AND service = ? AND name = ? AND id <> ?";
       if ((await tx.get(other, organizationId, service, name, id)) !== undefined) throw nameInUse();
@@ -143,8 +142,7 @@ export class WebhookStore {
   /** Returns whether there was such a webhook. Throws PRECONDITION_FAILED, and CONFLICT while an alert uses it. */
   async delete(organizationId: string, id: string, expected?: ExpectedVersions): Promise<boolean> {
     return await this.#db.transaction(async (tx) => {
-      const using = "SELECT count(*) AS n FROM alerts WHERE organization_id = ? AND webhook_id = ?";
-      const users = Number((await tx.get<{ n: number }>(using, organizationId, id))?.n ?? 0);
+      const users = await countRows(tx, "alerts", "WHERE organization_id = ? AND webhook_id = ?", organizationId, id);
       if (users > 0) {
         const alerts = users === 1 ? "An alert uses" : `${users} alerts use`;
         throw new AppError("CONFLICT", `${alerts} the webhook; give them another one, or delete them first.`);
@@ -157,11 +155,10 @@ export class WebhookStore {
     const url = this.#sealer.tryOpen<WebhookSecrets>(row.secrets, contextOf(row.id))?.url;
     return { ...withoutUrl(row), url };
   }
+}
 
-  async #row(organizationId: string, id: string): Promise<SealedRow | undefined> {
-    const one = "SELECT * FROM webhooks WHERE organization_id = ? AND id = ?";
-    return await this.#db.get<SealedRow>(one, organizationId, id);
-  }
+async function rowOf(db: Queries, organizationId: string, id: string): Promise<SealedRow | undefined> {
+  return await db.get<SealedRow>("SELECT * FROM webhooks WHERE organization_id = ? AND id = ?", organizationId, id);
 }
 
 function webhookRow(organizationId: string, id: string): VersionedRecord {

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { QueryEndpointRole } from "../../api/query-endpoints.ts";
 import { columnShapes, readJson } from "../database/column-shapes.ts";
 import { recordReader } from "../database/columns.ts";
-import type { Database } from "../database/database.ts";
+import { findRecord, Store } from "../database/records.ts";
 
 export type QueryEndpoint = {
   readonly id: string;
@@ -19,22 +19,15 @@ const toEndpoint = recordReader<QueryEndpoint>()(["id roles openApiKeys allowedO
   openApiKeys: (json: string) => readJson(columnShapes.queryEndpointKeys, json, "keys of the query endpoint"),
 });
 
-export class QueryEndpointStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class QueryEndpointStore extends Store {
   /** Rejects with STORED_STATE_UNREADABLE when a list is not one of this server. */
   async find(serviceId: string): Promise<QueryEndpoint | undefined> {
-    const row = await this.#db.get("SELECT * FROM query_endpoints WHERE service_id = ?", serviceId);
-    return row && toEndpoint(row);
+    return await findRecord(this.db, { table: "query_endpoints", read: toEndpoint }, "WHERE service_id = ?", serviceId);
   }
 
   /** Replaces what there is; the id stays. */
   async set(serviceId: string, { roles, openApiKeys, allowedOrigins }: Omit<QueryEndpoint, "id">): Promise<void> {
-    await this.#db.run(
+    await this.db.run(
       `INSERT INTO query_endpoints (service_id, id, roles, open_api_keys, allowed_origins) VALUES (?, ?, ?, ?, ?)
        ON CONFLICT (service_id) DO UPDATE SET roles = excluded.roles, open_api_keys = excluded.open_api_keys,
          allowed_origins = excluded.allowed_origins`,
@@ -44,6 +37,6 @@ export class QueryEndpointStore {
 
   /** False: there was none. */
   async remove(serviceId: string): Promise<boolean> {
-    return (await this.#db.run("DELETE FROM query_endpoints WHERE service_id = ?", serviceId)) > 0;
+    return (await this.db.run("DELETE FROM query_endpoints WHERE service_id = ?", serviceId)) > 0;
   }
 }

@@ -1,6 +1,6 @@
 /** What lists show of services beside their own rows: pipes and backups, counted for all services at once. */
 import type { BackupStatus, Verification } from "../backups/backups.ts";
-import type { Database } from "../database/database.ts";
+import { Store } from "../database/records.ts";
 
 export type LastBackup = {
   readonly id: string;
@@ -22,22 +22,16 @@ export type ServiceFacts = {
 
 const noFacts: ServiceFacts = { pipes: { total: 0, running: 0 }, lastBackup: undefined };
 
-export class ServiceFactsStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class ServiceFactsStore extends Store {
   /** The facts of any service of the organization, by id. */
   async of(organizationId: string): Promise<(serviceId: string) => ServiceFacts> {
-    const pipes = await this.#db.all<{ id: string; total: number; running: number }>(
+    const pipes = await this.db.all<{ id: string; total: number; running: number }>(
       `SELECT service_id AS id, count(*) AS total, sum(CASE WHEN pipes.state IN ('Running', 'Snapshot') THEN 1 ELSE 0 END) AS running
        FROM pipes JOIN services ON services.id = service_id
        WHERE organization_id = ? AND pipes.desired_state <> 'deleted' GROUP BY service_id`,
       organizationId,
     );
-    const backups = await this.#db.all<LastBackup & { serviceId: string }>(
+    const backups = await this.db.all<LastBackup & { serviceId: string }>(
       `SELECT service_id AS "serviceId", id, name, status, finished_at AS "finishedAt", verification,
          verified_at AS "verifiedAt", deep_verified_at AS "deepVerifiedAt", started_at AS "startedAt"
        FROM (SELECT *, row_number() OVER (PARTITION BY service_id ORDER BY started_at DESC, id) AS place

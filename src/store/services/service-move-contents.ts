@@ -1,6 +1,7 @@
 /** What a move has made on its server: objects, and the parts of the source whose rows are there. */
 import { randomUUID } from "node:crypto";
-import type { Database, Queries } from "../database/database.ts";
+import type { Queries } from "../database/database.ts";
+import { Store, updateRows } from "../database/records.ts";
 
 export type MovedTable = { readonly database: string; readonly name: string };
 
@@ -26,15 +27,9 @@ export type MovedPart = MovePart & {
   readonly isCopied: boolean;
 };
 
-export class ServiceMoveContents {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class ServiceMoveContents extends Store {
   async listObjects(moveId: string): Promise<MovedObject[]> {
-    const rows = await this.#db.all<Omit<MovedObject, "existed"> & { existed: number }>(
+    const rows = await this.db.all<Omit<MovedObject, "existed"> & { existed: number }>(
       "SELECT kind, database, name, statement, existed FROM service_move_objects WHERE move_id = ? ORDER BY seq",
       moveId,
     );
@@ -42,7 +37,7 @@ export class ServiceMoveContents {
   }
 
   async addObject(moveId: string, { kind, database, name, statement, existed }: MovedObject): Promise<void> {
-    await this.#db.run(
+    await this.db.run(
       `INSERT INTO service_move_objects (move_id, kind, database, name, statement, existed, seq)
        SELECT ?, ?, ?, ?, ?, ?, coalesce(max(seq), 0) + 1 FROM service_move_objects WHERE move_id = ?
        ON CONFLICT (move_id, database, name) DO UPDATE SET kind = excluded.kind, statement = excluded.statement`,
@@ -52,7 +47,7 @@ export class ServiceMoveContents {
 
   /** Forgets an object and its parts. */
   async removeObject(moveId: string, { database, name }: MovedTable): Promise<void> {
-    await this.#db.transaction(async (tx) => {
+    await this.db.transaction(async (tx) => {
       for (const table of ["service_move_parts", "service_move_objects"]) {
         await tx.run(
           `DELETE FROM ${table} WHERE move_id = ? AND database = ? AND name = ?`,
@@ -65,7 +60,7 @@ export class ServiceMoveContents {
 
   /** In the order in which they were begun. */
   async listParts(moveId: string, { database, name }: MovedTable): Promise<MovedPart[]> {
-    const rows = await this.#db.all<MovePart & { unit: string; copied: number }>(
+    const rows = await this.db.all<MovePart & { unit: string; copied: number }>(
       `SELECT partition_id AS partition, part, rows, bytes, unit, is_copied AS copied FROM service_move_parts
        WHERE move_id = ? AND database = ? AND name = ? ORDER BY seq`,
       ...[moveId, database, name],
@@ -76,7 +71,7 @@ export class ServiceMoveContents {
   /** Saves the parts of a unit before they are copied; returns the unit. */
   async beginUnit(moveId: string, { database, name }: MovedTable, parts: readonly MovePart[]): Promise<string> {
     const unit = randomUUID();
-    await this.#db.transaction(async (tx) => {
+    await this.db.transaction(async (tx) => {
       for (const { partition, part, rows, bytes } of parts) {
         await tx.run(
           `INSERT INTO service_move_parts (move_id, database, name, partition_id, part, unit, rows, bytes, seq)
@@ -89,15 +84,15 @@ export class ServiceMoveContents {
   }
 
   async confirmUnit(moveId: string, unit: string): Promise<void> {
-    await this.#db.transaction(async (tx) => {
-      await tx.run("UPDATE service_move_parts SET is_copied = 1 WHERE move_id = ? AND unit = ?", moveId, unit);
+    await this.db.transaction(async (tx) => {
+      await updateRows(tx, "service_move_parts", { moveId, unit }, { isCopied: true });
       await countCopied(tx, moveId);
     });
   }
 
   /** Forgets the parts of a partition, whose rows are no longer on the server. */
   async forgetPartition(moveId: string, { database, name }: MovedTable, partition: string): Promise<void> {
-    await this.#db.transaction(async (tx) => {
+    await this.db.transaction(async (tx) => {
       await tx.run(
         "DELETE FROM service_move_parts WHERE move_id = ? AND database = ? AND name = ? AND partition_id = ?",
         ...[moveId, database, name, partition],

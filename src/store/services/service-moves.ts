@@ -6,7 +6,8 @@ import { randomUUID } from "node:crypto";
 import { AppError } from "../../lib/errors.ts";
 import { versioned } from "../../sources/contract/durable.ts";
 import { insertRow, readFlag, recordReader } from "../database/columns.ts";
-import type { Database, Queries, StoredColumns } from "../database/database.ts";
+import type { Queries, StoredColumns } from "../database/database.ts";
+import { findRecord, listRecords, Store, updateRows } from "../database/records.ts";
 import { connectionOf, type ServiceConnection } from "./service-connections.ts";
 
 export type MoveStatus = "copying" | "switching" | "completed" | "cancelled";
@@ -43,18 +44,12 @@ export type NewMove = Pick<ServiceMove, "serviceId" | "connection" | "connection
 /** The service that keeps the old side. */
 export type OldSide = { readonly id: string; readonly name: string; readonly port: number };
 
-export class ServiceMoves {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class ServiceMoves extends Store {
   /** Throws CONFLICT when a move of the service is open. */
   async request({ serviceId, connection, connectionPassword, leaveBehind }: NewMove): Promise<string> {
     const id = randomUUID();
     const now = new Date().toISOString();
-    return await this.#db.transaction(async (tx) => {
+    return await this.db.transaction(async (tx) => {
       if (await hasOpen(tx, serviceId))
         throw new AppError("CONFLICT", "A move of this service is in progress already.");
       const move = { id, serviceId, connection: versioned(connection), connectionPassword, leaveBehind };
@@ -64,36 +59,31 @@ export class ServiceMoves {
   }
 
   async find(id: string): Promise<ServiceMove | undefined> {
-    const row = await this.#db.get("SELECT * FROM service_moves WHERE id = ?", id);
-    return row && toMove(row);
+    return await findRecord(this.db, moves, "WHERE id = ?", id);
   }
 
   /** The newest move of a service. */
   async latestOf(serviceId: string): Promise<ServiceMove | undefined> {
-    const row = await this.#db.get(
-      "SELECT * FROM service_moves WHERE service_id = ? ORDER BY finished_at IS NULL DESC, created_at DESC LIMIT 1",
-      serviceId,
-    );
-    return row && toMove(row);
+    const latest = "WHERE service_id = ? ORDER BY finished_at IS NULL DESC, created_at DESC LIMIT 1";
+    return await findRecord(this.db, moves, latest, serviceId);
   }
 
   async listOpen(): Promise<ServiceMove[]> {
-    const open = "SELECT * FROM service_moves WHERE finished_at IS NULL ORDER BY created_at, id";
-    return (await this.#db.all(open)).map(toMove);
+    return await listRecords(this.db, moves, "WHERE finished_at IS NULL ORDER BY created_at, id");
   }
 
   async isOpen(serviceId: string): Promise<boolean> {
-    return await hasOpen(this.#db, serviceId);
+    return await hasOpen(this.db, serviceId);
   }
 
   /** Called by handlers only. Returns false when the move is finished. */
   async requestCancel(id: string): Promise<boolean> {
     const sql = "UPDATE service_moves SET cancel_requested = 1 WHERE id = ? AND finished_at IS NULL";
-    return (await this.#db.run(sql, id)) === 1;
+    return (await this.db.run(sql, id)) === 1;
   }
 
   async setMessage(id: string, message: string | null): Promise<void> {
-    await this.#db.run(
+    await this.db.run(
       "UPDATE service_moves SET message = ? WHERE id = ? AND message IS DISTINCT FROM ?",
       message,
       id,
@@ -102,16 +92,13 @@ export class ServiceMoves {
   }
 
   async setTotals(id: string, rows: number, bytes: number): Promise<void> {
-    const now = new Date().toISOString();
-    await this.#db.run(
-      "UPDATE service_moves SET total_rows = ?, total_bytes = ?, updated_at = ? WHERE id = ?",
-      ...[rows, bytes, now, id],
-    );
+    const totals = { totalRows: rows, totalBytes: bytes, updatedAt: new Date().toISOString() };
+    await updateRows(this.db, "service_moves", { id }, totals);
   }
 
   /** Stops the service in the name of the move, and remembers what it is to be afterwards. */
   async beginSwitch(move: Pick<ServiceMove, "id" | "serviceId">): Promise<void> {
-    await this.#db.transaction(async (tx) => {
+    await this.db.transaction(async (tx) => {
       await tx.run(
         `UPDATE service_moves SET status = 'switching', message = NULL,
            held_state = (SELECT desired_state FROM services WHERE id = ?) WHERE id = ? AND status = 'copying'`,
@@ -126,9 +113,9 @@ export class ServiceMoves {
 
   /** Ends an attempt to switch: the service is again what it was. */
   async abandonSwitch(move: Pick<ServiceMove, "id" | "serviceId">): Promise<void> {
-    await this.#db.transaction(async (tx) => {
+    await this.db.transaction(async (tx) => {
       await restoreDesired(tx, move);
-      await tx.run("UPDATE service_moves SET status = 'copying', held_state = NULL WHERE id = ?", move.id);
+      await updateRows(tx, "service_moves", { id: move.id }, { status: "copying", heldState: null });
     });
   }
 
@@ -138,7 +125,7 @@ export class ServiceMoves {
    */
   async switchOver(move: ServiceMove, old: OldSide): Promise<void> {
     const now = new Date().toISOString();
-    await this.#db.transaction(async (tx) => {
+    await this.db.transaction(async (tx) => {
       await copyService(tx, move.serviceId, old, now);
       await restoreDesired(tx, move);
       await tx.run(
@@ -147,25 +134,14 @@ export class ServiceMoves {
            database_version = '', state_message = NULL, version = version + 1, updated_at = ? WHERE id = ?`,
         ...[JSON.stringify(versioned(move.connection)), move.connectionPassword, now, move.serviceId],
       );
-      await tx.run(
-        `UPDATE service_moves SET status = 'completed', message = NULL, old_service_id = ?, held_state = NULL,
-           updated_at = ?, finished_at = ? WHERE id = ?`,
-        ...[old.id, now, now, move.id],
-      );
-      await forgetContents(tx, move.id);
+      await finish(tx, move.id, { status: "completed", oldServiceId: old.id });
     });
   }
 
   async cancelled(move: Pick<ServiceMove, "id" | "serviceId">): Promise<void> {
-    const now = new Date().toISOString();
-    await this.#db.transaction(async (tx) => {
+    await this.db.transaction(async (tx) => {
       await restoreDesired(tx, move);
-      await tx.run(
-        `UPDATE service_moves SET status = 'cancelled', message = NULL, held_state = NULL, updated_at = ?,
-           finished_at = ? WHERE id = ?`,
-        ...[now, now, move.id],
-      );
-      await forgetContents(tx, move.id);
+      await finish(tx, move.id, { status: "cancelled" });
     });
   }
 }
@@ -201,9 +177,13 @@ async function hasOpen(db: Queries, serviceId: string): Promise<boolean> {
   return (await db.get(open, serviceId)) !== undefined;
 }
 
-async function forgetContents(tx: Queries, moveId: string): Promise<void> {
-  await tx.run("DELETE FROM service_move_parts WHERE move_id = ?", moveId);
-  await tx.run("DELETE FROM service_move_objects WHERE move_id = ?", moveId);
+/** What was copied is forgotten. */
+async function finish(tx: Queries, id: string, members: { status: MoveStatus; oldServiceId?: string }): Promise<void> {
+  const now = new Date().toISOString();
+  const finished = { ...members, message: null, heldState: null, updatedAt: now, finishedAt: now };
+  await updateRows(tx, "service_moves", { id }, finished);
+  await tx.run("DELETE FROM service_move_parts WHERE move_id = ?", id);
+  await tx.run("DELETE FROM service_move_objects WHERE move_id = ?", id);
 }
 
 const moveOf = recordReader<Omit<ServiceMove, "progress">>()(
@@ -218,6 +198,8 @@ const moveOf = recordReader<Omit<ServiceMove, "progress">>()(
   },
 );
 const progressOf = recordReader<MoveProgress>()(["totalRows totalBytes copiedRows copiedBytes"], {});
+
+const moves = { table: "service_moves", read: toMove };
 
 function toMove(row: StoredColumns): ServiceMove {
   return { ...moveOf(row), progress: progressOf(row) };

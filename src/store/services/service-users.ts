@@ -4,6 +4,7 @@ import { AppError } from "../../lib/errors.ts";
 import { insertRow, readFlag, recordReader } from "../database/columns.ts";
 import { type Database, type Queries, runAndTell, type StoredColumns } from "../database/database.ts";
 import { type Limit, requireRoom } from "../database/limits.ts";
+import { countRows } from "../database/records.ts";
 import { readRights } from "./sql-access.ts";
 
 type UserRow = StoredColumns & { readonly name: string; readonly rights: string | null };
@@ -53,8 +54,8 @@ export async function addServiceUser(db: Database, user: NewServiceUser, limit: 
     const row = { ...user, createdAt: new Date().toISOString() };
     const added = await insertRow(tx, "service_users", row, "ON CONFLICT (service_id, name) DO NOTHING");
     if (added === 0) return false;
-    const counting = "SELECT count(*) AS n FROM service_users WHERE service_id = ?";
-    requireRoom(limit, "users of the service", Number((await tx.get<{ n: number }>(counting, user.serviceId))?.n) - 1);
+    const present = await countRows(tx, "service_users", "WHERE service_id = ?", user.serviceId);
+    requireRoom(limit, "users of the service", present - 1);
     await db.tellOthers(tx);
     return true;
   });

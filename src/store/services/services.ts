@@ -12,6 +12,7 @@ import { columnsOf, insertRow, readFlag, recordReader } from "../database/column
 import { type Database, type Queries, runAndTell, type SqlValue, type StoredColumns } from "../database/database.ts";
 import { keptList } from "../database/kept-list.ts";
 import { type Limit, type OrganizationLimits, requireRoom, reservedBy } from "../database/limits.ts";
+import { findRecord, listRecords, updateRows } from "../database/records.ts";
 import { type ExpectedVersions, updateVersioned } from "../database/versioned-rows.ts";
 import { allLeases, type Leases } from "../nodes/leases.ts";
 import {
@@ -122,8 +123,7 @@ export class ServiceStore {
   /** What the reconciler writes compares the fence of the service's lease, and fails with LEASE_LOST. */
   constructor(db: Database, leases: Leases = allLeases("")) {
     this.#db = db;
-    const all = "SELECT * FROM services ORDER BY created_at, id";
-    this.listAll = keptList(db, async () => (await db.all<ServiceRow>(all)).map(toService));
+    this.listAll = keptList(db, () => listRecords(db, services, "ORDER BY created_at, id"));
     this.#leases = leases;
   }
 
@@ -155,25 +155,17 @@ export class ServiceStore {
   }
 
   async find(id: string): Promise<Service | undefined> {
-    const row = await this.#db.get<ServiceRow>("SELECT * FROM services WHERE id = ?", id);
-    return row && toService(row);
+    return await findRecord(this.#db, services, "WHERE id = ?", id);
   }
 
   async findIn(organizationId: string, id: string): Promise<Service | undefined> {
-    const row = await this.#db.get<ServiceRow>(
-      "SELECT * FROM services WHERE id = ? AND organization_id = ? AND desired_state <> 'deleted'",
-      id,
-      organizationId,
-    );
-    return row && toService(row);
+    const one = "WHERE id = ? AND organization_id = ? AND desired_state <> 'deleted'";
+    return await findRecord(this.#db, services, one, id, organizationId);
   }
 
   async listIn(organizationId: string): Promise<Service[]> {
-    const rows = await this.#db.all<ServiceRow>(
-      "SELECT * FROM services WHERE organization_id = ? AND desired_state <> 'deleted' ORDER BY created_at, id",
-      organizationId,
-    );
-    return rows.map(toService);
+    const all = "WHERE organization_id = ? AND desired_state <> 'deleted' ORDER BY created_at, id";
+    return await listRecords(this.#db, services, all, organizationId);
   }
 
   /** Called by handlers and the gateway only. Throws PRECONDITION_FAILED. */
@@ -239,23 +231,22 @@ export class ServiceStore {
 
   /** Called by the gateway only. */
   async setNativePort(id: string, port: number): Promise<void> {
-    await this.#db.run("UPDATE services SET native_port = ? WHERE id = ?", port, id);
+    await updateRows(this.#db, "services", { id }, { nativePort: port });
   }
 
   /** Called by `ServiceDisks` only, with the bytes that the service's tables use on disk. */
   async setDiskUsed(id: string, usedBytes: number): Promise<void> {
-    await this.#db.run("UPDATE services SET disk_used_bytes = ? WHERE id = ?", usedBytes, id);
+    await updateRows(this.#db, "services", { id }, { diskUsedBytes: usedBytes });
   }
 
   /** Called by a process that does not write the service's state, so that the one that does keeps it awake. */
   async setUsedElsewhere(id: string): Promise<void> {
-    const now = new Date().toISOString();
-    await this.#db.run("UPDATE services SET used_elsewhere_at = ? WHERE id = ?", now, id);
+    await updateRows(this.#db, "services", { id }, { usedElsewhereAt: new Date().toISOString() });
   }
 
   /** Called by the loop that asks engines for their numbers, only. */
   async setTableRows(id: string, rows: number): Promise<void> {
-    await this.#db.run("UPDATE services SET table_rows = ? WHERE id = ?", rows, id);
+    await updateRows(this.#db, "services", { id }, { tableRows: rows });
   }
 
   /** Pipes that are to be removed before the service is. */
@@ -313,6 +304,8 @@ const plainMembers = recordReader<Omit<Service, keyof ReturnType<typeof readMemb
   ],
   { idleScaling: readFlag, wakeRequested: readFlag },
 );
+
+const services = { table: "services", read: toService };
 
 /** A service that should run, and of which something cannot be read, is `failed` with the reason. */
 function toService(row: ServiceRow): Service {

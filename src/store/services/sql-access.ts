@@ -3,24 +3,19 @@ import type { AccessChange, AccessRights } from "../../clickhouse/access-change.
 import { versioned } from "../../sources/contract/durable.ts";
 import { type AccessEntities, type AccessUser, changedEntities } from "../access/access-entities.ts";
 import { columnShapes, readJson } from "../database/column-shapes.ts";
-import type { Database, Queries } from "../database/database.ts";
+import type { Queries } from "../database/database.ts";
 import { type Limit, requireRoom } from "../database/limits.ts";
+import { Store } from "../database/records.ts";
 
 export type ServiceRole = { readonly name: string; readonly rights: AccessRights };
 
 type UserRow = { readonly name: string; readonly password_sha256: string; readonly rights: string | null };
 type RoleRow = { readonly name: string; readonly rights: string };
 
-export class SqlAccessStore {
-  readonly #db: Database;
-
-  constructor(db: Database) {
-    this.#db = db;
-  }
-
+export class SqlAccessStore extends Store {
   /** In the order of their names. Rejects with STORED_STATE_UNREADABLE when rights are not those of this server. */
   async rolesOf(serviceId: string): Promise<ServiceRole[]> {
-    const rows = await this.#db.all<RoleRow>(
+    const rows = await this.db.all<RoleRow>(
       "SELECT name, rights FROM service_roles WHERE service_id = ? ORDER BY name",
       serviceId,
     );
@@ -32,14 +27,14 @@ export class SqlAccessStore {
    * ClickHouse server, or with LIMIT_REACHED: `limit` holds for users and for roles.
    */
   async apply(serviceId: string, change: AccessChange, limit: Limit): Promise<boolean> {
-    return await this.#db.transaction(async (tx) => {
+    return await this.db.transaction(async (tx) => {
       const before = await entitiesOf(tx, serviceId);
       const after = changedEntities(before, change);
       requireRoomFor(limit, "users of the service", before.users, after.users);
       requireRoomFor(limit, "roles of the service", before.roles, after.roles);
       const users = await writeUsers(tx, serviceId, before.users, after.users);
       const roles = await writeRoles(tx, serviceId, before.roles, after.roles);
-      if (users || roles) await this.#db.tellOthers(tx);
+      if (users || roles) await this.db.tellOthers(tx);
       return users || roles;
     });
   }
