@@ -24,193 +24,97 @@ type CodeRow = {
 };
 
 export const errorCodes = {
-  BAD_REQUEST: row(400, "BAD_REQUEST", false, "Correct the fields named in `issues` and send the request again."),
-  NOT_SUPPORTED: row(
-    400,
-    "BAD_REQUEST",
-    false,
-    "Leave out what the message names: this server does not have that part of the ClickHouse Cloud API; see docs/compat.md.",
-  ),
-  INVALID_JSON: row(400, "BAD_REQUEST", false, "Send one well-formed JSON document."),
-  FILTER_INVALID: row(400, "BAD_REQUEST", false, "Correct the filter at `position`; see docs/filter-language.md."),
-  UNKNOWN_COLUMN: row(400, "BAD_REQUEST", false, "Use a column of the table; the message suggests similar names."),
-  SOURCE_UNREACHABLE: row(
-    400,
-    "BAD_REQUEST",
-    true,
-    "Check the address, DNS, firewall and TLS settings of the pipe's source.",
-  ),
-  SOURCE_UNAUTHORIZED: row(400, "BAD_REQUEST", false, "Check the credentials and permissions of the pipe's source."),
-  SOURCE_ADDRESS_REFUSED: row(
-    400,
-    "BAD_REQUEST",
-    false,
-    "Use an address that the server may connect to, or ask the operator to allow the network; see docs/outgoing.md.",
-  ),
-  SOURCE_INVALID: row(
-    400,
-    "BAD_REQUEST",
-    false,
-    "Correct the source; the message names the part that does not exist or cannot be read.",
-  ),
-  SOURCE_LOST: row(
-    400,
-    "BAD_REQUEST",
-    false,
-    "The source no longer holds the pipe's position, or its history has changed. Send the pipe the `resync` command.",
-  ),
-  STORED_STATE_UNREADABLE: row(
-    500,
-    "INTERNAL_ERROR",
-    false,
-    "Stored state of the pipe or service has a form that this server cannot read. Run the version that wrote it; or send the pipe the command resync, or set the connection of the service again.",
-  ),
-  DESTINATION_INVALID: row(
-    400,
-    "BAD_REQUEST",
-    false,
-    "Correct the destination table, its columns or the field mappings.",
-  ),
-  CONNECTION_UNREACHABLE: row(
-    400,
-    "BAD_REQUEST",
-    true,
-    "Check the URLs of the service's connection, DNS, firewall and TLS between this server and the ClickHouse server.",
-  ),
-  CONNECTION_UNAUTHORIZED: row(
-    400,
-    "BAD_REQUEST",
-    false,
-    "Check user and password of the service's connection, and run the GRANT statement that the message names.",
-  ),
-  CONNECTION_INVALID: row(
-    400,
-    "BAD_REQUEST",
-    false,
-    "Correct the member of the service's connection that the message names; see docs/external.md.",
-  ),
-  KUBERNETES_REFUSED: row(
-    400,
-    "BAD_REQUEST",
-    false,
-    "Correct the members named in `issues`, or have the operator of the cluster do what the message says; see docs/kubernetes.md.",
-  ),
-  UNAUTHORIZED: row(
-    401,
-    "UNAUTHORIZED",
-    false,
-    "Send valid credentials; check that the key is enabled and not expired.",
-  ),
-  FORBIDDEN: row(403, "FORBIDDEN", false, "Use a key whose role permits the operation."),
-  NOT_FOUND: row(404, "NOT_FOUND", false, "Check the ids. Objects of other organizations are reported as not found."),
-  METHOD_NOT_ALLOWED: row(405, "METHOD_NOT_ALLOWED", false, "Use one of the methods in the `Allow` header."),
-  CONFLICT: row(
-    409,
-    "CONFLICT",
-    true,
-    "Wait for the current transition to end, or bring the object into one of the states that the message names.",
-  ),
-  LIMIT_REACHED: row(
-    409,
-    "CONFLICT",
-    false,
-    "Delete unused objects, or raise the limit that the message names: a server setting, or the service's `diskGb`.",
-  ),
-  SERVICE_ASLEEP: row(
-    409,
-    "CONFLICT",
-    true,
-    "The service is idle or stopped and the request may not wake it. Wake it with the `awake` command, or allow the request to.",
-  ),
-  PRECONDITION_FAILED: row(
-    412,
-    "PRECONDITION_FAILED",
-    false,
-    "Somebody has changed the object since it was read: get it again, and repeat the change with its new entity tag.",
-  ),
-  PAYLOAD_TOO_LARGE: row(413, "PAYLOAD_TOO_LARGE", false, "Send a smaller body."),
-  UNSUPPORTED_MEDIA_TYPE: row(415, "UNSUPPORTED_MEDIA_TYPE", false, "Send `Content-Type: application/json`."),
-  MISDIRECTED_REQUEST: row(
-    421,
-    "MISDIRECTED_REQUEST",
-    false,
-    "Use a name of the server that it knows, or set `publicHost` to the name in the Host header.",
-  ),
-  IDEMPOTENCY_KEY_REUSED: row(
-    422,
-    "UNPROCESSABLE",
-    false,
-    "Send the same body under an `Idempotency-Key`, and every other body under another key.",
-  ),
-  QUERY_FAILED: row(
-    422,
-    "UNPROCESSABLE",
-    false,
-    "Change the statement. The engine refused or could not run it; the message gives the reason.",
-  ),
-  BACKUP_UNUSABLE: row(
-    422,
-    "UNPROCESSABLE",
-    false,
-    "Verify the backup and read its `problems`. Restore another backup, or send `force` to restore the readable part.",
-  ),
-  SERVICE_NOT_RUNNING: row(
-    424,
-    "FAILED_DEPENDENCY",
-    true,
-    "Start the service, or wake it (`awake` in the API, `millrace service wake NAME`), and try again.",
-  ),
-  TOO_MANY_REQUESTS: row(429, "TOO_MANY_REQUESTS", true, "Retry after the time in the rate limit headers."),
-  INBOX_FULL: row(
-    429,
-    "TOO_MANY_REQUESTS",
-    true,
-    "Rows are sent faster than they are loaded: look at the state of the pipe and its service, or raise `maxInboxGb` of the source.",
-  ),
-  INTERNAL: row(500, "INTERNAL_ERROR", true, "Look up the request id in the server's log."),
-  OVERLOADED: row(
-    503,
-    "UNAVAILABLE",
-    true,
-    "Try again in a moment; send fewer concurrent requests, or give the service more memory.",
-  ),
-  STORE_UNAVAILABLE: row(
-    503,
-    "UNAVAILABLE",
-    true,
-    "The server of the metadata database (`--database`) does not answer: start it, or check the network to it. Millrace connects again by itself.",
-  ),
-  DISK_FULL: row(
-    507,
-    "INSUFFICIENT_STORAGE",
-    true,
-    "Free space on the disk that the message names, or enlarge it. What was begun is finished by itself then.",
-  ),
-  DISK_FAILED: row(
-    503,
-    "UNAVAILABLE",
-    true,
-    "The disk that the message names is mounted read-only or fails: look at the system's log. What was begun is finished by itself when it can be written again.",
-  ),
-  KUBERNETES_UNREACHABLE: row(
-    503,
-    "UNAVAILABLE",
-    true,
-    "The API server of Kubernetes does not answer: check it, the network to it and `--kubernetes-config`. Running services go on.",
-  ),
-  LEASE_LOST: row(
-    503,
-    "UNAVAILABLE",
-    true,
-    "Another process has taken over what this one was doing: a pipe, a service, or the whole data directory. Nothing was changed; send the request again, to another server if this one stops.",
-  ),
-  SERVICE_UNAVAILABLE: row(
-    503,
-    "UNAVAILABLE",
-    true,
-    "The service is stopped or has failed. Start it and check its state.",
-  ),
-  TIMEOUT: row(504, "TIMEOUT", true, "Request a shorter time range or a coarser granularity, or raise the limit."),
+  ...rows(400, "BAD_REQUEST", false, {
+    BAD_REQUEST: "Correct the fields named in `issues` and send the request again.",
+    NOT_SUPPORTED:
+      "Leave out what the message names: this server does not have that part of the ClickHouse Cloud API; see docs/compat.md.",
+    INVALID_JSON: "Send one well-formed JSON document.",
+    FILTER_INVALID: "Correct the filter at `position`; see docs/filter-language.md.",
+    UNKNOWN_COLUMN: "Use a column of the table; the message suggests similar names.",
+    SOURCE_UNAUTHORIZED: "Check the credentials and permissions of the pipe's source.",
+    SOURCE_ADDRESS_REFUSED:
+      "Use an address that the server may connect to, or ask the operator to allow the network; see docs/outgoing.md.",
+    SOURCE_INVALID: "Correct the source; the message names the part that does not exist or cannot be read.",
+    SOURCE_LOST:
+      "The source no longer holds the pipe's position, or its history has changed. Send the pipe the `resync` command.",
+    DESTINATION_INVALID: "Correct the destination table, its columns or the field mappings.",
+    CONNECTION_UNAUTHORIZED:
+      "Check user and password of the service's connection, and run the GRANT statement that the message names.",
+    CONNECTION_INVALID: "Correct the member of the service's connection that the message names; see docs/external.md.",
+    KUBERNETES_REFUSED:
+      "Correct the members named in `issues`, or have the operator of the cluster do what the message says; see docs/kubernetes.md.",
+  }),
+  ...rows(400, "BAD_REQUEST", true, {
+    SOURCE_UNREACHABLE: "Check the address, DNS, firewall and TLS settings of the pipe's source.",
+    CONNECTION_UNREACHABLE:
+      "Check the URLs of the service's connection, DNS, firewall and TLS between this server and the ClickHouse server.",
+  }),
+  ...rows(401, "UNAUTHORIZED", false, {
+    UNAUTHORIZED: "Send valid credentials; check that the key is enabled and not expired.",
+  }),
+  ...rows(403, "FORBIDDEN", false, { FORBIDDEN: "Use a key whose role permits the operation." }),
+  ...rows(404, "NOT_FOUND", false, {
+    NOT_FOUND: "Check the ids. Objects of other organizations are reported as not found.",
+  }),
+  ...rows(405, "METHOD_NOT_ALLOWED", false, { METHOD_NOT_ALLOWED: "Use one of the methods in the `Allow` header." }),
+  ...rows(409, "CONFLICT", true, {
+    CONFLICT:
+      "Wait for the current transition to end, or bring the object into one of the states that the message names.",
+    SERVICE_ASLEEP:
+      "The service is idle or stopped and the request may not wake it. Wake it with the `awake` command, or allow the request to.",
+  }),
+  ...rows(409, "CONFLICT", false, {
+    LIMIT_REACHED:
+      "Delete unused objects, or raise the limit that the message names: a server setting, or the service's `diskGb`.",
+  }),
+  ...rows(412, "PRECONDITION_FAILED", false, {
+    PRECONDITION_FAILED:
+      "Somebody has changed the object since it was read: get it again, and repeat the change with its new entity tag.",
+  }),
+  ...rows(413, "PAYLOAD_TOO_LARGE", false, { PAYLOAD_TOO_LARGE: "Send a smaller body." }),
+  ...rows(415, "UNSUPPORTED_MEDIA_TYPE", false, { UNSUPPORTED_MEDIA_TYPE: "Send `Content-Type: application/json`." }),
+  ...rows(421, "MISDIRECTED_REQUEST", false, {
+    MISDIRECTED_REQUEST: "Use a name of the server that it knows, or set `publicHost` to the name in the Host header.",
+  }),
+  ...rows(422, "UNPROCESSABLE", false, {
+    IDEMPOTENCY_KEY_REUSED: "Send the same body under an `Idempotency-Key`, and every other body under another key.",
+    QUERY_FAILED: "Change the statement. The engine refused or could not run it; the message gives the reason.",
+    BACKUP_UNUSABLE:
+      "Verify the backup and read its `problems`. Restore another backup, or send `force` to restore the readable part.",
+  }),
+  ...rows(424, "FAILED_DEPENDENCY", true, {
+    SERVICE_NOT_RUNNING:
+      "Start the service, or wake it (`awake` in the API, `millrace service wake NAME`), and try again.",
+  }),
+  ...rows(429, "TOO_MANY_REQUESTS", true, {
+    TOO_MANY_REQUESTS: "Retry after the time in the rate limit headers.",
+    INBOX_FULL:
+      "Rows are sent faster than they are loaded: look at the state of the pipe and its service, or raise `maxInboxGb` of the source.",
+  }),
+  ...rows(500, "INTERNAL_ERROR", false, {
+    STORED_STATE_UNREADABLE:
+      "Stored state of the pipe or service has a form that this server cannot read. Run the version that wrote it; or send the pipe the command resync, or set the connection of the service again.",
+  }),
+  ...rows(500, "INTERNAL_ERROR", true, { INTERNAL: "Look up the request id in the server's log." }),
+  ...rows(503, "UNAVAILABLE", true, {
+    OVERLOADED: "Try again in a moment; send fewer concurrent requests, or give the service more memory.",
+    STORE_UNAVAILABLE:
+      "The server of the metadata database (`--database`) does not answer: start it, or check the network to it. Millrace connects again by itself.",
+    DISK_FAILED:
+      "The disk that the message names is mounted read-only or fails: look at the system's log. What was begun is finished by itself when it can be written again.",
+    KUBERNETES_UNREACHABLE:
+      "The API server of Kubernetes does not answer: check it, the network to it and `--kubernetes-config`. Running services go on.",
+    LEASE_LOST:
+      "Another process has taken over what this one was doing: a pipe, a service, or the whole data directory. Nothing was changed; send the request again, to another server if this one stops.",
+    SERVICE_UNAVAILABLE: "The service is stopped or has failed. Start it and check its state.",
+  }),
+  ...rows(504, "TIMEOUT", true, {
+    TIMEOUT: "Request a shorter time range or a coarser granularity, or raise the limit.",
+  }),
+  ...rows(507, "INSUFFICIENT_STORAGE", true, {
+    DISK_FULL:
+      "Free space on the disk that the message names, or enlarge it. What was begun is finished by itself then.",
+  }),
 } satisfies Record<string, CodeRow>;
 
 export type ErrorCode = keyof typeof errorCodes;
@@ -321,6 +225,13 @@ export function describeError(error: unknown): string {
   return parts.map((part, at) => (at < parts.length - 1 ? part.replace(/\.$/, "") : part)).join(": ");
 }
 
-function row(status: number, word: string, retryable: boolean, help: string): CodeRow {
-  return { status, word, retryable, help };
+/** The rows of codes that differ by what the operator should do. */
+function rows<Name extends string>(
+  status: number,
+  word: string,
+  retryable: boolean,
+  helps: Readonly<Record<Name, string>>,
+): Record<Name, CodeRow> {
+  const made = Object.entries<string>(helps).map(([name, help]) => [name, { status, word, retryable, help }]);
+  return Object.fromEntries(made) as Record<Name, CodeRow>;
 }
