@@ -3,7 +3,7 @@
  * ClickHouse Cloud API where it has them.
  */
 import { z } from "zod";
-import { cursorQuery, type Operation, operation, timestamp, uuid } from "./operation.ts";
+import { cursorQuery, type Operation, operations, timestamp, uuid } from "./operation.ts";
 
 export const activityRecord = z
   .object({
@@ -33,9 +33,8 @@ export const activityRecord = z
 const path = "/v1/organizations/{organizationId}/activities";
 const shared = { method: "GET", storedOnly: true, tag: "Organizations", access: "read" } as const;
 
-export const activityOperations = {
-  listActivities: operation({
-    ...shared,
+export const activityOperations = operations(shared, {
+  listActivities: {
     path,
     summary:
       "Lists requests that changed something, and changes of states, newest first; logins and refusals are in the audit events",
@@ -59,15 +58,14 @@ export const activityOperations = {
       activities: z.array(activityRecord),
       nextCursor: z.string().optional().describe("For older activities; absent when there are none"),
     }),
-  }),
-  getActivity: operation({
-    ...shared,
+  },
+  getActivity: {
     path: `${path}/{activityId}`,
     summary: "Gets an activity",
     params: z.object({ organizationId: uuid, activityId: z.string().regex(/^\d{1,15}$/) }),
     result: activityRecord,
-  }),
-};
+  },
+});
 
 /** Types that differ from object and verb: the names of the ClickHouse Cloud API. */
 const cloudTypes: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 /** Backups: the record of the contract (A4), and extensions for making, configuring, checking and restoring them. */
 import { z } from "zod";
-import { changing, operation, plainText, timestamp, uuid } from "./operation.ts";
+import { changing, operations, plainText, timestamp, uuid } from "./operation.ts";
 
 export const backupRecord = z
   .object({
@@ -158,51 +158,45 @@ const serviceRoot = "/v1/organizations/{organizationId}/services/{serviceId}";
 const root = `${serviceRoot}/backups`;
 const tag = { tag: "Backups" } as const;
 
-export const backupOperations = {
-  listBackups: operation({
-    ...tag,
+export const backupOperations = operations(tag, {
+  listBackups: {
     method: "GET",
     path: root,
     summary: "Lists the backups of a service, newest first",
     access: "read",
     result: z.array(backupRecord),
-  }),
-  createBackup: operation({
-    ...tag,
+  },
+  createBackup: {
     method: "POST",
     path: root,
     summary: "Starts a backup now; 409 while another one is queued or in progress",
     access: "developer",
     result: backupRecord,
-  }),
-  getBackup: operation({
-    ...tag,
+  },
+  getBackup: {
     method: "GET",
     path: `${root}/{backupId}`,
     summary: "Gets a backup with its chain, problems and checks",
     access: "read",
     result: backupDetails,
-  }),
-  verifyBackup: operation({
-    ...tag,
+  },
+  verifyBackup: {
     method: "POST",
     path: `${root}/{backupId}/verify`,
     summary: "Schedules a check of a backup: reads every file, and with `deep` also makes a trial restore",
     access: "developer",
     body: z.strictObject({ deep: z.boolean().optional() }),
     result: backupDetails,
-  }),
-  restoreBackup: operation({
-    ...tag,
+  },
+  restoreBackup: {
     method: "POST",
     path: `${root}/{backupId}/restore`,
     summary: "Restores one database or table under another name; a whole service is restored by creating one",
     access: "admin",
     body: restoreBody,
     result: restoreRecord,
-  }),
-  planRestore: operation({
-    ...tag,
+  },
+  planRestore: {
     method: "POST",
     path: `${root}/{backupId}/restorePlan`,
     readsOnly: true,
@@ -211,66 +205,59 @@ export const backupOperations = {
     access: "developer",
     body: z.union([restoreBody, newServiceBody]),
     result: restorePlan,
-  }),
-  listRestores: operation({
-    ...tag,
+  },
+  listRestores: {
     method: "GET",
     storedOnly: true,
     path: `${serviceRoot}/restores`,
     summary: "Lists the restores into a service, newest first",
     access: "read",
     result: z.array(restoreRecord),
-  }),
-  getRestore: operation({
-    ...tag,
+  },
+  getRestore: {
     method: "GET",
     storedOnly: true,
     path: `${serviceRoot}/restores/{restoreId}`,
     summary: "Gets a restore with its progress",
     access: "read",
     result: restoreRecord,
-  }),
-  getBackupConfiguration: operation({
-    ...tag,
+  },
+  getBackupConfiguration: {
     method: "GET",
     storedOnly: true,
     path: `${serviceRoot}/backupConfiguration`,
     summary: "Gets the backup schedule of a service",
     access: "read",
     result: backupConfiguration,
-  }),
-  updateBackupConfiguration: operation({
-    ...tag,
+  },
+  updateBackupConfiguration: {
     method: "PATCH",
     path: `${serviceRoot}/backupConfiguration`,
     summary: "Changes the backup schedule; null resets a member to its default",
     access: "admin",
     body: configurationBody,
     result: backupConfiguration,
-  }),
-  previewRetention: operation({
-    ...tag,
+  },
+  previewRetention: {
     method: "GET",
     path: `${serviceRoot}/backupRetention`,
     summary: "Previews retention: lists which backups it would keep or remove now, with reasons",
     access: "read",
     result: z.array(retentionEntry),
-  }),
-  listAllBackups: operation({
-    ...tag,
+  },
+  listAllBackups: {
     method: "GET",
     path: "/v1/organizations/{organizationId}/backups",
     summary: "Lists all backups of the organization, including those of deleted services, newest first",
     access: "read",
     result: z.array(backupRecord),
-  }),
-  rescanBackups: operation({
-    ...tag,
+  },
+  rescanBackups: {
     method: "POST",
     path: "/v1/organizations/{organizationId}/backups/rescan",
     summary:
       "Adds backups of the organization that exist at the backup location but not in the catalogue; removes leftovers of interrupted runs that are older than a day",
     access: "admin",
     result: z.object({ adopted: z.int(), removed: z.int(), unreadable: z.array(z.string()) }),
-  }),
-};
+  },
+});

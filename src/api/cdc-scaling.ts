@@ -1,6 +1,6 @@
 /** The size of the workers of a service's Postgres pipes. */
 import { z } from "zod";
-import { operation } from "./operation.ts";
+import { operations } from "./operation.ts";
 
 const members = {
   replicaCpuMillicores: z
@@ -17,17 +17,15 @@ const shared = {
   path: "/v1/organizations/{organizationId}/services/{serviceId}/cdcScaling",
 } as const;
 
-export const cdcScalingOperations = {
-  getCdcScaling: operation({
-    ...shared,
+export const cdcScalingOperations = operations(shared, {
+  getCdcScaling: {
     method: "GET",
     storedOnly: true,
     summary: "Gets the size of the workers of a service's Postgres pipes; empty if none is set",
     access: "read",
     result: z.object(members).partial().meta({ id: "CdcScaling" }),
-  }),
-  updateCdcScaling: operation({
-    ...shared,
+  },
+  updateCdcScaling: {
     method: "PATCH",
     summary: "Sets the size of a worker for each Postgres pipe of a service, in place of the scaling of the pipe",
     access: "developer",
@@ -36,5 +34,5 @@ export const cdcScalingOperations = {
       error: "must be 4 times the number of processors: 8 for 2000 replicaCpuMillicores",
     }),
     result: z.object(members),
-  }),
-};
+  },
+});

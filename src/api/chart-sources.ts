@@ -3,7 +3,7 @@
  */
 import { z } from "zod";
 import { keptMembersOf, readMembersOf, rollupOf } from "./chart-source-members.ts";
-import { knownObject, nullableToo, operation, setByServer, timestamp, uuid, version } from "./operation.ts";
+import { knownObject, nullableToo, operations, setByServer, timestamp, uuid, version } from "./operation.ts";
 
 const rollup = rollupOf(knownObject).meta({ id: "Rollup" });
 
@@ -51,27 +51,24 @@ export type Rollup = z.output<typeof rollup>;
 const source = z.object({ id: z.string().min(1).max(100) });
 const shared = { tag: "Sources" } as const;
 
-export const chartSourceOperations = {
-  listSources: operation({
-    ...shared,
+export const chartSourceOperations = operations(shared, {
+  listSources: {
     method: "GET",
     storedOnly: true,
     path: "/api/v2/sources",
     summary: "Lists chart sources",
     access: "read",
     result: z.object({ data: z.array(sourceRecord) }),
-  }),
-  createSource: operation({
-    ...shared,
+  },
+  createSource: {
     method: "POST",
     path: "/api/v2/sources",
     summary: "Creates a chart source",
     access: "developer",
     body: sourceBody,
     result: z.object({ data: sourceRecord }),
-  }),
-  getSource: operation({
-    ...shared,
+  },
+  getSource: {
     method: "GET",
     storedOnly: true,
     path: "/api/v2/sources/{id}",
@@ -79,9 +76,8 @@ export const chartSourceOperations = {
     access: "read",
     params: source,
     result: z.object({ data: sourceRecord }),
-  }),
-  replaceSource: operation({
-    ...shared,
+  },
+  replaceSource: {
     method: "PUT",
     versioned: true,
     path: "/api/v2/sources/{id}",
@@ -90,9 +86,8 @@ export const chartSourceOperations = {
     params: source,
     body: sourceBody,
     result: z.object({ data: sourceRecord }),
-  }),
-  deleteSource: operation({
-    ...shared,
+  },
+  deleteSource: {
     method: "DELETE",
     versioned: true,
     path: "/api/v2/sources/{id}",
@@ -100,5 +95,5 @@ export const chartSourceOperations = {
     access: "developer",
     params: source,
     result: z.object({}),
-  }),
-};
+  },
+});

@@ -1,6 +1,6 @@
 /** Metrics of services and pipes over time. An extension of the contract. */
 import { z } from "zod";
-import { operation, timestamp } from "./operation.ts";
+import { operations, timestamp } from "./operation.ts";
 
 /** Points of one response, at most: a week of minutes. */
 export const maxPoints = 10_080;
@@ -73,19 +73,17 @@ const root = "/v1/organizations/{organizationId}/services/{serviceId}";
 const shared = { method: "GET", access: "read", query } as const;
 const gaps = "each point is a mean of what is known, and null where nothing is; does not wake the service";
 
-export const historyOperations = {
-  getPipeMetrics: operation({
-    ...shared,
+export const historyOperations = operations(shared, {
+  getPipeMetrics: {
     path: `${root}/pipes/{pipeId}/metrics`,
     tag: "Pipes",
     summary: `Gets rates, lag and errors of a pipe over time: ${gaps}`,
     result: pipeMetricsRecord,
-  }),
-  getServiceMetrics: operation({
-    ...shared,
+  },
+  getServiceMetrics: {
     path: `${root}/metrics`,
     tag: "Services",
     summary: `Gets queries, memory and disk use of a service over time: ${gaps}`,
     result: serviceMetricsRecord,
-  }),
-};
+  },
+});

@@ -1,7 +1,7 @@
 /** Who the caller is, and the sessions of browsers that act as a key. An extension of the contract. */
 import { z } from "zod";
 import { keyRoles } from "./keys.ts";
-import { operation, timestamp, uuid } from "./operation.ts";
+import { operations, timestamp, uuid } from "./operation.ts";
 
 const session = {
   id: uuid,
@@ -42,16 +42,14 @@ export const loginBody = z.union(
   { error: "must be {token}, or {keyId, keySecret}" },
 );
 
-export const identityOperations = {
-  getMe: operation({
-    ...shared,
+export const identityOperations = operations(shared, {
+  getMe: {
     method: "GET",
     path: "/v1/me",
     summary: "Gets the key, role and organization of the caller",
     result: identityRecord,
-  }),
-  createConsoleLink: operation({
-    ...shared,
+  },
+  createConsoleLink: {
     method: "POST",
     path: `${root}/consoleLinks`,
     summary: "Creates a link that signs a browser in as the calling key, once and within ten minutes",
@@ -59,18 +57,16 @@ export const identityOperations = {
       url: z.string().describe("Secret; its fragment has the form `#login=TOKEN`"),
       expiresAt: timestamp,
     }),
-  }),
-  listSessions: operation({
-    ...shared,
+  },
+  listSessions: {
     method: "GET",
     path: `${root}/sessions`,
     summary: "Lists the browser sessions of the calling key; for an admin, of all keys",
     result: z.array(sessionRecord),
-  }),
-  deleteSession: operation({
-    ...shared,
+  },
+  deleteSession: {
     method: "DELETE",
     path: `${root}/sessions/{sessionId}`,
     summary: "Ends a browser session of the calling key; for an admin, of any key",
-  }),
-};
+  },
+});

@@ -3,7 +3,7 @@
  */
 import { z } from "zod";
 import { ipAccess } from "./ip-access.ts";
-import { operation, plainText, timestamp, uuid, version } from "./operation.ts";
+import { operations, plainText, timestamp, uuid, version } from "./operation.ts";
 
 export const keyRoles = ["admin", "developer", "read_only", "push"] as const;
 export type KeyRole = (typeof keyRoles)[number];
@@ -59,17 +59,15 @@ const ipAccessList = z
   .describe("Replaces the list; an empty list admits no address. Default: anywhere");
 const shared = { tag: "Keys", access: "admin" } as const;
 
-export const keyOperations = {
-  listKeys: operation({
-    ...shared,
+export const keyOperations = operations(shared, {
+  listKeys: {
     method: "GET",
     storedOnly: true,
     path: "/v1/organizations/{organizationId}/keys",
     summary: "Lists API keys",
     result: z.array(keyRecord),
-  }),
-  createKey: operation({
-    ...shared,
+  },
+  createKey: {
     method: "POST",
     path: "/v1/organizations/{organizationId}/keys",
     summary: "Creates an API key; only this response contains its secret",
@@ -83,17 +81,15 @@ export const keyOperations = {
       pushLimits: pushLimits.optional(),
     }),
     result: z.object({ key: keyRecord, keyId: z.string(), keySecret: z.string() }),
-  }),
-  getKey: operation({
-    ...shared,
+  },
+  getKey: {
     method: "GET",
     storedOnly: true,
     path: "/v1/organizations/{organizationId}/keys/{keyId}",
     summary: "Gets an API key",
     result: keyRecord,
-  }),
-  updateKey: operation({
-    ...shared,
+  },
+  updateKey: {
     method: "PATCH",
     versioned: true,
     path: "/v1/organizations/{organizationId}/keys/{keyId}",
@@ -107,32 +103,28 @@ export const keyOperations = {
       pushLimits: pushLimits.optional(),
     }),
     result: keyRecord,
-  }),
-  deleteKey: operation({
-    ...shared,
+  },
+  deleteKey: {
     method: "DELETE",
     versioned: true,
     path: "/v1/organizations/{organizationId}/keys/{keyId}",
     summary: "Deletes an API key, except the one that authenticates the request",
-  }),
-  listAccessTokens: operation({
-    ...shared,
+  },
+  listAccessTokens: {
     method: "GET",
     storedOnly: true,
     path: "/v1/organizations/{organizationId}/accessTokens",
     summary: "Lists the access tokens of the observability API",
     result: z.array(tokenRecord),
-  }),
-  createAccessToken: operation({
-    ...shared,
+  },
+  createAccessToken: {
     method: "POST",
     path: "/v1/organizations/{organizationId}/accessTokens",
     summary: "Creates an access token for the observability API; only this response contains the token",
     body: z.strictObject({ name: plainText(1, 100), expireAt: expireAt.optional() }),
     result: z.object({ token: tokenRecord, accessToken: z.string() }),
-  }),
-  updateAccessToken: operation({
-    ...shared,
+  },
+  updateAccessToken: {
     method: "PATCH",
     versioned: true,
     path: "/v1/organizations/{organizationId}/accessTokens/{tokenId}",
@@ -143,12 +135,11 @@ export const keyOperations = {
       expireAt: expireAt.optional(),
     }),
     result: tokenRecord,
-  }),
-  deleteAccessToken: operation({
-    ...shared,
+  },
+  deleteAccessToken: {
     method: "DELETE",
     versioned: true,
     path: "/v1/organizations/{organizationId}/accessTokens/{tokenId}",
     summary: "Deletes an access token",
-  }),
-};
+  },
+});

@@ -1,6 +1,6 @@
 /** What pipes that are gone have left at their sources. An extension of ours. */
 import { z } from "zod";
-import { operation, timestamp, uuid } from "./operation.ts";
+import { operations, timestamp, uuid } from "./operation.ts";
 
 const object = {
   kind: z.string().describe("`slot`, `publication`, `consumer` or `consumerGroup`"),
@@ -33,21 +33,19 @@ export const leftover = z
 const path = "/v1/organizations/{organizationId}/leftovers";
 const tag = { tag: "Pipes" } as const;
 
-export const leftoverOperations = {
-  listLeftovers: operation({
-    ...tag,
+export const leftoverOperations = operations(tag, {
+  listLeftovers: {
     method: "GET",
     storedOnly: true,
     path,
     summary: "Lists what pipes that are gone have left at their sources; it is removed as soon as possible",
     access: "read",
     result: z.array(leftover),
-  }),
-  deleteLeftover: operation({
-    ...tag,
+  },
+  deleteLeftover: {
     method: "DELETE",
     path: `${path}/{leftoverId}`,
     summary: "Gives a leftover up: it stays at the source, and nobody tries to remove it any more",
     access: "developer",
-  }),
-};
+  },
+});

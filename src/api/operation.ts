@@ -73,13 +73,31 @@ export const uuid = z.uuid({ error: "must be a uuid" });
 type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;
 type IdsIn<Path extends string> = z.ZodObject<{ readonly [Name in NamesIn<Path>]: typeof uuid }>;
 
-/** Keeps literal types while checking the shape. Without `params`, each name in the path is a UUID. */
-export function operation<const O extends Omit<Operation, "params"> & { readonly params?: z.ZodObject }>(
-  value: O,
-): O & { readonly params: O extends { readonly params: infer Given extends z.ZodObject } ? Given : IdsIn<O["path"]> } {
+/** An operation as it is written down. Without `params`, each name in the path is a UUID. */
+type Definition = Omit<Operation, "params"> & { readonly params?: z.ZodObject };
+type Complete<D extends Definition> = D & {
+  readonly params: D extends { readonly params: infer Given extends z.ZodObject } ? Given : IdsIn<D["path"]>;
+};
+
+/** Keeps literal types while checking the shape. */
+export function operation<const D extends Definition>(value: D): Complete<D> {
   const names = value.path.matchAll(/\{(\w+)\}/g);
   const params = value.params ?? z.object(Object.fromEntries([...names].map(([, name]) => [name, uuid])));
-  return { ...value, params } as ReturnType<typeof operation<O>>;
+  return { ...value, params } as Complete<D>;
+}
+
+/** Operations that have these members in common. */
+export function operations<
+  const Shared extends Partial<Definition>,
+  const Table extends Readonly<Record<string, Omit<Definition, keyof Shared>>>,
+>(shared: Shared, table: Table) {
+  const all = Object.entries<object>(table).map(([name, own]) => [
+    name,
+    operation({ ...shared, ...own } as Definition),
+  ]);
+  return Object.fromEntries(all) as {
+    readonly [Name in keyof Table]: Shared & Table[Name] extends infer D extends Definition ? Complete<D> : never;
+  };
 }
 
 export const version = z.int().describe("Raised by every requested change; for `If-Match`");

@@ -1,6 +1,6 @@
 /** Refused rows of pipes: causes, replay and discard. An extension of the contract. */
 import { z } from "zod";
-import { operation, timestamp, uuid } from "./operation.ts";
+import { operations, timestamp, uuid } from "./operation.ts";
 
 const rowId = z.string().regex(/^[0-9a-f]{32}$/, { error: "must be the id of a refused row" });
 const groupId = z.string().regex(/^[0-9a-f]{16}$/, { error: "must be the id of a group of refused rows" });
@@ -97,18 +97,16 @@ const page = { limit: z.coerce.number().int().min(1).max(1_000).default(100), cu
 const root = "/v1/organizations/{organizationId}/services/{serviceId}/pipes/{pipeId}/errors";
 const tag = { tag: "Pipes" } as const;
 
-export const pipeErrorOperations = {
-  listPipeErrors: operation({
-    ...tag,
+export const pipeErrorOperations = operations(tag, {
+  listPipeErrors: {
     method: "GET",
     path: root,
     summary: "Lists why the pipe refused rows: groups of rows with one cause, the largest first, at most 200",
     access: "read",
     query: z.object(reading),
     result: z.array(pipeErrorGroup),
-  }),
-  listPipeErrorRows: operation({
-    ...tag,
+  },
+  listPipeErrorRows: {
     method: "GET",
     path: `${root}/rows`,
     summary: "Lists refused rows with their bytes, newest first; rows are kept for 7 days",
@@ -118,9 +116,8 @@ export const pipeErrorOperations = {
       rows: z.array(pipeErrorRow),
       nextCursor: z.string().optional().describe("Send it as `cursor` for the next page; absent on the last one"),
     }),
-  }),
-  replayPipeErrors: operation({
-    ...tag,
+  },
+  replayPipeErrors: {
     method: "POST",
     path: `${root}/replay`,
     summary: "Loads refused rows again, exactly once, through the pipe's present definition; also of a stopped pipe",
@@ -128,9 +125,8 @@ export const pipeErrorOperations = {
     query: z.object({ wake: wake.default("auto") }),
     body: replayBody,
     result: pipeErrorRequest,
-  }),
-  discardPipeErrors: operation({
-    ...tag,
+  },
+  discardPipeErrors: {
     method: "DELETE",
     path: root,
     summary: "Deletes refused rows that are not in the destination table",
@@ -139,14 +135,13 @@ export const pipeErrorOperations = {
       .object({ ...filters, group: groupId.optional(), rowIds: rowIdList.optional(), wake: wake.default("auto") })
       .refine(({ wake: _, ...rest }) => Object.keys(rest).length > 0, nothing),
     result: pipeErrorRequest,
-  }),
-  listPipeErrorRequests: operation({
-    ...tag,
+  },
+  listPipeErrorRequests: {
     method: "GET",
     storedOnly: true,
     path: `${root}/requests`,
     summary: "Lists replays and discards of the pipe, newest first; the newest 100 finished ones are kept",
     access: "read",
     result: z.array(pipeErrorRequest),
-  }),
-};
+  },
+});

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { checkNames } from "../sources/contract/checks.ts";
 import { foundField, sampleRow } from "../sources/contract/discovery.ts";
 import { sourceListing } from "../sources/contract/listing.ts";
-import { operation } from "./operation.ts";
+import { operations } from "./operation.ts";
 import { createPipeBody, schemasOfKinds, source, tableIdentifier } from "./pipes.ts";
 
 const discoveryBody = z.strictObject({
@@ -88,9 +88,8 @@ const validation = z
   })
   .meta({ id: "PipeValidation" });
 
-export const pipePreparationOperations = {
-  validatePipe: operation({
-    ...tag,
+export const pipePreparationOperations = operations(tag, {
+  validatePipe: {
     method: "POST",
     path: `${root}/validate`,
     readsOnly: true,
@@ -98,9 +97,8 @@ export const pipePreparationOperations = {
     access: "developer",
     body: createPipeBody,
     result: validation,
-  }),
-  listSource: operation({
-    ...tag,
+  },
+  listSource: {
     method: "POST",
     path: `${root}/sourceListing`,
     readsOnly: true,
@@ -109,9 +107,8 @@ export const pipePreparationOperations = {
     access: "developer",
     body: listingBody,
     result: sourceListing,
-  }),
-  discoverSchema: operation({
-    ...tag,
+  },
+  discoverSchema: {
     method: "POST",
     path: `${root}/schemaDiscovery`,
     readsOnly: true,
@@ -120,5 +117,5 @@ export const pipePreparationOperations = {
     access: "developer",
     body: discoveryBody,
     result: discoveredFields,
-  }),
-};
+  },
+});

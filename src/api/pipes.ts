@@ -4,7 +4,7 @@ import { type SourceKindKey, sourceKindKeys } from "../sources/contract/descript
 import { kindsWith, sourceKinds } from "../sources/contract/registry.ts";
 import type { SourceKind } from "../sources/contract/source.ts";
 import { deleted } from "./leftovers.ts";
-import { changing, operation, plainText, timestamp, uuid, version } from "./operation.ts";
+import { changing, operations, plainText, timestamp, uuid, version } from "./operation.ts";
 
 /** The states of the ClickHouse Cloud API; see `docs/states.md`. */
 export const pipeStates = [
@@ -233,35 +233,31 @@ export const serviceParams = z.object({ organizationId: uuid, serviceId: uuid })
 const root = "/v1/organizations/{organizationId}/services/{serviceId}/pipes";
 const tag = { tag: "Pipes" } as const;
 
-export const pipeOperations = {
-  createPipe: operation({
-    ...tag,
+export const pipeOperations = operations(tag, {
+  createPipe: {
     method: "POST",
     path: root,
     summary: "Creates a pipe from a source to a destination table, and starts it unless `startPaused`",
     access: "developer",
     body: createPipeBody,
     result: acceptedPipe,
-  }),
-  listPipes: operation({
-    ...tag,
+  },
+  listPipes: {
     method: "GET",
     storedOnly: true,
     path: root,
     summary: "Lists the pipes of a service with their counters and last errors",
     access: "read",
     result: z.array(pipeDetails),
-  }),
-  getPipe: operation({
-    ...tag,
+  },
+  getPipe: {
     method: "GET",
     path: `${root}/{pipeId}`,
     summary: "Gets a pipe with its progress and last error",
     access: "read",
     result: pipeDetails,
-  }),
-  updatePipe: operation({
-    ...tag,
+  },
+  updatePipe: {
     method: "PATCH",
     versioned: true,
     path: `${root}/{pipeId}`,
@@ -269,18 +265,16 @@ export const pipeOperations = {
     access: "developer",
     body: patchBody,
     result: acceptedPipe,
-  }),
-  deletePipe: operation({
-    ...tag,
+  },
+  deletePipe: {
     method: "DELETE",
     versioned: true,
     path: `${root}/{pipeId}`,
     summary: "Deletes a pipe; its destination table stays",
     access: "developer",
     result: deleted,
-  }),
-  updatePipeState: operation({
-    ...tag,
+  },
+  updatePipeState: {
     method: "PATCH",
     versioned: true,
     path: `${root}/{pipeId}/state`,
@@ -315,9 +309,8 @@ export const pipeOperations = {
         ),
     }),
     result: pipeRecord,
-  }),
-  updatePipeScaling: operation({
-    ...tag,
+  },
+  updatePipeScaling: {
     method: "PATCH",
     versioned: true,
     path: `${root}/{pipeId}/scaling`,
@@ -325,18 +318,16 @@ export const pipeOperations = {
     access: "developer",
     body: changing(scaling),
     result: pipeRecord,
-  }),
-  getPipeSettings: operation({
-    ...tag,
+  },
+  getPipeSettings: {
     method: "GET",
     storedOnly: true,
     path: `${root}/{pipeId}/settings`,
     summary: "Gets the explicitly set settings of a pipe",
     access: "read",
     result: pipeSettings,
-  }),
-  updatePipeSettings: operation({
-    ...tag,
+  },
+  updatePipeSettings: {
     method: "PUT",
     versioned: true,
     path: `${root}/{pipeId}/settings`,
@@ -344,8 +335,8 @@ export const pipeOperations = {
     access: "developer",
     body: changing(pipeSettings),
     result: pipeSettings,
-  }),
-};
+  },
+});
 
 /** Clients send null for "not set": every optional member of a kind accepts it. */
 export function allowingNulls<S extends z.ZodObject>(schema: S): S {

@@ -1,6 +1,6 @@
 /** Metrics of one organization or service in the Prometheus text format, under the names of ClickHouse Cloud. */
 import { z } from "zod";
-import { operation } from "./operation.ts";
+import { operations } from "./operation.ts";
 
 const query = z.object({
   filtered_metrics: z.enum(["true", "false"]).default("false").describe("true: without the numbers per table"),
@@ -14,15 +14,13 @@ const common = {
   streams: "Samples in the Prometheus text format (text/plain)",
 } as const;
 
-export const prometheusOperations = {
-  getPrometheus: operation({
-    ...common,
+export const prometheusOperations = operations(common, {
+  getPrometheus: {
     path: "/v1/organizations/{organizationId}/prometheus",
     summary: "Gets metrics of all services of an organization and their pipes; wakes no service and keeps none awake",
-  }),
-  getServicePrometheus: operation({
-    ...common,
+  },
+  getServicePrometheus: {
     path: "/v1/organizations/{organizationId}/services/{serviceId}/prometheus",
     summary: "Gets metrics of a service and its pipes; neither wakes it nor keeps it awake",
-  }),
-};
+  },
+});

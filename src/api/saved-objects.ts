@@ -1,6 +1,6 @@
 /** Queries, charts, dashboards and drafts that the console keeps. An extension of the contract. */
 import { z } from "zod";
-import { operation, plainText, timestamp, uuid } from "./operation.ts";
+import { operations, plainText, timestamp, uuid } from "./operation.ts";
 
 export const savedObjectKinds = ["query", "chart", "dashboard", "draft"] as const;
 
@@ -38,35 +38,31 @@ export const savedObjectRecord = summary
 const root = "/v1/organizations/{organizationId}/savedObjects";
 const shared = { tag: "Saved objects" } as const;
 
-export const savedObjectOperations = {
-  listSavedObjects: operation({
-    ...shared,
+export const savedObjectOperations = operations(shared, {
+  listSavedObjects: {
     method: "GET",
     path: root,
     summary: "Lists saved queries, charts and dashboards, and the drafts of the calling key, by name; without contents",
     access: "read",
     query: z.object({ kind: kind.optional() }),
     result: z.array(summary),
-  }),
-  createSavedObject: operation({
-    ...shared,
+  },
+  createSavedObject: {
     method: "POST",
     path: root,
     summary: "Saves a query, chart, dashboard or draft",
     access: "developer",
     body: z.strictObject({ kind, name, content }),
     result: savedObjectRecord,
-  }),
-  getSavedObject: operation({
-    ...shared,
+  },
+  getSavedObject: {
     method: "GET",
     path: `${root}/{savedObjectId}`,
     summary: "Gets a saved object with its content",
     access: "read",
     result: savedObjectRecord,
-  }),
-  updateSavedObject: operation({
-    ...shared,
+  },
+  updateSavedObject: {
     method: "PATCH",
     path: `${root}/{savedObjectId}`,
     summary: "Changes name or content; 409 if somebody else has changed it since `version`",
@@ -77,12 +73,11 @@ export const savedObjectOperations = {
       content: content.optional(),
     }),
     result: savedObjectRecord,
-  }),
-  deleteSavedObject: operation({
-    ...shared,
+  },
+  deleteSavedObject: {
     method: "DELETE",
     path: `${root}/{savedObjectId}`,
     summary: "Deletes a saved object",
     access: "developer",
-  }),
-};
+  },
+});

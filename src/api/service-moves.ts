@@ -1,6 +1,6 @@
 /** Moving a service to a ClickHouse server that exists. */
 import { z } from "zod";
-import { operation, timestamp, uuid } from "./operation.ts";
+import { operations, timestamp, uuid } from "./operation.ts";
 import { serverConnection } from "./service-connections.ts";
 
 const targetMembers = {
@@ -60,9 +60,8 @@ export const moveRecord = z
 const root = "/v1/organizations/{organizationId}/services/{serviceId}";
 const tag = { tag: "Services" } as const;
 
-export const serviceMoveOperations = {
-  planServiceMove: operation({
-    ...tag,
+export const serviceMoveOperations = operations(tag, {
+  planServiceMove: {
     method: "POST",
     path: `${root}/movePlan`,
     readsOnly: true,
@@ -70,9 +69,8 @@ export const serviceMoveOperations = {
     access: "admin",
     body: z.strictObject(targetMembers).refine(oneTarget, oneTargetError),
     result: movePlan,
-  }),
-  moveService: operation({
-    ...tag,
+  },
+  moveService: {
     method: "POST",
     path: `${root}/move`,
     summary: "Moves an embedded service with its data, pipes and users to a ClickHouse server; the old side is kept",
@@ -84,22 +82,20 @@ export const serviceMoveOperations = {
       })
       .refine(oneTarget, oneTargetError),
     result: moveRecord,
-  }),
-  getServiceMove: operation({
-    ...tag,
+  },
+  getServiceMove: {
     method: "GET",
     storedOnly: true,
     path: `${root}/move`,
     summary: "Gets the newest move of a service with its progress",
     access: "read",
     result: moveRecord,
-  }),
-  cancelServiceMove: operation({
-    ...tag,
+  },
+  cancelServiceMove: {
     method: "DELETE",
     path: `${root}/move`,
     summary: "Cancels a move: what it has made on the server is removed, and the service stays as it is",
     access: "admin",
     result: moveRecord,
-  }),
-};
+  },
+});

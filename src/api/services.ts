@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { ipAccess } from "./ip-access.ts";
 import { deleted } from "./leftovers.ts";
-import { changing, commaSeparated, linkedQuery, operation, plainText, timestamp, uuid, version } from "./operation.ts";
+import { changing, commaSeparated, linkedQuery, operations, plainText, timestamp, uuid, version } from "./operation.ts";
 import { type RuntimeKind, runtimeTraits } from "./runtimes.ts";
 import { connectionChange, connectionMembers, runtimeIssues, serverConnection } from "./service-connections.ts";
 
@@ -233,9 +233,8 @@ const user = service.extend({ userName: z.string().min(1).max(64) });
 const root = "/v1/organizations/{organizationId}/services";
 const tagName = { tag: "Services" } as const;
 
-export const serviceOperations = {
-  listServices: operation({
-    ...tagName,
+export const serviceOperations = operations(tagName, {
+  listServices: {
     method: "GET",
     linked: true,
     path: root,
@@ -260,26 +259,23 @@ export const serviceOperations = {
       order: z.enum(["asc", "desc"]).default("asc"),
     }),
     result: z.array(serviceDetails),
-  }),
-  createService: operation({
-    ...tagName,
+  },
+  createService: {
     method: "POST",
     path: root,
     summary: "Creates and starts a service, or connects to a server; only this response contains its password",
     access: "admin",
     body: createBody,
     result: z.object({ service: serviceDetails, password: z.string() }),
-  }),
-  getService: operation({
-    ...tagName,
+  },
+  getService: {
     method: "GET",
     path: `${root}/{serviceId}`,
     summary: "Gets a service with its state",
     access: "read",
     result: serviceDetails,
-  }),
-  updateService: operation({
-    ...tagName,
+  },
+  updateService: {
     method: "PATCH",
     versioned: true,
     path: `${root}/{serviceId}`,
@@ -287,9 +283,8 @@ export const serviceOperations = {
     access: "admin",
     body: patchBody,
     result: serviceDetails,
-  }),
-  deleteService: operation({
-    ...tagName,
+  },
+  deleteService: {
     method: "DELETE",
     versioned: true,
     path: `${root}/{serviceId}`,
@@ -297,9 +292,8 @@ export const serviceOperations = {
       "Deletes a service with its data and pipes; it must not be running. An external server keeps its data, and a cluster its volumes unless the operator deletes them",
     access: "admin",
     result: deleted,
-  }),
-  updateServiceState: operation({
-    ...tagName,
+  },
+  updateServiceState: {
     method: "PATCH",
     versioned: true,
     path: `${root}/{serviceId}/state`,
@@ -307,9 +301,8 @@ export const serviceOperations = {
     access: "developer",
     body: z.strictObject({ command: z.enum(["start", "stop", "awake"]) }),
     result: serviceRecord,
-  }),
-  updateServiceScaling: operation({
-    ...tagName,
+  },
+  updateServiceScaling: {
     method: "PATCH",
     versioned: true,
     path: `${root}/{serviceId}/replicaScaling`,
@@ -317,27 +310,24 @@ export const serviceOperations = {
     access: "admin",
     body: changing(z.strictObject(scalingMembers)),
     result: serviceDetails,
-  }),
-  updateServicePassword: operation({
-    ...tagName,
+  },
+  updateServicePassword: {
     method: "PATCH",
     path: `${root}/{serviceId}/password`,
     summary: "Sets the password of the `default` user: a generated one, which is returned, or one given as a hash",
     access: "admin",
     body: z.strictObject({ newPasswordHash: sha256Base64.optional(), newDoubleSha1Hash: z.string().optional() }),
     result: z.object({ password: z.string().optional() }),
-  }),
-  listServiceUsers: operation({
-    ...tagName,
+  },
+  listServiceUsers: {
     method: "GET",
     storedOnly: true,
     path: `${root}/{serviceId}/users`,
     summary: "Lists the database users of a service",
     access: "read",
     result: z.array(userRecord),
-  }),
-  createServiceUser: operation({
-    ...tagName,
+  },
+  createServiceUser: {
     method: "POST",
     path: `${root}/{serviceId}/users`,
     summary: "Creates a database user; only this response contains its password",
@@ -349,13 +339,12 @@ export const serviceOperations = {
       readonly: z.boolean().optional(),
     }),
     result: z.object({ user: userRecord, password: z.string() }),
-  }),
-  deleteServiceUser: operation({
-    ...tagName,
+  },
+  deleteServiceUser: {
     method: "DELETE",
     path: `${root}/{serviceId}/users/{userName}`,
     summary: "Deletes a database user other than `default`",
     access: "admin",
     params: user,
-  }),
-};
+  },
+});

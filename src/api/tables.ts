@@ -1,6 +1,6 @@
 /** What is in a service, also while it sleeps. An extension of the contract. */
 import { z } from "zod";
-import { operation, timestamp, uuid } from "./operation.ts";
+import { operations, timestamp, uuid } from "./operation.ts";
 
 const seen = {
   asOf: timestamp.optional().describe("When this was read from the engine; absent if nothing is known yet"),
@@ -75,9 +75,8 @@ const root = "/v1/organizations/{organizationId}/services/{serviceId}";
 const shared = { tag: "Queries", access: "read", method: "GET" } as const;
 const name = z.string().min(1).max(256);
 
-export const tableOperations = {
-  listTables: operation({
-    ...shared,
+export const tableOperations = operations(shared, {
+  listTables: {
     path: `${root}/tables`,
     summary: "Lists databases and tables of a service; neither wakes the service nor keeps it awake",
     query: z.object({
@@ -89,18 +88,16 @@ export const tableOperations = {
       databases: z.array(z.object({ name: z.string(), engine: z.string(), comment: z.string() })),
       tables: z.array(tableSummary),
     }),
-  }),
-  getTable: operation({
-    ...shared,
+  },
+  getTable: {
     path: `${root}/tables/{database}/{table}`,
     summary: "Gets a table of a service with columns, keys, size and definition; does not wake the service",
     params: service.extend({ database: name, table: name }),
     result: tableRecord,
-  }),
-  getCompletions: operation({
-    ...shared,
+  },
+  getCompletions: {
     path: `${root}/completions`,
     summary: "Gets keywords, functions, formats, types and settings of the service's engine; does not wake the service",
     result: completions,
-  }),
-};
+  },
+});
