@@ -97,9 +97,7 @@ async function newestWhole(backups: BackupStore, worker: FileWorker, serviceId: 
   const { backupLocation, tell, signal } = options;
   for (const row of await backups.listIn(serviceId)) {
     if (row.status !== "done") continue;
-    const storage = backupLocation.storageOf(row.location);
-    const transfer = { storage, worker, encryptionKey: row.encrypted ? backupLocation.encryptionKey : undefined };
-    const problems = await checkFiles(transfer, row, new Set(), signal);
+    const problems = await checkFiles(backupLocation.transferOf(row, worker), row, new Set(), signal);
     if (problems.length === 0) return row;
     tell(`Backup ${row.name} is damaged: ${problems[0]}`);
   }

@@ -8,10 +8,9 @@ import type { EngineLease } from "../clickhouse/lease.ts";
 import { AppError, describeError, publicMessage } from "../lib/errors.ts";
 import { removeFolder } from "../lib/files.ts";
 import type { Logger } from "../lib/logger.ts";
-import type { Backup, BackupStore, CheckDepth } from "../store/backups/backups.ts";
-import type { Restore, RestoreStore } from "../store/backups/restores.ts";
-import type { Ledger } from "../store/pipes/ledger.ts";
-import type { PipeSnapshots } from "../store/pipes/pipe-snapshots.ts";
+import type { Backup, CheckDepth } from "../store/backups/backups.ts";
+import type { Restore } from "../store/backups/restores.ts";
+import type { Stores } from "../store/open.ts";
 import type { Service } from "../store/services/services.ts";
 import { checkDeep, checkFiles } from "./check.ts";
 import type { FileWorker } from "./files/file-worker.ts";
@@ -35,11 +34,7 @@ import type { BackupTarget } from "./storage/location.ts";
 
 const progressEveryMs = 500;
 
-export type JobDeps = {
-  readonly backups: BackupStore;
-  readonly restores: RestoreStore;
-  readonly pipes: PipeSnapshots;
-  readonly ledger: Ledger;
+export type JobDeps = Pick<Stores, "backups" | "restores" | "pipeSnapshots" | "ledger"> & {
   readonly backupLocation: BackupTarget;
   readonly worker: FileWorker;
   readonly dataDir: string;
@@ -111,7 +106,7 @@ export class BackupJobs {
     signal: AbortSignal,
   ): Promise<void> {
     if (address === undefined) return requireLocation(this.#serverLocation());
-    const wanted = await this.#deps.pipes.databasesOf(serviceId);
+    const wanted = await this.#deps.pipeSnapshots.databasesOf(serviceId);
     await planServerBackup(address, this.#serverLocation(), wanted, signal);
   }
 
@@ -208,7 +203,7 @@ export class BackupJobs {
     address: ClickHouseAddress | undefined,
     signal: AbortSignal,
   ): Promise<RestorePlan> {
-    const deps = { transfer: this.#transferOf(backup), pipes: this.#deps.pipes, address };
+    const deps = { transfer: this.#transferOf(backup), pipes: this.#deps.pipeSnapshots, address };
     return await planRestore(deps, restore, backup, signal);
   }
 
@@ -248,7 +243,7 @@ export class BackupJobs {
   }
 
   async #make(row: Backup, service: Service, base: Manifest | undefined, signal: AbortSignal) {
-    const { backups, pipes, ledger, backupLocation, engine } = this.#deps;
+    const { backups, pipeSnapshots: pipes, ledger, backupLocation, engine } = this.#deps;
     let stored = 0;
     let noted = 0;
     const onStored = (bytes: number) => {
@@ -290,9 +285,7 @@ export class BackupJobs {
   }
 
   #transferOf(row: Backup): FileTransfer {
-    const { backupLocation, worker } = this.#deps;
-    const storage = backupLocation.storageOf(row.location);
-    return { storage, worker, encryptionKey: row.encrypted ? backupLocation.encryptionKey : undefined };
+    return this.#deps.backupLocation.transferOf(row, this.#deps.worker);
   }
 
   async #backupOf(restore: Restore): Promise<Backup> {
@@ -310,7 +303,7 @@ export class BackupJobs {
       restore,
       backup,
       transfer: this.#transferOf(backup),
-      pipes: this.#deps.pipes,
+      pipes: this.#deps.pipeSnapshots,
       staging: this.#deps.backupLocation.stagingOf(restore.serviceId),
       serverKeys: this.#deps.backupLocation.serverKeys,
       address,

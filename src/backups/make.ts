@@ -67,9 +67,18 @@ export async function makeBackup(
     totalBytes: entries.reduce((sum, entry) => sum + entry.size, 0),
     files,
   };
-  const manifest = manifestOf(row, service, contents, base);
-  const bytes = encodeManifest(manifest, transfer.encryptionKey);
-  await transfer.storage.putWhole(folder + manifestName, bytes, signal);
+  return await storeManifest(transfer, folder, manifestOf(row, service, contents, base), signal);
+}
+
+/** What is stored becomes a backup with its manifest. */
+export async function storeManifest(
+  { storage, encryptionKey }: FileTransfer,
+  folder: string,
+  manifest: Manifest,
+  signal: AbortSignal,
+): Promise<{ manifest: Manifest; sizeBytes: number }> {
+  const bytes = encodeManifest(manifest, encryptionKey);
+  await storage.putWhole(folder + manifestName, bytes, signal);
   return { manifest, sizeBytes: storedBytes(manifest) + bytes.length };
 }
 
@@ -89,16 +98,9 @@ async function takeSnapshot(
   const client = new ClickHouseClient(lease.address);
   try {
     const functions = await userFunctions(client);
-    const pipes = await withPositions(
-      deps,
-      service.id,
-      async (taken) => {
-        const running = backupAll(client, { path: target, basePath, operationId: row.id }, signal);
-        await Promise.all([running, tellWhenTaken(target, running, taken)]);
-      },
-      signal,
-    );
-    return { pipes, functions };
+    const run = () => backupAll(client, { path: target, basePath, operationId: row.id }, signal);
+    const snapshot = { run, isTaken: () => snapshotTaken(target), lookMs: 5 };
+    return { pipes: await pipesAtSnapshot(deps, service.id, snapshot, signal), functions };
   } finally {
     client.close();
     await lease.release();
@@ -114,12 +116,30 @@ async function stageBase(deps: MakeDeps, base: Manifest, serviceId: string, sign
   return path;
 }
 
-async function tellWhenTaken(path: string, running: Promise<void>, taken: () => void): Promise<void> {
-  let over = false;
-  const end = () => {
-    over = true;
+/** `run` resolves when the backup is complete, and `isTaken` to true once its tables are chosen. */
+export type TableSnapshot = {
+  readonly run: () => Promise<void>;
+  readonly isTaken: () => Promise<boolean>;
+  readonly lookMs: number;
+};
+
+/** Makes the snapshot; returns the pipes with their positions at it. They continue as soon as it is taken. */
+export async function pipesAtSnapshot(
+  deps: Pick<MakeDeps, "ledger" | "pipes">,
+  serviceId: string,
+  { run, isTaken, lookMs }: TableSnapshot,
+  signal: AbortSignal,
+): Promise<PipeSnapshot[]> {
+  const snapshot = async (taken: () => void) => {
+    let isOver = false;
+    const running = run().finally(() => {
+      isOver = true;
+    });
+    const tell = async () => {
+      while (!isOver && !(await isTaken())) await delay(lookMs);
+      taken();
+    };
+    await Promise.all([running, tell()]);
   };
-  running.then(end, end);
-  while (!over && !(await snapshotTaken(path))) await delay(5);
-  taken();
+  return await withPositions(deps, serviceId, snapshot, signal);
 }

@@ -11,7 +11,7 @@ import { z } from "zod";
 import type { Logger } from "../lib/logger.ts";
 import type { Database } from "../store/database/database.ts";
 import type { FileWorker } from "./files/file-worker.ts";
-import { type FileTransfer, fetchFile, storeFolder } from "./files/files.ts";
+import { fetchFile, storeFolder } from "./files/files.ts";
 import { manifestName } from "./files/manifest.ts";
 import { defaultPeriodHours, defaultRetentionHours } from "./schedule.ts";
 import type { BackupTarget } from "./storage/location.ts";
@@ -91,11 +91,7 @@ export class MetadataBackups {
       await db.snapshotTo(join(source, databaseFile));
       const encrypted = backupLocation.encryptionKey !== undefined;
       if (encrypted) await writeFile(join(source, keyFile), secretKey, { mode: 0o600 });
-      const transfer: FileTransfer = {
-        storage: backupLocation.current,
-        worker,
-        encryptionKey: backupLocation.encryptionKey,
-      };
+      const transfer = backupLocation.transferOf({ location: backupLocation.location, encrypted }, worker);
       const files = await storeFolder(transfer, source, { folder, backupId: id }, () => {}, signal);
       const manifest = { format: "millrace-metadata/1", id, name, version, createdAt, encrypted, files };
       await backupLocation.current.putWhole(folder + manifestName, Buffer.from(JSON.stringify(manifest)), signal);
@@ -150,11 +146,8 @@ export async function fetchMetadata(
   if (manifest.encrypted && backupLocation.encryptionKey === undefined) {
     throw new Error(`metadata backup ${name} is encrypted: give its key (backupEncryptionKey)`);
   }
-  const transfer = {
-    storage: backupLocation.current,
-    worker,
-    encryptionKey: manifest.encrypted ? backupLocation.encryptionKey : undefined,
-  };
+  const { location } = backupLocation;
+  const transfer = backupLocation.transferOf({ location, encrypted: manifest.encrypted }, worker);
   // The database last: its presence marks the directory as restored.
   for (const file of manifest.files.toSorted((a) => (a.path === databaseFile ? 1 : -1))) {
     if (file.path === keyFile && existsSync(join(dataDir, keyFile))) continue;

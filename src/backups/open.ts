@@ -44,10 +44,7 @@ export function openBackups(options: BackupsOptions): Backups {
   const worker = new FileWorker();
   const metadata = openMetadataBackups(options, backupLocation, worker);
   const jobs = new BackupJobs({
-    backups: stores.backups,
-    restores: stores.restores,
-    pipes: stores.pipeSnapshots,
-    ledger: stores.ledger,
+    ...stores,
     backupLocation,
     worker,
     dataDir,
@@ -56,10 +53,7 @@ export function openBackups(options: BackupsOptions): Backups {
     logger,
   });
   const reconciler = new BackupsReconciler({
-    backups: stores.backups,
-    restores: stores.restores,
-    services: stores.services,
-    leases: stores.leases,
+    ...stores,
     jobs,
     logger,
     poke: () => loop.poke(),

@@ -8,13 +8,12 @@ import type { Backup } from "../store/backups/backups.ts";
 import type { NewRestore, PipesChoice } from "../store/backups/restores.ts";
 import type { PipeSnapshot, PipeSnapshots } from "../store/pipes/pipe-snapshots.ts";
 import { type Chain, readChain } from "./files/chain.ts";
-import { DamagedFile, type FileTransfer, fetchFile } from "./files/files.ts";
-import { BadManifest, type Manifest, storedBytes } from "./files/manifest.ts";
+import { type FileTransfer, fetchFile } from "./files/files.ts";
+import { type Manifest, storedBytes } from "./files/manifest.ts";
 import { pipesFile } from "./make.ts";
 import { refusalOf } from "./positions.ts";
 import { assertRestorable } from "./restorable.ts";
-import { noteOf, type RestoredPart, readPipes, requireUnused, tablesOfPart } from "./restore.ts";
-import { MissingFile } from "./storage/storage.ts";
+import { asUnusable, noteOf, type RestoredPart, readPipes, requireUnused, tablesOfPart } from "./restore.ts";
 
 export type PlannedTable = {
   readonly database: string;
@@ -64,22 +63,23 @@ export async function planRestore(
     const chain = await readChain(deps.transfer, backup.serviceId, backup.name, signal);
     const { folder, manifest } = chain.at(-1) as Chain[number];
     const part = restore.scope === "service" ? undefined : partOf(restore);
-    const problems = [problemOf(() => assertRestorable(backup, restore.forced))];
-    if (part !== undefined && deps.address !== undefined) problems.push(await targetProblem(deps.address, part));
+    const problems = [await problemOf(() => assertRestorable(backup, restore.forced))];
+    const { address } = deps;
+    if (part !== undefined && address !== undefined) {
+      using client = new ClickHouseClient(address);
+      problems.push(await problemOf(() => requireUnused(client, part)));
+    }
     const snapshots = part === undefined ? await pipesOf(deps, folder, manifest, signal) : [];
     return {
       problems: problems.filter((problem) => problem !== undefined),
-      targetChecked: part === undefined || deps.address !== undefined,
+      targetChecked: part === undefined || address !== undefined,
       tables: part === undefined ? manifest.tables.map((table) => planned(table)) : partTables(manifest, part),
       fetchedBytes: chain.reduce((sum, member) => sum + storedBytes(member.manifest), 0),
       restoredBytes: manifest.totalBytes,
       pipes: snapshots.map((pipe) => plannedPipe(pipe, restore.pipes, deps.pipes)),
     };
   } catch (error) {
-    if (error instanceof DamagedFile || error instanceof MissingFile || error instanceof BadManifest) {
-      throw new AppError("BACKUP_UNUSABLE", `The backup is damaged: ${error.message}`, { cause: error });
-    }
-    throw error;
+    throw asUnusable(error);
   }
 }
 
@@ -101,20 +101,9 @@ function planned({ database, table, rows }: Manifest["tables"][number], part?: R
   return { database, table, rows, targetDatabase, targetTable: part?.targetTable ?? table };
 }
 
-function problemOf(check: () => void): string | undefined {
+async function problemOf(check: () => void | Promise<void>): Promise<string | undefined> {
   try {
-    check();
-    return undefined;
-  } catch (error) {
-    if (error instanceof AppError) return error.message;
-    throw error;
-  }
-}
-
-async function targetProblem(address: ClickHouseAddress, part: RestoredPart): Promise<string | undefined> {
-  using client = new ClickHouseClient(address);
-  try {
-    await requireUnused(client, part);
+    await check();
     return undefined;
   } catch (error) {
     if (error instanceof AppError) return error.message;

@@ -8,23 +8,20 @@ import { existsSync } from "node:fs";
 import { traitsOf } from "../api/runtimes.ts";
 import type { Logger } from "../lib/logger.ts";
 import { TaskTable } from "../lib/task-table.ts";
-import type { Backup, BackupConfiguration, BackupStore } from "../store/backups/backups.ts";
-import type { Restore, RestoreStore } from "../store/backups/restores.ts";
-import { isLedHere, type Leases } from "../store/nodes/leases.ts";
-import type { Service, ServiceStore } from "../store/services/services.ts";
+import type { Backup, BackupConfiguration } from "../store/backups/backups.ts";
+import type { Restore } from "../store/backups/restores.ts";
+import { isLedHere } from "../store/nodes/leases.ts";
+import type { LeasedStores } from "../store/open.ts";
+import type { Service } from "../store/services/services.ts";
 import type { BackupJobs } from "./jobs.ts";
 import { retentionVerdicts } from "./retention.ts";
 import { backupName, type Clock, defaultRetentionHours, nextDueAt, type PlannedFacts } from "./schedule.ts";
 
 const parallelJobs = 2;
 
-export type BackupsReconcilerOptions = {
-  readonly backups: BackupStore;
-  readonly restores: RestoreStore;
-  readonly services: ServiceStore;
+/** The leases say of which services this process makes the backups. */
+export type BackupsReconcilerOptions = Pick<LeasedStores, "backups" | "restores" | "services" | "leases"> & {
   readonly jobs: BackupJobs;
-  /** The services whose backups this process makes. */
-  readonly leases: Leases;
   readonly logger: Logger;
   readonly poke: () => void;
   readonly hourMs: number;

@@ -117,14 +117,19 @@ async function withStaged(
     const report = (doneBytes: number) => deps.onProgress(Math.min(doneBytes, total), total);
     return await body({ client, path, chain, done: stored, report });
   } catch (error) {
-    if (error instanceof DamagedFile || error instanceof MissingFile || error instanceof BadManifest) {
-      throw new AppError("BACKUP_UNUSABLE", `The backup is damaged: ${error.message}`, { cause: error });
-    }
-    throw error;
+    throw asUnusable(error);
   } finally {
     client.close();
     await removeFolder(folder);
   }
+}
+
+/** BACKUP_UNUSABLE for an error that says that the backup is damaged; any other error as it is. */
+export function asUnusable(error: unknown): unknown {
+  const isDamage = error instanceof DamagedFile || error instanceof MissingFile || error instanceof BadManifest;
+  return isDamage
+    ? new AppError("BACKUP_UNUSABLE", `The backup is damaged: ${error.message}`, { cause: error })
+    : error;
 }
 
 /** The parts of a restore that say what it restores and where. */

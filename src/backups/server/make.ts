@@ -5,7 +5,6 @@
  */
 import { createHash } from "node:crypto";
 import { text } from "node:stream/consumers";
-import { setTimeout as delay } from "node:timers/promises";
 import { ClickHouseClient } from "../../clickhouse/client.ts";
 import { identifier, literal, tableName } from "../../clickhouse/sql.ts";
 import { eachOf } from "../../lib/limiter.ts";
@@ -22,17 +21,8 @@ import {
   userFunctions,
 } from "../engine-backup.ts";
 import { filesFolder } from "../files/files.ts";
-import {
-  backupFolder,
-  encodeManifest,
-  type Manifest,
-  type ManifestFile,
-  manifestName,
-  manifestOf,
-  storedBytes,
-} from "../files/manifest.ts";
-import { type MakeDeps, pipesFile } from "../make.ts";
-import { withPositions } from "../positions.ts";
+import { backupFolder, type Manifest, type ManifestFile, manifestOf } from "../files/manifest.ts";
+import { type MakeDeps, pipesAtSnapshot, pipesFile, storeManifest } from "../make.ts";
 import type { BackupStorage } from "../storage/storage.ts";
 import { bucketFolder } from "./bucket-folder.ts";
 import { runOperation } from "./operation.ts";
@@ -63,9 +53,7 @@ export async function makeServerBackup(
     totalBytes: read.entries.reduce((sum, entry) => sum + entry.size, 0),
     files: [...read.files, factsOf(pipesFile, pipes)],
   });
-  const bytes = encodeManifest(manifest, undefined);
-  await storage.putWhole(folder + manifestName, bytes, signal);
-  return { manifest, sizeBytes: storedBytes(manifest) + bytes.length };
+  return await storeManifest(deps.transfer, folder, manifest, signal);
 }
 
 async function takeSnapshot(
@@ -83,17 +71,14 @@ async function takeSnapshot(
     const functions = await userFunctions(client);
     // Most of what is missing arrives before the pipes are held.
     await catchUp(client, plan, signal);
-    const pipes = await withPositions(
-      deps,
-      service.id,
-      async (taken) => {
-        await catchUp(client, plan, signal);
-        const running = runOperation(client, statementOf(plan, folder, row.id), row.id, signal);
-        await Promise.all([running, tellWhenTaken(deps.transfer.storage, folder, running, taken, signal)]);
-      },
-      signal,
-    );
-    return { pipes, functions };
+    const run = async () => {
+      await catchUp(client, plan, signal);
+      await runOperation(client, statementOf(plan, folder, row.id), row.id, signal);
+    };
+    // The server writes the first file, after its lock, only once it holds the parts of every table.
+    const isTaken = async () =>
+      (await deps.transfer.storage.list(folder + filesFolder, signal)).some(({ key }) => !key.endsWith("/.lock"));
+    return { pipes: await pipesAtSnapshot(deps, service.id, { run, isTaken, lookMs }, signal), functions };
   } finally {
     client.close();
     await lease.release();
@@ -110,25 +95,6 @@ async function catchUp(client: ClickHouseClient, { replicated }: ServerBackupPla
 function statementOf({ bucket, access, databases }: ServerBackupPlan, folder: string, id: string): string {
   const subjects = databases.map((name) => `DATABASE ${identifier(name)}`).join(", ");
   return `BACKUP ${subjects} TO ${bucketFolder(bucket, access, folder + filesFolder).sql} SETTINGS id = ${literal(id)}`;
-}
-
-/** The server writes the first file, after its lock, only once it holds the parts of every table. */
-async function tellWhenTaken(
-  storage: BackupStorage,
-  folder: string,
-  running: Promise<void>,
-  taken: () => void,
-  signal: AbortSignal,
-): Promise<void> {
-  let over = false;
-  const end = () => {
-    over = true;
-  };
-  running.then(end, end);
-  const isTaken = async () =>
-    (await storage.list(folder + filesFolder, signal)).some(({ key }) => !key.endsWith("/.lock"));
-  while (!over && !(await isTaken())) await delay(lookMs, undefined, { signal });
-  taken();
 }
 
 type ReadBack = {

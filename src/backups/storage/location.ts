@@ -3,9 +3,12 @@
  * machine.
  */
 import { join, resolve } from "node:path";
+import type { Config } from "../../config.ts";
 import { emptyFolder } from "../../lib/files.ts";
 import { makeFolder } from "../../lib/make-folder.ts";
-import type { BackupLocation } from "../../store/backups/backups.ts";
+import type { Backup, BackupLocation } from "../../store/backups/backups.ts";
+import type { FileWorker } from "../files/file-worker.ts";
+import type { FileTransfer } from "../files/files.ts";
 import { LocalStorage } from "./local-storage.ts";
 import { type S3Keys, S3Storage } from "./s3-storage.ts";
 import type { BackupStorage } from "./storage.ts";
@@ -21,17 +24,17 @@ export type BackupTargetOptions = {
 };
 
 /** The server's settings for the location of backups; see `src/config.ts`. */
-export type BackupTargetSettings = {
-  readonly backupDir?: string | undefined;
-  readonly backupBucket?: string | undefined;
-  readonly backupBucketEndpoint?: string | undefined;
-  readonly backupBucketRegion: string;
-  readonly backupAccessKeyId?: string | undefined;
-  readonly backupSecretAccessKey?: string | undefined;
-  readonly externalBackupAccessKeyId?: string | undefined;
-  readonly externalBackupSecretAccessKey?: string | undefined;
-  readonly backupEncryptionKey?: string | undefined;
-};
+export type BackupTargetSettings = Pick<Config, "backupBucketRegion"> &
+  Partial<
+    Pick<
+      Config,
+      | "backupDir"
+      | "backupBucket"
+      | "backupBucketEndpoint"
+      | "backupEncryptionKey"
+      | `${"backup" | "externalBackup"}${"AccessKeyId" | "SecretAccessKey"}`
+    >
+  >;
 
 /** A bucket, a directory, or `backups` in the data directory. */
 export function backupLocationOptions(settings: BackupTargetSettings, dataDir: string): BackupTargetOptions {
@@ -98,6 +101,11 @@ export class BackupTarget {
       this.#storages.set(key, storage);
     }
     return storage;
+  }
+
+  /** How the files of a backup are stored and read. */
+  transferOf({ location, encrypted }: Pick<Backup, "location" | "encrypted">, worker: FileWorker): FileTransfer {
+    return { storage: this.storageOf(location), worker, encryptionKey: encrypted ? this.encryptionKey : undefined };
   }
 
   /** The only folder in which the engine of this service may write and read backups. Private; created when missing. */
