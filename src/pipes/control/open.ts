@@ -70,27 +70,16 @@ const watchEveryMs = 60_000;
 const sampleEveryMs = 2_000;
 
 export function openPipes(options: PipesOptions): Pipes {
-  const { config, dataDir, logger, acquire, policy, permits } = options;
-  const { pipes, services, cdcScaling, ledger, errorRequests, leftovers, leases } = options.stores;
+  const { config, logger, acquire, policy, permits } = options;
+  const { pipes, ledger, leftovers, leases } = options.stores;
   const inboxes = inboxesOf(options);
   const pool = poolOf(options, inboxes, () => loop.poke());
   const supervision: SupervisorOptions = {
-    pipes,
-    services,
-    cdcScaling,
-    ledger,
-    errorRequests,
-    leftovers,
-    leases,
-    acquire,
-    diskProblem: options.diskProblem,
+    ...options.stores,
+    ...options,
     inboxes,
     isAwake: (serviceId) => options.running(serviceId) !== undefined,
-    dataDir,
-    logger,
     limits: limitsOf(config),
-    policy,
-    permits,
     startWorker: (parts) => new Replica(parts, pool),
     tellOwnPorts: (ownPorts) => pool.tellOwnPorts(ownPorts),
     poke: () => loop.poke(),

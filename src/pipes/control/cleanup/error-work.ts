@@ -102,15 +102,14 @@ export class ErrorWork {
   }
 
   #partsOf(pipe: Pipe, job: ReplicaParts["job"]): ReplicaParts {
-    const { dataDir, ledger, errorRequests, acquire, diskProblem, permits, logger, poke, inboxes, isAwake } =
-      this.#options;
     return {
-      ...{ job, serviceId: pipe.serviceId, ledger, errorRequests, acquire, diskProblem, permits, logger },
-      ...{ inboxes, isAwake },
-      pidFile: join(dataDir, "pipes", `${pipe.id}.again.pid`),
+      ...this.#options,
+      job,
+      serviceId: pipe.serviceId,
+      pidFile: join(this.#options.dataDir, "pipes", `${pipe.id}.again.pid`),
       name: `${pipe.id}-again`,
       isAlone: this.#alone.has(pipe.id),
-      changed: poke,
+      changed: this.#options.poke,
     };
   }
 

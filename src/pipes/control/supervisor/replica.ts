@@ -12,8 +12,7 @@ import type { Permits } from "../../../outgoing/permits.ts";
 import { kindOf } from "../../../sources/contract/registry.ts";
 import type { Inboxes } from "../../../sources/push/inbox/inboxes.ts";
 import { readinessOf } from "../../../sources/push/readiness.ts";
-import type { ErrorRequestStore } from "../../../store/pipes/error-requests.ts";
-import type { Ledger } from "../../../store/pipes/ledger.ts";
+import type { Stores } from "../../../store/open.ts";
 import type { StoredIntent } from "../../../store/pipes/ledger-writes.ts";
 import { StoredForms } from "../../durable.ts";
 import { errorRequestShapes } from "../../error-requests.ts";
@@ -27,24 +26,26 @@ const stopGraceMs = 10_000;
 /** A sentence when the service has no disk left for more data. */
 export type DiskProblem = (serviceId: string) => Promise<string | undefined>;
 
-export type ReplicaParts = {
-  readonly job: Job;
-  readonly serviceId: string;
-  readonly ledger: Ledger;
-  readonly errorRequests: ErrorRequestStore;
+/** What every replica uses of stores and other rooms. */
+export type ReplicaDeps = Pick<Stores, "ledger" | "errorRequests"> & {
   readonly acquire: AcquireEngine;
   readonly permits: Permits;
   readonly diskProblem: DiskProblem;
   readonly inboxes: Pick<Inboxes, "of" | "remove">;
   /** Whether the service answers without being woken. */
   readonly isAwake: (serviceId: string) => boolean;
+  readonly logger: Logger;
+};
+
+export type ReplicaParts = ReplicaDeps & {
+  readonly job: Job;
+  readonly serviceId: string;
   /** Names the process that runs it. */
   readonly pidFile: string;
   /** Unique among running replicas. */
   readonly name: string;
   /** True for a pipe that must not share a process. */
   readonly isAlone: boolean;
-  readonly logger: Logger;
   /** Called when something has changed that the supervisor should check. */
   readonly changed: () => void;
 };

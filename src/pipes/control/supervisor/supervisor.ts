@@ -7,33 +7,26 @@
 import { randomUUID } from "node:crypto";
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { AcquireEngine } from "../../../clickhouse/lease.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { removeFolder } from "../../../lib/files.ts";
 import type { JsonObject } from "../../../lib/json.ts";
-import type { Logger } from "../../../lib/logger.ts";
 import { endRecorded } from "../../../lib/process.ts";
 import { TaskTable } from "../../../lib/task-table.ts";
-import type { Permits } from "../../../outgoing/permits.ts";
 import type { OutgoingPolicy } from "../../../outgoing/policy.ts";
 import { errorTableNameOf } from "../../../sources/contract/destination.ts";
 import { kindOf } from "../../../sources/contract/registry.ts";
-import type { Inboxes } from "../../../sources/push/inbox/inboxes.ts";
 import { allLeases, type Leases } from "../../../store/nodes/leases.ts";
-import type { CdcScalingStore } from "../../../store/pipes/cdc-scaling.ts";
-import type { ErrorRequestStore } from "../../../store/pipes/error-requests.ts";
-import type { Ledger } from "../../../store/pipes/ledger.ts";
-import type { LeftoverStore } from "../../../store/pipes/leftovers.ts";
+import type { Stores } from "../../../store/open.ts";
 import type { PipeReport } from "../../../store/pipes/pipe-reports.ts";
-import type { Pipe, PipeStore } from "../../../store/pipes/pipes.ts";
-import type { Service, ServiceStore } from "../../../store/services/services.ts";
+import type { Pipe } from "../../../store/pipes/pipes.ts";
+import type { Service } from "../../../store/services/services.ts";
 import { begunMark, type Job, type OutageLimits } from "../../protocol.ts";
 import { fullConfig, jobOf } from "../definition/definition.ts";
 import { problemOf, sealedOtherwise } from "../definition/stored-definition.ts";
 import { gaugesOfAll } from "../progress/gauges.ts";
 import { PipeClaims } from "./claims.ts";
 import { outcomeOf } from "./outcome.ts";
-import type { DiskProblem, Replica, ReplicaParts } from "./replica.ts";
+import type { Replica, ReplicaDeps, ReplicaParts } from "./replica.ts";
 import { hasOutcome, observedOf, pipeAction, presenceOf, type ShownState, shownState, wantedOf } from "./state.ts";
 
 /** The part of a replica that the supervisor uses. */
@@ -48,32 +41,21 @@ const deathsUntilAlone = 3;
 /** The workers of a pipe, started together with the definition of one generation. */
 type Run = { readonly generation: number; readonly workers: PipeWorker[] };
 
-export type SupervisorOptions = {
-  readonly pipes: PipeStore;
-  readonly services: ServiceStore;
-  readonly cdcScaling: Pick<CdcScalingStore, "find">;
-  readonly ledger: Ledger;
-  readonly errorRequests: ErrorRequestStore;
-  readonly leftovers: LeftoverStore;
-  readonly acquire: AcquireEngine;
-  readonly diskProblem: DiskProblem;
-  readonly inboxes: Pick<Inboxes, "of" | "remove">;
-  readonly isAwake: (serviceId: string) => boolean;
-  readonly logger: Logger;
-  /** Contains the pid files of workers in `pipes`. */
-  readonly dataDir: string;
-  readonly limits: OutageLimits;
-  /** Where workers may connect to. */
-  readonly policy: OutgoingPolicy;
-  readonly permits: Permits;
-  readonly startWorker: (parts: ReplicaParts) => PipeWorker;
-  readonly tellOwnPorts: (ownPorts: readonly number[]) => void;
-  readonly poke: () => void;
-  /** The pipes that this process runs; default: all. */
-  readonly leases?: Leases;
-  /** The clock, in ms: replaced in tests. */
-  readonly now?: () => number;
-};
+export type SupervisorOptions = ReplicaDeps &
+  Pick<Stores, "pipes" | "services" | "leftovers" | "cdcScaling"> & {
+    /** Contains the pid files of workers in `pipes`. */
+    readonly dataDir: string;
+    readonly limits: OutageLimits;
+    /** Where workers may connect to. */
+    readonly policy: OutgoingPolicy;
+    readonly startWorker: (parts: ReplicaParts) => PipeWorker;
+    readonly tellOwnPorts: (ownPorts: readonly number[]) => void;
+    readonly poke: () => void;
+    /** The pipes that this process runs; default: all. */
+    readonly leases?: Leases;
+    /** The clock, in ms: replaced in tests. */
+    readonly now?: () => number;
+  };
 
 export class PipesSupervisor {
   readonly #options: SupervisorOptions;
@@ -266,15 +248,9 @@ export class PipesSupervisor {
   #partsOf(pipe: Pipe, job: Job): ReplicaParts {
     const { index } = job.replica;
     return {
+      ...this.#options,
       job,
       serviceId: pipe.serviceId,
-      ledger: this.#options.ledger,
-      errorRequests: this.#options.errorRequests,
-      acquire: this.#options.acquire,
-      diskProblem: this.#options.diskProblem,
-      inboxes: this.#options.inboxes,
-      isAwake: this.#options.isAwake,
-      permits: this.#options.permits,
       pidFile: join(this.#runDir, index === 0 ? `${pipe.id}.pid` : `${pipe.id}.${index}.pid`),
       name: `${pipe.id}-${index}`,
       isAlone: this.#alone.has(pipe.id),
