@@ -3,7 +3,6 @@
  * and charts. Runs until Ctrl-C; `--once` ends after the charts.
  */
 
-import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -259,7 +258,7 @@ async function offerConsole(api: ApiClient, organizationId: string): Promise<voi
   let link = await makeLink();
   show(link);
   const stop = onKeys({
-    o: () => openInBrowser(link),
+    o: () => openBrowser(link, { home: homedir() }).catch(() => {}),
     l: async () => {
       link = await makeLink();
       show(link);
@@ -293,14 +292,6 @@ function onKeys(actions: Readonly<Record<string, () => void | Promise<void>>>): 
     stdin.setRawMode(false);
     stdin.pause();
   };
-}
-
-/** Asks the desktop to open an address. Does nothing where there is no desktop. */
-function openInBrowser(url: string): void {
-  const program = process.platform === "darwin" ? "open" : "xdg-open";
-  const child = spawn(program, [url], { stdio: "ignore", detached: true });
-  child.once("error", () => {});
-  child.unref();
 }
 
 /** The demo's output: progress that redraws itself, a chart, and plain lines when the output is not a terminal. */

@@ -3,14 +3,14 @@ import type { Logger } from "./logger.ts";
 
 type Step = { readonly name: string; readonly close: () => unknown };
 
+const stepTimeoutMs = 15_000;
+
 export class ShutdownStack {
   readonly #steps: (readonly Step[])[] = [];
   readonly #logger: Logger;
-  readonly #stepTimeoutMs: number;
 
-  constructor(logger: Logger, stepTimeoutMs = 15_000) {
+  constructor(logger: Logger) {
     this.#logger = logger;
-    this.#stepTimeoutMs = stepTimeoutMs;
   }
 
   add(name: string, close: () => unknown): void {
@@ -32,7 +32,7 @@ export class ShutdownStack {
   async #close({ name, close }: Step): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`not closed after ${this.#stepTimeoutMs} ms`)), this.#stepTimeoutMs);
+      timer = setTimeout(() => reject(new Error(`not closed after ${stepTimeoutMs} ms`)), stepTimeoutMs);
     });
     try {
       await Promise.race([Promise.resolve().then(close), late]);

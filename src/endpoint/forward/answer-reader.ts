@@ -44,11 +44,6 @@ export class AnswerReader {
     this.#hasBody = method !== "HEAD";
   }
 
-  /** True when bytes of the response have arrived. */
-  get hasBegun(): boolean {
-    return this.#place !== "head" || this.#kept.length > 0;
-  }
-
   read(bytes: Buffer): void {
     for (let at = 0; at < bytes.length; ) {
       switch (this.#place) {

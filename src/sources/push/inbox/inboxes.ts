@@ -42,11 +42,6 @@ export class Inboxes {
     return this.#open.get(owner.pipeId) ?? this.#begin(owner);
   }
 
-  /** Undefined: not used since the process began. */
-  opened(pipeId: string): Inbox | undefined {
-    return this.#open.get(pipeId);
-  }
-
   /** Of the pipes whose inbox is open. */
   ids(): string[] {
     return [...this.#open.keys()];

@@ -28,15 +28,13 @@ export function steadyNow(): number {
 
 export class KnownKeys {
   readonly #folder: string;
-  readonly #most: number;
   readonly #known = new Map<string, KnownKey>();
   /** Not in a file yet. */
   #unsaved: KnownKey[] = [];
   #file: { readonly name: string; readonly since: number } | undefined;
 
-  constructor(folder: string, most = mostKeys) {
+  constructor(folder: string) {
     this.#folder = folder;
-    this.#most = most;
   }
 
   get size(): number {
@@ -84,7 +82,7 @@ export class KnownKeys {
   /** They are in the order of their ages. */
   #forget(before: number): void {
     for (const [key, { at }] of this.#known) {
-      if (at >= before && this.#known.size <= this.#most) return;
+      if (at >= before && this.#known.size <= mostKeys) return;
       this.#known.delete(key);
     }
   }

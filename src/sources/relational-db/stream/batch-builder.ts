@@ -119,11 +119,6 @@ export class BatchBuilder {
     return this.#relations.has(oid);
   }
 
-  /** True when rows of the relation are held, encoded as it was. */
-  holds(oid: number): boolean {
-    return this.#tables.has(oid);
-  }
-
   /** True while the stream stands within a transaction. */
   get within(): boolean {
     return this.#transaction !== undefined;
@@ -154,11 +149,6 @@ export class BatchBuilder {
 
   get at(): StreamPosition {
     return this.#at;
-  }
-
-  /** End of the last whole transaction that was seen. */
-  get end(): bigint | undefined {
-    return this.#end;
   }
 
   /** What has been gathered; undefined when there are no rows. Changes that are left out wait for the next batch. */

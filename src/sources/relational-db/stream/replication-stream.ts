@@ -47,7 +47,6 @@ export class ReplicationStream {
   #blocked = false;
   #closed = false;
   #confirmed = 0n;
-  #received = 0n;
   #timer: NodeJS.Timeout | undefined;
   /** Status updates since the last message of the source. */
   #unanswered = 0;
@@ -95,11 +94,6 @@ export class ReplicationStream {
   /** Position that the source may forget the log up to, with all before it. */
   get confirmed(): bigint {
     return this.#confirmed;
-  }
-
-  /** The newest position that the source has sent or reported. */
-  get received(): bigint {
-    return this.#received;
   }
 
   /** Told to the source at once. */
@@ -173,14 +167,12 @@ export class ReplicationStream {
   #receive(chunk: Buffer): void {
     this.#unanswered = 0;
     if (chunk[0] === 0x77) {
-      this.#received = chunk.readBigUInt64BE(1);
       const payload = chunk.subarray(25);
       // The parser writes over its buffer, so what is kept is copied.
       if (this.#blocked) this.#kept.push(Buffer.from(payload));
       else if (!this.#receiver.take(decode(payload))) this.#block();
     } else if (chunk[0] === 0x6b) {
       const walEnd = chunk.readBigUInt64BE(1);
-      if (walEnd > this.#received) this.#received = walEnd;
       if (this.#kept.length === 0 && !this.#blocked) this.#receiver.idle(walEnd);
       if (chunk[17] === 1) this.#sendStatus(false);
     }
