@@ -25,24 +25,15 @@ import type { NodeOptions } from "./node.ts";
 export async function runServerCommand(argv: readonly string[], version: string): Promise<number> {
   let code = 0;
   const program = new Command("millrace").description("Self-hosted data service manager").version(version);
-  addServe(program, version, (found) => {
+  const end = (found: number) => {
     code = found;
-  });
-  addWorker(program, version, (found) => {
-    code = found;
-  });
-  addRestoreMetadata(program, (found) => {
-    code = found;
-  });
-  addAdoptBackups(program, (found) => {
-    code = found;
-  });
-  addMoveStore(program, (found) => {
-    code = found;
-  });
-  addDemo(program, (found) => {
-    code = found;
-  });
+  };
+  addServe(program, version, end);
+  addWorker(program, version, end);
+  addRestoreMetadata(program, end);
+  addAdoptBackups(program, end);
+  addMoveStore(program, end);
+  addDemo(program, end);
   for (const command of [program, ...program.commands]) command.exitOverride();
   try {
     await program.parseAsync([...argv]);
@@ -58,10 +49,8 @@ type SetCode = (code: number) => void;
 
 function addServe(program: Command, version: string, end: SetCode): void {
   const serve = program.command("serve", { isDefault: true }).description(serverCommands.serve);
-  addSettings(serve).action(async (flags: Record<string, string>) => {
-    const config = readConfig(flags);
-    if (config === undefined) return end(2);
-    end(await run(config, version, (options) => startServer(options, settingOrigins(flags))));
+  runWithSettings(serve, end, (config, flags) => {
+    return run(config, version, (options) => startServer(options, settingOrigins(flags)));
   });
 }
 
@@ -76,16 +65,14 @@ async function startServer(options: NodeOptions, origins: SettingOrigins): Promi
 
 function addWorker(program: Command, version: string, end: SetCode): void {
   const worker = program.command("worker").description(serverCommands.worker);
-  addSettings(worker).action(async (flags: Record<string, string>) => {
-    const config = readConfig(flags);
-    if (config === undefined) return end(2);
+  runWithSettings(worker, end, async (config) => {
     const { startWorkerNode } = await import("./worker-node.ts");
     const start = async (options: NodeOptions) => {
       const { nodeId, stopped } = await startWorkerNode(options);
       console.log(`Millrace ${version} worker is ready: ${nodeId}`);
       return { stopped };
     };
-    end(await run(config, version, start));
+    return run(config, version, start);
   });
 }
 
@@ -94,19 +81,8 @@ function addRestoreMetadata(program: Command, end: SetCode): void {
     .command("restore-metadata")
     .description(serverCommands["restore-metadata"])
     .option("--name <name>", "Metadata backup to restore (default: the newest)");
-  addSettings(restore).action(async (flags: Record<string, string>) => {
-    const config = readConfig(flags);
-    if (config === undefined) return end(2);
-    const dataDir = resolve(config.dataDir);
-    const backupLocation = new BackupTarget(backupLocationOptions(config, dataDir));
-    const options = {
-      backupLocation,
-      dataDir,
-      name: flags.name,
-      tell: console.log,
-      signal: new AbortController().signal,
-    };
-    end(await codeOf(restoreMetadata(options)));
+  runWithSettings(restore, end, (config, { name }: { name?: string }) => {
+    return codeOf(restoreMetadata({ ...fromBackups(config), name }));
   });
 }
 
@@ -115,17 +91,8 @@ function addAdoptBackups(program: Command, end: SetCode): void {
     .command("adopt-backups")
     .description(serverCommands["adopt-backups"])
     .requiredOption("--organization <id>", "Organization that receives the backups");
-  addSettings(adopt).action(async (flags: Record<string, string>) => {
-    const config = readConfig(flags);
-    if (config === undefined) return end(2);
-    const dataDir = resolve(config.dataDir);
-    const backupLocation = new BackupTarget(backupLocationOptions(config, dataDir));
-    const organizationId = flags.organization ?? "";
-    const signal = new AbortController().signal;
-    const { secretKey, database, allowAsyncReplication: allowsAsyncReplication } = config;
-    const metadata = { dataDir, secretKey, database, allowsAsyncReplication };
-    const options = { ...metadata, backupLocation, organizationId, tell: console.log, signal };
-    end(await codeOf(adoptBackups(options)));
+  runWithSettings(adopt, end, (config, { organization: organizationId = "" }: { organization?: string }) => {
+    return codeOf(adoptBackups({ ...metadataOf(config), ...fromBackups(config), organizationId }));
   });
 }
 
@@ -135,15 +102,20 @@ function addMoveStore(program: Command, end: SetCode): void {
     .description(serverCommands["move-store"])
     .requiredOption("--to <place>", "URL of an empty Postgres database, or sqlite: the data directory")
     .option("--dry-run", "Copies and compares, and then takes the copy back");
-  addSettings(move).action(async (flags: Record<string, string | boolean>) => {
-    const config = readConfig(flags);
-    if (config === undefined) return end(2);
+  runWithSettings(move, end, async (config, { to, dryRun = false }: { to: string; dryRun?: boolean }) => {
     const { moveMetadata } = await import("../store/database/move-metadata.ts");
-    const { secretKey, database, allowAsyncReplication: allowsAsyncReplication } = config;
-    const metadata = { dataDir: resolve(config.dataDir), secretKey, database, allowsAsyncReplication };
-    const wanted = { to: String(flags.to), dryRun: flags.dryRun === true };
-    end(await codeOf(moveMetadata({ ...metadata, ...wanted, tell: console.log })));
+    return await codeOf(moveMetadata({ ...metadataOf(config), to, dryRun, tell: console.log }));
   });
+}
+
+function metadataOf({ dataDir, secretKey, database, allowAsyncReplication: allowsAsyncReplication }: Config) {
+  return { dataDir: resolve(dataDir), secretKey, database, allowsAsyncReplication };
+}
+
+function fromBackups(config: Config) {
+  const dataDir = resolve(config.dataDir);
+  const backupLocation = new BackupTarget(backupLocationOptions(config, dataDir));
+  return { dataDir, backupLocation, tell: console.log, signal: new AbortController().signal };
 }
 
 function addDemo(program: Command, end: SetCode): void {
@@ -169,7 +141,12 @@ async function codeOf(work: Promise<void>): Promise<number> {
   }
 }
 
-function addSettings(command: Command): Command {
+/** Gives the command the settings as options; `work` resolves with the exit code, which is 2 for wrong settings. */
+function runWithSettings<F extends object>(
+  command: Command,
+  end: SetCode,
+  work: (config: Config, flags: F & Record<string, string>) => Promise<number>,
+): void {
   for (const [name, schema] of Object.entries(settings)) {
     const value = schema instanceof z.ZodDefault ? schema.def.defaultValue : undefined;
     const fallback = value === undefined ? "" : ` (default: ${String(value)})`;
@@ -177,7 +154,10 @@ function addSettings(command: Command): Command {
     const help = `${schema.description ?? ""}${fallback} [env ${environmentName(name)}]`;
     command.option(`${flagName(name)} ${argument}`, help);
   }
-  return command;
+  command.action(async (flags: F & Record<string, string>) => {
+    const config = readConfig(flags);
+    end(config === undefined ? 2 : await work(config, flags));
+  });
 }
 
 /** Undefined after the problems of the configuration are reported. */
