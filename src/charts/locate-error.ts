@@ -6,7 +6,7 @@ import { AppError, badRequest } from "../lib/errors.ts";
 import { yieldWhenLong } from "../lib/yield.ts";
 import { Params } from "./columns/params.ts";
 import { emitPart } from "./expression/emit.ts";
-import { parseExpression } from "./expression/parser.ts";
+import { parsedExpression } from "./expression/parser.ts";
 import { childrenOf, type Expression, startOffsetOf } from "./expression/syntax.ts";
 import { FilterError } from "./filter/syntax.ts";
 import { conditionTextsOf } from "./plan/conditions.ts";
@@ -28,7 +28,8 @@ export async function locateError(error: unknown, input: Input): Promise<unknown
   const texts = textsOf(input);
   for (const { path, text, condition } of texts) {
     await yieldWhenLong();
-    const root = parsed(text);
+    const root = parsedExpression(text);
+    // A path or a metric's name.
     if (root === undefined) continue;
     const found = await asker.innermost(root);
     if (found !== undefined) {
@@ -57,16 +58,6 @@ function textsOf({ series }: Input): Text[] {
     return { path: `series.0.groupBy.${i}`, text, condition: false };
   });
   return [...wheres, ...fields.filter(({ text }) => text !== ""), ...groups];
-}
-
-/** Undefined for a path or a metric's name, which are no expressions. */
-function parsed(text: string): Expression | undefined {
-  try {
-    return parseExpression(text);
-  } catch (error) {
-    if (error instanceof FilterError) return undefined;
-    throw error;
-  }
 }
 
 class Asker {

@@ -26,6 +26,16 @@ export function parseExpression(text: string): Expression {
   return first;
 }
 
+/** Undefined for what is no expression. */
+export function parsedExpression(text: string): Expression | undefined {
+  try {
+    return parseExpression(text);
+  } catch (error) {
+    if (error instanceof FilterError) return undefined;
+    throw error;
+  }
+}
+
 /** Parses a comma list of at least one expression. Throws FilterError. */
 export function parseExpressions(text: string): Expression[] {
   if (text.length > maxExpressionLength) {

@@ -21,14 +21,14 @@ export function quantileOf(histograms: readonly Histogram[], level: number): num
     (a, b) => a - b,
   );
   let previousEdge = edges[0] as number;
-  let below = atOrBelow(used, previousEdge);
-  if (rank <= below) return previousEdge;
+  let reached = below(used, previousEdge, true);
+  if (rank <= reached) return previousEdge;
   for (const edge of edges.slice(1)) {
     // The points at an edge (first and last buckets) jump; what is between two edges is even.
-    const before = strictlyBelow(used, edge);
-    if (rank <= before) return previousEdge + ((rank - below) / (before - below)) * (edge - previousEdge);
-    below = atOrBelow(used, edge);
-    if (rank <= below) return edge;
+    const before = below(used, edge, false);
+    if (rank <= before) return previousEdge + ((rank - reached) / (before - reached)) * (edge - previousEdge);
+    reached = below(used, edge, true);
+    if (rank <= reached) return edge;
     previousEdge = edge;
   }
   return previousEdge;
@@ -42,23 +42,14 @@ function lowest({ bounds }: Histogram): number {
   return Math.min(0, bounds[0] as number);
 }
 
-/** Observations at most `value`, points included. */
-function atOrBelow(histograms: readonly Histogram[], value: number): number {
+/** Observations below `value`, and those of the points at it if `withPoints`. */
+function below(histograms: readonly Histogram[], value: number, withPoints: boolean): number {
+  const isBelow = (bound: number) => bound < value || (withPoints && bound === value);
   return histograms.reduce((sum, histogram) => {
     const { bounds, counts } = histogram;
     const last = bounds.length - 1;
-    const open = value >= (bounds[last] as number) ? (counts[last + 1] ?? 0) : 0;
-    return sum + closedBelow(histogram, value, value >= (bounds[0] as number)) + open;
-  }, 0);
-}
-
-/** Observations below `value`, without the points at it. */
-function strictlyBelow(histograms: readonly Histogram[], value: number): number {
-  return histograms.reduce((sum, histogram) => {
-    const { bounds, counts } = histogram;
-    const last = bounds.length - 1;
-    const open = value > (bounds[last] as number) ? (counts[last + 1] ?? 0) : 0;
-    return sum + closedBelow(histogram, value, value > (bounds[0] as number)) + open;
+    const open = isBelow(bounds[last] as number) ? (counts[last + 1] ?? 0) : 0;
+    return sum + closedBelow(histogram, value, isBelow(bounds[0] as number)) + open;
   }, 0);
 }
 

@@ -11,9 +11,8 @@ import type { Params } from "../columns/params.ts";
 import { type TableSchema, tableSchema } from "../columns/schema.ts";
 import { at } from "../errors.ts";
 import { emitParsed } from "../expression/emit.ts";
-import { parseExpression, parseExpressions } from "../expression/parser.ts";
+import { parsedExpression, parseExpressions } from "../expression/parser.ts";
 import type { Expression as Parsed } from "../expression/syntax.ts";
-import { FilterError } from "../filter/syntax.ts";
 import { dayAt } from "../timezone.ts";
 import type { ExpressionTypes, PlanInput, Typed, TypedExpression } from "./plan.ts";
 import { sizeOf, truncationOf } from "./truncation.ts";
@@ -81,21 +80,12 @@ function sortedTimes(parsed: readonly Parsed[], schema: TableSchema): Parsed[] {
 
 const sortedTimesOf = memoize((schema: TableSchema) =>
   schema.sortedBy.flatMap((text) => {
-    const node = parsedKey(text);
+    // The distance from the time is not known for what is not an expression of charts.
+    const node = parsedExpression(text);
     const of = node && node.kind !== "column" ? truncationOf(node, asWritten)?.of : undefined;
     return node === undefined || of === undefined ? [] : [{ node, of }];
   }),
 );
-
-/** Undefined for what is not an expression of charts: its distance from the time is not known. */
-function parsedKey(text: string): Parsed | undefined {
-  try {
-    return parseExpression(text);
-  } catch (error) {
-    if (error instanceof FilterError) return undefined;
-    throw error;
-  }
-}
 
 type Finest = Omit<RowTime, "sorted"> & { readonly node: Parsed };
 

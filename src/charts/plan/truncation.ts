@@ -3,9 +3,8 @@
  */
 import type { ColumnType } from "../../clickhouse/types.ts";
 import { splitColumn, type TableSchema } from "../columns/schema.ts";
-import { parseExpression } from "../expression/parser.ts";
+import { parsedExpression } from "../expression/parser.ts";
 import type { Expression, IntervalUnit } from "../expression/syntax.ts";
-import { FilterError } from "../filter/syntax.ts";
 
 export type Truncation = {
   /** The value is at most this much before the time that it was made of. */
@@ -92,13 +91,8 @@ function madeOf(node: Extract<Expression, { kind: "column" }>, schema: TableSche
   if (step?.kind !== "dotted" || others.length > 0) return undefined;
   const text = splitColumn(schema, step.text)?.column.madeOf;
   if (text === undefined || text === "") return undefined;
-  try {
-    const made = parseExpression(text);
-    return made.kind === "call" || made.kind === "cast" ? made : undefined;
-  } catch (error) {
-    if (error instanceof FilterError) return undefined;
-    throw error;
-  }
+  const made = parsedExpression(text);
+  return made?.kind === "call" || made?.kind === "cast" ? made : undefined;
 }
 
 /** Length in ms of the time span in which the expression has one value. */
