@@ -1,14 +1,10 @@
 /** Reads and writes members by path, in JSON values. Nothing here knows a name. */
-import type { JsonObject } from "../lib/json.ts";
+import { isObject } from "../lib/json.ts";
 
 /** Names, with `*` for every element of a list. */
 type Path = readonly string[];
 
 export type FoundMember = { readonly path: string; readonly value: unknown };
-
-export function isObject(value: unknown): value is JsonObject {
-  return value !== null && typeof value === "object" && !Array.isArray(value);
-}
 
 /** The members at `path` that are present, with their exact paths. */
 export function membersAt(value: unknown, path: string): FoundMember[] {

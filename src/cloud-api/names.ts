@@ -1,7 +1,8 @@
 /** Renames members and words between our names and theirs, as the data of the dialect says. */
 import { AppError, type Issue } from "../lib/errors.ts";
+import { isObject } from "../lib/json.ts";
 import { type CloudForm, type Names, pathNames, renames, sentenceWords } from "./dialect.ts";
-import { changedAt, isObject } from "./members.ts";
+import { changedAt } from "./members.ts";
 
 /** Every member that has two names. */
 export const cloudNames: Names = Object.assign({}, ...Object.values(renames).flatMap((all) => all.map((r) => r.names)));

@@ -1,9 +1,9 @@
 /** One request of the dialect: members taken and renamed, our operations called, records shown in their names. */
 import { AppError } from "../lib/errors.ts";
-import type { JsonObject } from "../lib/json.ts";
+import { isObject, type JsonObject } from "../lib/json.ts";
 import { type KeptValues, takeMembers } from "./accepted.ts";
 import { type CloudForm, completedDwellMs, unknownToClients } from "./dialect.ts";
-import { changedAt, isObject, membersAt, withMember } from "./members.ts";
+import { changedAt, membersAt, withMember } from "./members.ts";
 import { errorInTheirs, toOurs, toTheirs } from "./names.ts";
 import type { CallOperation, CloudRequest, CloudRoute } from "./route.ts";
 

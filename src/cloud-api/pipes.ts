@@ -1,9 +1,9 @@
 /** Requests about pipes that differ from ours by more than names. */
 import { badRequest } from "../lib/errors.ts";
 import type { JsonObject } from "../lib/json.ts";
+import { isObject } from "../lib/json.ts";
 import type { KeptValues } from "./accepted.ts";
 import { replacingAgents } from "./dialect.ts";
-import { isObject } from "./members.ts";
 import type { CallOperation, CloudRequest, Run } from "./route.ts";
 
 const readCommitted = "kafka_read_committed";

@@ -1,6 +1,7 @@
 /** Passes on what a child process writes to its standard error as lines of our own log. */
 import type { Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
+import { parsedJson } from "./json.ts";
 import type { Logger } from "./logger.ts";
 
 const levels = ["debug", "info", "warn", "error", "fatal"] as const;
@@ -53,10 +54,5 @@ function eachLine(output: Readable, use: (line: string) => void): void {
 type Entry = { readonly level?: unknown; readonly time?: unknown; readonly msg?: unknown };
 
 function entryOf(line: string): Entry | undefined {
-  if (!line.startsWith('{"level":')) return undefined;
-  try {
-    return JSON.parse(line) as Entry;
-  } catch {
-    return undefined;
-  }
+  return line.startsWith('{"level":') ? (parsedJson(line) as Entry | undefined) : undefined;
 }

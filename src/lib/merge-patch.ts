@@ -1,5 +1,5 @@
 /** Merge patches of JSON documents (RFC 7396). */
-import type { Json, JsonObject } from "./json.ts";
+import { isObject, type Json } from "./json.ts";
 
 /** The document with the patch applied: members that are null in the patch are removed. Changes neither argument. */
 export function mergePatch(document: Json, patch: Json): Json {
@@ -10,8 +10,4 @@ export function mergePatch(document: Json, patch: Json): Json {
     else merged[name] = mergePatch(merged[name] ?? null, value);
   }
   return merged;
-}
-
-function isObject(value: Json): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -7,6 +7,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { ColumnType } from "../../clickhouse/types.ts";
 import { badRequest } from "../../lib/errors.ts";
+import { parsedJson } from "../../lib/json.ts";
 import type { Params } from "../columns/params.ts";
 
 /** One of the values that rows are sorted by. */
@@ -36,7 +37,7 @@ export function writeCursor(at: PagePosition): string {
 
 /** Throws AppError when the text is no cursor of the request. */
 export function readCursor(cursor: string, of: string, keys: number): PagePosition {
-  const parsed = position.safeParse(jsonOf(Buffer.from(cursor, "base64url").toString("utf8")));
+  const parsed = position.safeParse(parsedJson(Buffer.from(cursor, "base64url").toString("utf8")));
   if (parsed.success && parsed.data.of === of && parsed.data.values.length === keys) return parsed.data;
   throw badRequest("cursor", "is not a cursor of this request; all members but limit stay the same from page to page");
 }
@@ -44,14 +45,6 @@ export function readCursor(cursor: string, of: string, keys: number): PagePositi
 /** The digest by which a cursor is recognized as one of the request. */
 export function digestOf(parts: readonly unknown[]): string {
   return createHash("sha256").update(JSON.stringify(parts)).digest("base64url").slice(0, 22);
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The value in a form that `keyValue` reads without loss; NULL where it is missing or no number. */

@@ -1,5 +1,6 @@
 /** Pages of a sorted list. A cursor is the position of the last item, so that added items shift nothing. */
 import { z } from "zod";
+import { parsedJson } from "../../lib/json.ts";
 import { refusedQuery } from "./validate.ts";
 
 /** The value by which a list is sorted; undefined: unknown, and last in both orders. */
@@ -50,15 +51,7 @@ function writeCursor({ value, id }: SortPosition, sorting: string): string {
 }
 
 function readCursor(text: string, sorting: string): SortPosition {
-  const parsed = cursorForm.safeParse(jsonOf(Buffer.from(text, "base64url").toString("utf8")));
+  const parsed = cursorForm.safeParse(parsedJson(Buffer.from(text, "base64url").toString("utf8")));
   if (parsed.success && parsed.data[0] === sorting) return { value: parsed.data[1] ?? undefined, id: parsed.data[2] };
   throw refusedQuery("cursor", "is not a cursor of this list with this order");
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

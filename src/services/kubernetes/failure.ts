@@ -1,5 +1,6 @@
 /** What a failed request to the API server of Kubernetes means to the users and the operator of Millrace. */
 import { AppError, type Issue } from "../../lib/errors.ts";
+import { parsedJson } from "../../lib/json.ts";
 import { connectionFailure } from "../../outgoing/connection-failure.ts";
 
 /** The `Status` that the API server answers a refused request with. */
@@ -65,13 +66,9 @@ function missingResource(cause: unknown): AppError {
 
 function statusOf(error: unknown): Status | undefined {
   const { body } = error as { body?: unknown };
-  try {
-    const status = typeof body === "string" ? JSON.parse(body) : body;
-    return typeof status === "object" && status !== null ? (status as Status) : undefined;
-  } catch {
-    // A proxy in between may answer with a page.
-    return undefined;
-  }
+  // A proxy in between may answer with a page.
+  const status = typeof body === "string" ? parsedJson(body) : body;
+  return typeof status === "object" && status !== null ? (status as Status) : undefined;
 }
 
 function issuesOf(status: Status | undefined, said: string): Issue[] {

@@ -11,7 +11,7 @@
  */
 import * as z from "zod/mini";
 import { AppError } from "../../lib/errors.ts";
-import type { Json } from "../../lib/json.ts";
+import { isObject, type Json } from "../../lib/json.ts";
 
 /** The version that is written. Version 0 has the same members. */
 export const shapesVersion = 1;
@@ -72,8 +72,4 @@ export function shapeOfMark(shapes: Pick<DurableShapes, "marks">, key: string): 
 
 function unreadable(what: string, why: string): AppError {
   return new AppError("STORED_STATE_UNREADABLE", `The stored ${what} cannot be read: ${why}.`);
-}
-
-function isObject(value: Json): value is { readonly [key: string]: Json } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

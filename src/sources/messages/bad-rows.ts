@@ -4,6 +4,7 @@
  */
 import { ClickHouseError } from "../../clickhouse/client.ts";
 import { isDataError } from "../../clickhouse/error-codes.ts";
+import { parsedJson } from "../../lib/json.ts";
 import type { InsertFailure, Query } from "../contract/source.ts";
 import { rowOf, shortMessage } from "./engine-message.ts";
 import { closesRightAway } from "./formats/json-object.ts";
@@ -100,7 +101,7 @@ class Look<M extends SourceMessage> {
       // Without the value of the first one.
       return { found, shared: problem.replace(/ here: .*: \(while/s, " (while") };
     }
-    const broken = (index: number) => !isJson(group.rows.part(index, index + 1));
+    const broken = (index: number) => parsedJson(group.rows.part(index, index + 1).toString()) === undefined;
     const isBroken = this.#plan.format === "JSONEachRow" && broken(first);
     return { found: isBroken ? others.filter(broken) : [], shared: notJson };
   }
@@ -159,13 +160,4 @@ function* piecesOf(group: Group, indexes: readonly number[]): Generator<number[]
     size += group.rows.part(index, index + 1).length;
   }
   if (piece.length > 0) yield piece;
-}
-
-function isJson(row: Buffer): boolean {
-  try {
-    JSON.parse(row.toString());
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -5,6 +5,7 @@
  */
 import { sleep } from "../../../lib/abort.ts";
 import { assignedWorker } from "../../../lib/assign.ts";
+import { parsedJson } from "../../../lib/json.ts";
 import { settlesWithin } from "../../../lib/timeout.ts";
 import type { BrokerAccess, BrokerAddress } from "../access.ts";
 import type { Identity } from "../broker-client.ts";
@@ -152,10 +153,6 @@ function owns(replica: Replica | undefined, lane: string): boolean {
 
 /** Undefined for metadata that no replica of ours has written. */
 function replicaOf(words: string): Replica | undefined {
-  try {
-    const { index, count } = JSON.parse(words) as Replica;
-    return Number.isInteger(index) && Number.isInteger(count) && count > 0 ? { index, count } : undefined;
-  } catch {
-    return undefined;
-  }
+  const { index = NaN, count = 0 } = (parsedJson(words) ?? {}) as Partial<Replica>;
+  return Number.isInteger(index) && Number.isInteger(count) && count > 0 ? { index, count } : undefined;
 }

@@ -12,6 +12,7 @@ import {
   ReceiveMessageCommand,
   SQSClient,
 } from "@aws-sdk/client-sqs";
+import { isObject, parsedJson } from "../../../lib/json.ts";
 import { Dialer } from "../../../outgoing/dialer.ts";
 import { agentsOf } from "../../../outgoing/http.ts";
 import { boundedAnswer } from "../../aws/bounded-answers.ts";
@@ -183,9 +184,9 @@ export function readMessage(message: Pick<Message, "Body" | "ReceiptHandle">): N
 
 function readBody(message: Pick<Message, "Body" | "ReceiptHandle">): Notified {
   const receipt = message.ReceiptHandle ?? "";
-  const body = parse(message.Body);
+  const body = bodyOf(message.Body);
   // SNS without raw delivery wraps the event in a string.
-  const event = typeof body?.Message === "string" ? parse(body.Message) : body;
+  const event = typeof body?.Message === "string" ? bodyOf(body.Message) : body;
   if (event?.Event === "s3:TestEvent") return { receipt, objects: [], understood: true };
   if (typeof event?.["detail-type"] === "string") {
     const object = event.detail?.object;
@@ -208,11 +209,7 @@ function objectOf(key: string, etag: string | undefined, size: number | undefine
   return { key, file: known ? { key, etag: bareEtag(etag), size } : undefined };
 }
 
-function parse(text: string | undefined): Body | undefined {
-  try {
-    const value: unknown = JSON.parse(text ?? "");
-    return typeof value === "object" && value !== null ? (value as Body) : undefined;
-  } catch {
-    return undefined;
-  }
+function bodyOf(text: string | undefined): Body | undefined {
+  const value = parsedJson(text ?? "");
+  return isObject(value) ? value : undefined;
 }

@@ -1,6 +1,7 @@
 /** Finds the rows of a file that the engine cannot read, one after the other, without loading anything. */
 import { ClickHouseError } from "../../../clickhouse/client.ts";
 import { clickHouseCodes, isDataError } from "../../../clickhouse/error-codes.ts";
+import { isObject, parsedJson } from "../../../lib/json.ts";
 import type { InsertFailure, Query } from "../../contract/source.ts";
 import { rowOf, shortMessage } from "../../messages/engine-message.ts";
 import type { RejectedObjectRow } from "../declaration/durable.ts";
@@ -115,13 +116,7 @@ async function describeRow(
 
 /** False for a line that is only a part of its row. */
 function isRowOnLine(format: ObjectFormat, line: string): boolean {
-  if (!format.startsWith("JSON")) return true;
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === "object" && value !== null && !Array.isArray(value);
-  } catch {
-    return false;
-  }
+  return !format.startsWith("JSON") || isObject(parsedJson(line));
 }
 
 async function hasRowPerLine(inspected: Inspected): Promise<boolean> {
