@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { insertRow, recordReader } from "../database/columns.ts";
 import type { Database, Queries } from "../database/database.ts";
+import { Store } from "../database/records.ts";
 import { newSecret, sha256Hex } from "../database/secrets.ts";
 
 export type ConsoleSession = {
@@ -32,12 +33,11 @@ const everyRow = Number.MAX_SAFE_INTEGER;
 
 const live = "last_seen_at > ? AND expires_at > ?";
 
-export class ConsoleSessionStore {
-  readonly #db: Database;
+export class ConsoleSessionStore extends Store {
   readonly #now: () => number;
 
   constructor(db: Database, now: () => number = Date.now) {
-    this.#db = db;
+    super(db);
     this.#now = now;
   }
 
@@ -45,7 +45,7 @@ export class ConsoleSessionStore {
   async createLink(keyId: string): Promise<{ readonly token: string; readonly expiresAt: string }> {
     const token = newSecret();
     const expiresAt = this.#time(linkMs);
-    await this.#db.transaction(async (tx) => {
+    await this.db.transaction(async (tx) => {
       await tx.run("DELETE FROM console_links WHERE expires_at <= ?", this.#time());
       await tx.run(
         `DELETE FROM console_links WHERE token_hash IN
@@ -60,7 +60,7 @@ export class ConsoleSessionStore {
   /** The id of the link's key; the link cannot be used again. Undefined for an unknown, used or expired token. */
   async useLink(token: string): Promise<string | undefined> {
     const hash = sha256Hex(token);
-    return await this.#db.transaction(async (tx) => {
+    return await this.db.transaction(async (tx) => {
       const one = "SELECT key_id FROM console_links WHERE token_hash = ? AND expires_at > ?";
       const row = await tx.get<{ key_id: string }>(one, hash, this.#time());
       await tx.run("DELETE FROM console_links WHERE token_hash = ?", hash);
@@ -83,7 +83,7 @@ export class ConsoleSessionStore {
       expiresAt: this.#time(longestMs),
       userAgent: userAgent.slice(0, maxUserAgent),
     };
-    await this.#db.transaction(async (tx) => {
+    await this.db.transaction(async (tx) => {
       await this.#makeRoom(tx, keyId);
       await insertRow(tx, "console_sessions", { ...session, valueHash: sha256Hex(value) });
     });
@@ -93,13 +93,13 @@ export class ConsoleSessionStore {
   /** Looked up by digest: the comparison reveals nothing about the value. Undefined when the session has ended. */
   async findByValue(value: string): Promise<ConsoleSession | undefined> {
     const one = `SELECT * FROM console_sessions WHERE value_hash = ? AND ${live}`;
-    const row = await this.#db.get(one, sha256Hex(value), ...this.#liveBounds());
+    const row = await this.db.get(one, sha256Hex(value), ...this.#liveBounds());
     return row && toSession(row);
   }
 
   /** Sessions of one key or of all keys of an organization, most recently used first. */
   async list(organizationId: string, keyId?: string): Promise<ConsoleSession[]> {
-    const rows = await this.#db.all(
+    const rows = await this.db.all(
       `SELECT s.* FROM console_sessions s JOIN api_keys k ON k.id = s.key_id
        WHERE k.organization_id = ? AND (CAST(? AS TEXT) IS NULL OR s.key_id = ?) AND ${live}
        ORDER BY s.last_seen_at DESC, s.created_at DESC, s.id`,
@@ -112,11 +112,11 @@ export class ConsoleSessionStore {
   async markSeen(session: ConsoleSession): Promise<void> {
     const minute = new Date(Math.floor(this.#now() / 60_000) * 60_000).toISOString();
     if (minute <= session.lastSeenAt) return;
-    await this.#db.run("UPDATE console_sessions SET last_seen_at = ? WHERE id = ?", minute, session.id);
+    await this.db.run("UPDATE console_sessions SET last_seen_at = ? WHERE id = ?", minute, session.id);
   }
 
   async delete(id: string): Promise<void> {
-    await this.#db.run("DELETE FROM console_sessions WHERE id = ?", id);
+    await this.db.run("DELETE FROM console_sessions WHERE id = ?", id);
   }
 
   async #makeRoom(tx: Queries, keyId: string): Promise<void> {

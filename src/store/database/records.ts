@@ -1,6 +1,7 @@
 /** Rows of tables as records: what stores read, count and write by the names of members. */
 import { columnsOf, insertRow } from "./columns.ts";
 import type { Database, Queries, SqlValue } from "./database.ts";
+import type { Sealer } from "./secrets.ts";
 
 /** Reads and writes rows of a database. */
 export abstract class Store {
@@ -9,7 +10,29 @@ export abstract class Store {
   constructor(db: Database) {
     this.db = db;
   }
+
+  /** A transaction of which the other processes are told. */
+  protected async tellingOthers<T>(work: (tx: Queries) => Promise<T>): Promise<T> {
+    return await this.db.transaction(async (tx) => {
+      const result = await work(tx);
+      await this.db.tellOthers(tx);
+      return result;
+    });
+  }
 }
+
+/** Seals some of what it writes with the key of the installation. */
+export abstract class SealingStore extends Store {
+  protected readonly sealer: Sealer;
+
+  constructor(db: Database, sealer: Sealer) {
+    super(db);
+    this.sealer = sealer;
+  }
+}
+
+/** A part of a list. */
+export type ListPart = { readonly limit: number; readonly offset: number };
 
 /** A table, and how a row of it is read. */
 export type RecordTable<T> = { readonly table: string; readonly read: (row: never) => T };
@@ -52,9 +75,9 @@ export async function updateRows(db: Queries, table: string, keys: object, membe
   return await db.run(sql, ...Object.values(columns), ...Object.values(of));
 }
 
-/** Inserts a row, or sets the other members of the one that has these keys. */
-export async function upsertRow(db: Queries, table: string, keys: object, members: object): Promise<void> {
+/** Inserts a row, or sets the members of the one that has these keys, but not those that are `first` ones. */
+export async function upsertRow(db: Queries, table: string, keys: object, members: object, first = {}): Promise<void> {
   const sets = Object.keys(columnsOf(members)).map((column) => `${column} = excluded.${column}`);
   const conflict = `ON CONFLICT (${Object.keys(columnsOf(keys)).join(", ")}) DO UPDATE SET ${sets.join(", ")}`;
-  await insertRow(db, table, { ...keys, ...members }, conflict);
+  await insertRow(db, table, { ...keys, ...members, ...first }, conflict);
 }

@@ -15,7 +15,7 @@ export class CdcScalingStore extends Store {
   /** Raises the generation of the service's pipes of these kinds of sources, so that their workers are replaced. */
   async set(serviceId: string, sourceKinds: readonly string[], wanted: CdcScaling): Promise<void> {
     const columns = { cpuMillicores: wanted.replicaCpuMillicores, memoryGb: wanted.replicaMemoryGb };
-    await this.db.transaction(async (tx) => {
+    await this.tellingOthers(async (tx) => {
       await upsertRow(tx, "cdc_scaling", { serviceId }, columns);
       for (const kind of sourceKinds) {
         await tx.run(
@@ -23,7 +23,6 @@ export class CdcScalingStore extends Store {
           ...[new Date().toISOString(), serviceId, kind],
         );
       }
-      await this.db.tellOthers(tx);
     });
   }
 }

@@ -4,9 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { recordReader } from "../database/columns.ts";
-import type { Database } from "../database/database.ts";
-import { findRecord, listRecords } from "../database/records.ts";
-import type { Sealer } from "../database/secrets.ts";
+import { findRecord, listRecords, SealingStore } from "../database/records.ts";
 import type { Pipe } from "./pipes.ts";
 
 export type Leftover = {
@@ -30,15 +28,7 @@ type Config = Record<string, unknown>;
 
 const isLeft = "NOT EXISTS (SELECT 1 FROM pipes WHERE pipes.id = leftovers.pipe_id)";
 
-export class LeftoverStore {
-  readonly #db: Database;
-  readonly #sealer: Sealer;
-
-  constructor(db: Database, sealer: Sealer) {
-    this.#db = db;
-    this.#sealer = sealer;
-  }
-
+export class LeftoverStore extends SealingStore {
   /**
    * Records what the pipe is about to make, or has made. Objects on record get the configuration of now; without one
    * (its secrets cannot be opened) they keep theirs.
@@ -49,9 +39,9 @@ export class LeftoverStore {
     config: Config | undefined,
   ): Promise<void> {
     if (objects.length === 0) return;
-    const sealed = config === undefined ? null : this.#sealer.seal(config, contextOf(pipe.id));
+    const sealed = config === undefined ? null : this.sealer.seal(config, contextOf(pipe.id));
     const now = new Date().toISOString();
-    await this.#db.transaction(async (tx) => {
+    await this.db.transaction(async (tx) => {
       for (const { kind, name } of objects) {
         await tx.run(
           `INSERT INTO leftovers (id, organization_id, service_id, pipe_id, pipe_name, source_kind, kind, name, config,
@@ -68,18 +58,18 @@ export class LeftoverStore {
 
   /** All that the pipe has on record, whether it is there or gone. */
   async ofPipe(pipeId: string): Promise<Leftover[]> {
-    return await listRecords(this.#db, leftovers, "WHERE pipe_id = ? ORDER BY created_at, pipe_id, kind", pipeId);
+    return await listRecords(this.db, leftovers, "WHERE pipe_id = ? ORDER BY created_at, pipe_id, kind", pipeId);
   }
 
   /** All that the pipes of a service have on record, whether they are there or gone. */
   async ofService(serviceId: string): Promise<Leftover[]> {
-    return await listRecords(this.#db, leftovers, "WHERE service_id = ? ORDER BY created_at, pipe_id, kind", serviceId);
+    return await listRecords(this.db, leftovers, "WHERE service_id = ? ORDER BY created_at, pipe_id, kind", serviceId);
   }
 
   /** What pipes that are there have made of one kind. */
   async inUse(kind: string): Promise<Leftover[]> {
     return await listRecords(
-      this.#db,
+      this.db,
       leftovers,
       `WHERE kind = ? AND NOT (${isLeft}) ORDER BY created_at, pipe_id`,
       kind,
@@ -89,18 +79,18 @@ export class LeftoverStore {
   /** What pipes that are gone have left. */
   async listIn(organizationId: string): Promise<Leftover[]> {
     const left = `WHERE organization_id = ? AND ${isLeft} ORDER BY created_at, pipe_id, kind`;
-    return await listRecords(this.#db, leftovers, left, organizationId);
+    return await listRecords(this.db, leftovers, left, organizationId);
   }
 
   /** What is left and may be tried now; `now` in ms since 1970. */
   async due(now: number): Promise<Leftover[]> {
     const due = `WHERE ${isLeft} AND (next_try_at IS NULL OR next_try_at <= ?) ORDER BY created_at, pipe_id, kind`;
-    return await listRecords(this.#db, leftovers, due, new Date(now).toISOString());
+    return await listRecords(this.db, leftovers, due, new Date(now).toISOString());
   }
 
   /** Numbers of leftovers per organization and kind. */
   async counts(): Promise<readonly { organization: string; kind: string; count: number }[]> {
-    return await this.#db.all(
+    return await this.db.all(
       `SELECT organization_id AS organization, kind, count(*) AS count FROM leftovers WHERE ${isLeft}
        GROUP BY organization_id, kind ORDER BY organization_id, kind`,
     );
@@ -108,21 +98,21 @@ export class LeftoverStore {
 
   /** The configuration of the source; undefined when it cannot be opened with this key. */
   async config(id: string): Promise<Config | undefined> {
-    const row = await this.#db.get<{ config: string | null; pipe_id: string }>(
+    const row = await this.db.get<{ config: string | null; pipe_id: string }>(
       "SELECT config, pipe_id FROM leftovers WHERE id = ?",
       id,
     );
-    return row?.config ? this.#sealer.tryOpen<Config>(row.config, contextOf(row.pipe_id)) : undefined;
+    return row?.config ? this.sealer.tryOpen<Config>(row.config, contextOf(row.pipe_id)) : undefined;
   }
 
   /** The object is gone at the source. */
   async remove(id: string): Promise<void> {
-    await this.#db.run("DELETE FROM leftovers WHERE id = ?", id);
+    await this.db.run("DELETE FROM leftovers WHERE id = ?", id);
   }
 
   /** An attempt to remove it has failed; `nextTryAt` in ms since 1970. */
   async failed(id: string, lastError: string, nextTryAt: number): Promise<void> {
-    await this.#db.run(
+    await this.db.run(
       "UPDATE leftovers SET attempts = attempts + 1, last_error = ?, next_try_at = ? WHERE id = ?",
       ...[lastError, new Date(nextTryAt).toISOString(), id],
     );
@@ -131,7 +121,7 @@ export class LeftoverStore {
   /** Leaves the object at the source for good; what was given up, or undefined when there is no such leftover. */
   async giveUp(organizationId: string, id: string): Promise<Leftover | undefined> {
     const one = `WHERE id = ? AND organization_id = ? AND ${isLeft}`;
-    return await this.#db.transaction(async (tx) => {
+    return await this.db.transaction(async (tx) => {
       const leftover = await findRecord(tx, leftovers, one, id, organizationId);
       if (leftover !== undefined) await tx.run("DELETE FROM leftovers WHERE id = ?", id);
       return leftover;

@@ -4,8 +4,9 @@
  */
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import type { Database, Queries } from "../database/database.ts";
-import type { Sealer } from "../database/secrets.ts";
+import { insertRow } from "../database/columns.ts";
+import type { Queries } from "../database/database.ts";
+import { SealingStore } from "../database/records.ts";
 
 const text = z.string();
 
@@ -45,18 +46,10 @@ const definition = [
   "settings",
 ] as const;
 
-export class PipeSnapshots {
-  readonly #db: Database;
-  readonly #sealer: Sealer;
-
-  constructor(db: Database, sealer: Sealer) {
-    this.#db = db;
-    this.#sealer = sealer;
-  }
-
+export class PipeSnapshots extends SealingStore {
   /** Ids of the service's pipes, and whether a worker is desired: to load, or to replay refused rows. */
   async listIn(serviceId: string): Promise<{ id: string; running: boolean }[]> {
-    const rows = await this.#db.all<{ id: string; running: number }>(
+    const rows = await this.db.all<{ id: string; running: number }>(
       `SELECT id, CASE WHEN desired_state = 'running' OR EXISTS (
          SELECT 1 FROM pipe_error_requests WHERE pipe_id = pipes.id AND state = 'pending') THEN 1 ELSE 0 END AS running
        FROM pipes WHERE service_id = ? AND desired_state <> 'deleted'`,
@@ -67,7 +60,7 @@ export class PipeSnapshots {
 
   /** All pipes of a service with their positions, at one moment. */
   capture(serviceId: string): Promise<PipeSnapshot[]> {
-    return this.#db.transaction(async (tx) => {
+    return this.db.transaction(async (tx) => {
       const pipes = await tx.all<Record<string, string | number | null> & { id: string }>(
         `SELECT id, epoch, ${definition.join(", ")} FROM pipes WHERE service_id = ? AND desired_state <> 'deleted'
          ORDER BY created_at, id`,
@@ -92,7 +85,7 @@ export class PipeSnapshots {
 
   /** The databases that the service's pipes write. */
   async databasesOf(serviceId: string): Promise<string[]> {
-    const rows = await this.#db.all<{ destination: string }>(
+    const rows = await this.db.all<{ destination: string }>(
       "SELECT destination FROM pipes WHERE service_id = ? AND desired_state <> 'deleted'",
       serviceId,
     );
@@ -112,23 +105,22 @@ export class PipeSnapshots {
     run: boolean,
     refusal: (pipe: PipeSnapshot) => string | undefined,
   ): Promise<RestoredPipe[]> {
-    return this.#db.transaction(async (tx) => {
+    return this.db.transaction(async (tx) => {
       await tx.run("DELETE FROM pipes WHERE service_id = ?", serviceId);
       const made: RestoredPipe[] = [];
       for (const pipe of snapshots) {
         const id = randomUUID();
-        const sealed = this.#reseal(pipe, id);
         const against = this.against(pipe, refusal);
         const starts = run && against === undefined;
-        const columns = { ...pick(pipe), source_secrets: sealed };
-        const names = Object.keys(columns);
         const now = new Date().toISOString();
-        await tx.run(
-          `INSERT INTO pipes (id, service_id, ${names.join(", ")}, desired_state, state, last_error, epoch, created_at,
-             updated_at) VALUES (?, ?, ${names.map(() => "?").join(", ")}, ?, ?, ?, ?, ?, ?)`,
-          ...[id, serviceId, ...Object.values(columns), starts ? "running" : "stopped"],
-          ...[starts ? "Provisioning" : "Stopped", against ?? null, pipe.epoch + 1, now, now],
-        );
+        await insertRow(tx, "pipes", {
+          ...{ ...pick(pipe), id, serviceId, source_secrets: this.#reseal(pipe, id) },
+          desiredState: starts ? "running" : "stopped",
+          state: starts ? "Provisioning" : "Stopped",
+          lastError: against ?? null,
+          epoch: pipe.epoch + 1,
+          ...{ createdAt: now, updatedAt: now },
+        });
         await writePositions(tx, id, pipe);
         made.push({ id, name: pipe.name, against });
       }
@@ -141,7 +133,7 @@ export class PipeSnapshots {
    * backup start over.
    */
   rewind(serviceId: string, snapshots: readonly PipeSnapshot[]): Promise<void> {
-    return this.#db.transaction(async (tx) => {
+    return this.db.transaction(async (tx) => {
       const pipes = await tx.all<{ id: string }>("SELECT id FROM pipes WHERE service_id = ?", serviceId);
       for (const { id } of pipes) {
         for (const table of ["pipe_checkpoints", "pipe_intents", "pipe_marks", "pipe_counters"]) {
@@ -162,12 +154,12 @@ export class PipeSnapshots {
 
   /** Encrypted by another installation, or with a key that has changed since. */
   #isLost({ source_secrets, id }: PipeSnapshot): boolean {
-    return source_secrets !== null && this.#sealer.tryOpen(source_secrets, id) === undefined;
+    return source_secrets !== null && this.sealer.tryOpen(source_secrets, id) === undefined;
   }
 
   #reseal(pipe: PipeSnapshot, id: string): string | null {
-    const secrets = pipe.source_secrets === null ? undefined : this.#sealer.tryOpen(pipe.source_secrets, pipe.id);
-    return secrets === undefined ? null : this.#sealer.seal(secrets, id);
+    const secrets = pipe.source_secrets === null ? undefined : this.sealer.tryOpen(pipe.source_secrets, pipe.id);
+    return secrets === undefined ? null : this.sealer.seal(secrets, id);
   }
 }
 
@@ -180,16 +172,7 @@ function pick(pipe: PipeSnapshot) {
 
 async function writePositions(tx: Queries, id: string, pipe: PipeSnapshot): Promise<void> {
   const now = new Date().toISOString();
-  for (const { lane, checkpoint } of pipe.checkpoints) {
-    await tx.run(
-      "INSERT INTO pipe_checkpoints (pipe_id, lane, checkpoint, updated_at) VALUES (?, ?, ?, ?)",
-      ...[id, lane, checkpoint, now],
-    );
-  }
-  for (const { mark_key, mark } of pipe.marks) {
-    await tx.run("INSERT INTO pipe_marks (pipe_id, mark_key, mark) VALUES (?, ?, ?)", id, mark_key, mark);
-  }
-  for (const { name, value } of pipe.counters) {
-    await tx.run("INSERT INTO pipe_counters (pipe_id, name, value) VALUES (?, ?, ?)", id, name, value);
-  }
+  for (const row of pipe.checkpoints) await insertRow(tx, "pipe_checkpoints", { pipeId: id, ...row, updatedAt: now });
+  for (const row of pipe.marks) await insertRow(tx, "pipe_marks", { pipeId: id, ...row });
+  for (const row of pipe.counters) await insertRow(tx, "pipe_counters", { pipeId: id, ...row });
 }

@@ -11,7 +11,7 @@ import { columnsOf, insertRow, readPlainJson, recordReader } from "../database/c
 import type { Database, Queries, StoredColumns } from "../database/database.ts";
 import { keptList } from "../database/kept-list.ts";
 import { type Limit, requireRoomForPipe } from "../database/limits.ts";
-import { findRecord, listRecords, updateRows } from "../database/records.ts";
+import { findRecord, listRecords, SealingStore, updateRows } from "../database/records.ts";
 import type { Sealer } from "../database/secrets.ts";
 import { type ExpectedVersions, pipeVersion, requireChanged, versionCondition } from "../database/versioned-rows.ts";
 import { allLeases, type Leases } from "../nodes/leases.ts";
@@ -104,16 +104,13 @@ export type PipeChange = Partial<
   >
 > & { readonly secrets?: Record<string, unknown> };
 
-export class PipeStore {
-  readonly #db: Database;
-  readonly #sealer: Sealer;
+export class PipeStore extends SealingStore {
   readonly listAll: () => Promise<readonly Pipe[]>;
   readonly #leases: Leases;
 
   /** What the supervisor writes compares the fence of the pipe's lease, and fails with LEASE_LOST. */
   constructor(db: Database, sealer: Sealer, leases: Leases = allLeases("")) {
-    this.#db = db;
-    this.#sealer = sealer;
+    super(db, sealer);
     this.listAll = keptList(db, () => listRecords(db, pipes, "ORDER BY created_at, id"));
     this.#leases = leases;
   }
@@ -121,18 +118,17 @@ export class PipeStore {
   /** `accept` gets the other pipes of the service, and throws to refuse this one beside them. */
   async create(pipe: NewPipe, limit: Limit, accept: (others: readonly Pipe[]) => void = () => {}): Promise<string> {
     const id = randomUUID();
-    await this.#db.transaction(async (tx) => {
+    await this.tellingOthers(async (tx) => {
       await requireRoomForPipe(tx, pipe.serviceId, limit);
       accept(await listIn(tx, pipe.serviceId));
       await this.#insert(tx, id, pipe);
-      await this.#db.tellOthers(tx);
     });
     return id;
   }
 
   /** Throws LIMIT_REACHED when the organization of the service may have no further pipe. */
   async requireRoom(serviceId: string, limit: Limit): Promise<void> {
-    await requireRoomForPipe(this.#db, serviceId, limit);
+    await requireRoomForPipe(this.db, serviceId, limit);
   }
 
   async #insert(tx: Queries, id: string, pipe: NewPipe): Promise<void> {
@@ -149,23 +145,23 @@ export class PipeStore {
   }
 
   async find(id: string): Promise<Pipe | undefined> {
-    return await findRecord(this.#db, pipes, "WHERE id = ?", id);
+    return await findRecord(this.db, pipes, "WHERE id = ?", id);
   }
 
   /** Does not find pipes whose deletion was requested. */
   async findIn(serviceId: string, id: string): Promise<Pipe | undefined> {
     const one = "WHERE id = ? AND service_id = ? AND desired_state <> 'deleted'";
-    const pipe = await findRecord(this.#db, pipes, one, id, serviceId);
-    return pipe && asOfNow(pipe, this.#db.problem());
+    const pipe = await findRecord(this.db, pipes, one, id, serviceId);
+    return pipe && asOfNow(pipe, this.db.problem());
   }
 
   async listIn(serviceId: string): Promise<readonly Pipe[]> {
-    return (await listIn(this.#db, serviceId)).map((pipe) => asOfNow(pipe, this.#db.problem()));
+    return (await listIn(this.db, serviceId)).map((pipe) => asOfNow(pipe, this.db.problem()));
   }
 
   /** Ids of the organization's pipes. */
   async idsIn(organizationId: string): Promise<string[]> {
-    const rows = await this.#db.all<{ id: string }>(
+    const rows = await this.db.all<{ id: string }>(
       "SELECT pipes.id FROM pipes JOIN services ON services.id = service_id WHERE organization_id = ?",
       organizationId,
     );
@@ -174,7 +170,7 @@ export class PipeStore {
 
   /** Pipes of one kind of source that are not to be deleted, with the organization of each. */
   async listOfKind(sourceKind: string): Promise<(Pipe & { readonly organizationId: string })[]> {
-    const rows = await this.#db.all<PipeRow & { organization_id: string }>(
+    const rows = await this.db.all<PipeRow & { organization_id: string }>(
       `SELECT pipes.*, services.organization_id FROM pipes JOIN services ON services.id = pipes.service_id
        WHERE source_kind = ? AND pipes.desired_state <> 'deleted'`,
       sourceKind,
@@ -184,12 +180,12 @@ export class PipeStore {
 
   /** The source's secret members, decrypted; undefined when they were encrypted with another key. */
   async secrets(id: string): Promise<Record<string, unknown> | undefined> {
-    const row = await this.#db.get<PipeRow>("SELECT * FROM pipes WHERE id = ?", id);
-    return row?.source_secrets ? this.#sealer.tryOpen(row.source_secrets, id) : {};
+    const row = await this.db.get<PipeRow>("SELECT * FROM pipes WHERE id = ?", id);
+    return row?.source_secrets ? this.sealer.tryOpen(row.source_secrets, id) : {};
   }
 
   #seal(secrets: Record<string, unknown>, id: string): string | null {
-    return Object.keys(secrets).length === 0 ? null : this.#sealer.seal(secrets, id);
+    return Object.keys(secrets).length === 0 ? null : this.sealer.seal(secrets, id);
   }
 
   /**
@@ -203,13 +199,12 @@ export class PipeStore {
     expected?: ExpectedVersions,
     accept?: (others: readonly Pipe[]) => void,
   ): Promise<void> {
-    await this.#db.transaction(async (tx) => {
+    await this.tellingOthers(async (tx) => {
       if (accept !== undefined) {
         const row = await tx.get<PipeRow>("SELECT * FROM pipes WHERE id = ?", id);
         if (row !== undefined) accept((await listIn(tx, row.service_id)).filter((other) => other.id !== id));
       }
       await this.#change(tx, id, change, expected);
-      await this.#db.tellOthers(tx);
     });
   }
 
@@ -238,7 +233,7 @@ export class PipeStore {
 
   /** Called by the pipes supervisor only. */
   async setState(id: string, state: PipeState, lastError: string | null, observedGeneration: number): Promise<void> {
-    await this.#db.transaction(async (tx) => {
+    await this.db.transaction(async (tx) => {
       await this.#leases.require(tx, "pipe", id);
       await writePipeState(tx, id, { state, lastError, observedGeneration });
     });
@@ -246,12 +241,11 @@ export class PipeStore {
 
   /** Called by the pipes supervisor only. */
   async remove(id: string): Promise<void> {
-    await this.#db.transaction(async (tx) => {
+    // The process that removes the service waits for it.
+    await this.tellingOthers(async (tx) => {
       await this.#leases.require(tx, "pipe", id);
       await tx.run("DELETE FROM pipes WHERE id = ?", id);
       await tx.run("DELETE FROM leases WHERE kind = 'pipe' AND id = ?", id);
-      // The process that removes the service waits for it.
-      await this.#db.tellOthers(tx);
     });
   }
 
@@ -260,7 +254,7 @@ export class PipeStore {
    * it keeps its rows, `begunMark` is left, with which no worker empties the table.
    */
   async startOver(id: string, begunMark: string): Promise<void> {
-    await this.#db.transaction(async (tx: Queries) => {
+    await this.db.transaction(async (tx: Queries) => {
       await this.#leases.require(tx, "pipe", id);
       for (const table of ["pipe_checkpoints", "pipe_intents", "pipe_marks"]) {
         await tx.run(`DELETE FROM ${table} WHERE pipe_id = ?`, id);
@@ -280,7 +274,7 @@ export class PipeStore {
 
   /** Carries out requests to load tables or objects again. No worker may run. */
   async startPartsOver(id: string, kind: PartialResyncs): Promise<void> {
-    await this.#db.transaction(async (tx) => {
+    await this.db.transaction(async (tx) => {
       await this.#leases.require(tx, "pipe", id);
       const pipe = await findRecord(tx, pipes, "WHERE id = ?", id);
       if (pipe === undefined) return;
@@ -293,12 +287,12 @@ export class PipeStore {
 
   /** Whether the pipe has read one of these objects. */
   async hasRead(id: string, selection: ObjectSelection, resync: ObjectResync): Promise<boolean> {
-    return await hasMarkOf(this.#db, id, selection, resync);
+    return await hasMarkOf(this.db, id, selection, resync);
   }
 
   /** The marks of the ledger whose keys begin like this, as they are stored. */
   async marksFrom(id: string, prefix: string): Promise<Record<string, Json>> {
-    const rows = await this.#db.all<{ mark_key: string; mark: string }>(
+    const rows = await this.db.all<{ mark_key: string; mark: string }>(
       "SELECT mark_key, mark FROM pipe_marks WHERE pipe_id = ? AND substr(mark_key, 1, ?) = ?",
       ...[id, prefix.length, prefix],
     );
@@ -306,7 +300,7 @@ export class PipeStore {
   }
 
   async counters(id: string): Promise<Record<string, number>> {
-    const rows = await this.#db.all<{ name: string; value: number }>(
+    const rows = await this.db.all<{ name: string; value: number }>(
       "SELECT name, value FROM pipe_counters WHERE pipe_id = ? ORDER BY name",
       id,
     );

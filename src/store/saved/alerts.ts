@@ -4,7 +4,7 @@ import type { AlertDefinition, AlertError, alertStates } from "../../api/alerts.
 import { columnsOf, insertRow, readPlainJson, recordReader } from "../database/columns.ts";
 import type { Queries } from "../database/database.ts";
 import { type Limit, requireRoom } from "../database/limits.ts";
-import { countRows, findRecord, listRecords, Store } from "../database/records.ts";
+import { countRows, findRecord, type ListPart, listRecords, Store } from "../database/records.ts";
 import {
   deleteVersioned,
   type ExpectedVersions,
@@ -70,10 +70,7 @@ export class AlertStore extends Store {
   }
 
   /** Oldest first. */
-  async list(
-    organizationId: string,
-    { limit, offset }: { readonly limit: number; readonly offset: number },
-  ): Promise<Alert[]> {
+  async list(organizationId: string, { limit, offset }: ListPart): Promise<Alert[]> {
     const page = "WHERE organization_id = ? ORDER BY created_at, id LIMIT ? OFFSET ?";
     return await listRecords(this.db, alerts, page, organizationId, limit, offset);
   }

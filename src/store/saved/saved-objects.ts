@@ -4,7 +4,7 @@ import type { savedObjectKinds } from "../../api/saved-objects.ts";
 import { columnsOf, insertRow, readPlainJson, recordReader } from "../database/columns.ts";
 import type { Database, StoredColumns } from "../database/database.ts";
 import { type Limit, requireRoomForObject } from "../database/limits.ts";
-import { countRows, findRecord, listRecords } from "../database/records.ts";
+import { countRows, findRecord, type ListPart, listRecords, Store } from "../database/records.ts";
 import {
   deleteVersioned,
   type ExpectedVersions,
@@ -38,14 +38,13 @@ const summaryMembers = "id kind name version createdBy updatedBy createdAt updat
 const toSummary = recordReader<SavedObjectSummary>()([summaryMembers], {});
 const toObject = recordReader<SavedObject>()([summaryMembers, "content"], { content: readPlainJson });
 
-export class SavedObjectStore<Kind extends SavedObjectKind> {
-  readonly #db: Database;
+export class SavedObjectStore<Kind extends SavedObjectKind> extends Store {
   readonly #visible: string;
   readonly #objects = { table: "saved_objects", read: toObject as (row: StoredColumns) => SavedObject<Kind> };
 
   /** The store of these kinds: objects of other kinds do not exist for it. */
   constructor(db: Database, kinds: readonly Kind[]) {
-    this.#db = db;
+    super(db);
     const list = kinds.map((kind) => `'${kind}'`).join(", ");
     this.#visible = `organization_id = ? AND (private_to IS NULL OR private_to = ?) AND kind IN (${list})`;
   }
@@ -61,7 +60,7 @@ export class SavedObjectStore<Kind extends SavedObjectKind> {
     const times = { createdAt: now, updatedAt: now };
     const object = { id: randomUUID(), ...wanted, version: 1, createdBy: by, updatedBy: by, ...times };
     const privateTo = wanted.kind === "draft" ? keyId : null;
-    await this.#db.transaction(async (tx) => {
+    await this.db.transaction(async (tx) => {
       await requireRoomForObject(tx, organizationId, limit);
       await insertRow(tx, "saved_objects", { ...object, organizationId, privateTo });
     });
@@ -71,7 +70,7 @@ export class SavedObjectStore<Kind extends SavedObjectKind> {
   /** Lists objects by name, without contents. */
   async summaries(reader: SavedObjectReader, kind?: Kind): Promise<SavedObjectSummary<Kind>[]> {
     const ofKind = kind === undefined ? "" : " AND kind = ?";
-    const rows = await this.#db.all(
+    const rows = await this.db.all(
       `SELECT id, kind, name, version, created_by, updated_by, created_at, updated_at FROM saved_objects
        WHERE ${this.#visible}${ofKind} ORDER BY name, id`,
       ...[...valuesOf(reader), ...(kind === undefined ? [] : [kind])],
@@ -80,20 +79,17 @@ export class SavedObjectStore<Kind extends SavedObjectKind> {
   }
 
   /** Oldest first. */
-  async list(
-    reader: SavedObjectReader,
-    { limit, offset }: { readonly limit: number; readonly offset: number },
-  ): Promise<SavedObject<Kind>[]> {
+  async list(reader: SavedObjectReader, { limit, offset }: ListPart): Promise<SavedObject<Kind>[]> {
     const page = `WHERE ${this.#visible} ORDER BY created_at, id LIMIT ? OFFSET ?`;
-    return await listRecords(this.#db, this.#objects, page, ...valuesOf(reader), limit, offset);
+    return await listRecords(this.db, this.#objects, page, ...valuesOf(reader), limit, offset);
   }
 
   async count(reader: SavedObjectReader): Promise<number> {
-    return await countRows(this.#db, "saved_objects", `WHERE ${this.#visible}`, ...valuesOf(reader));
+    return await countRows(this.db, "saved_objects", `WHERE ${this.#visible}`, ...valuesOf(reader));
   }
 
   async find(reader: SavedObjectReader, id: string): Promise<SavedObject<Kind> | undefined> {
-    return await findRecord(this.#db, this.#objects, `WHERE ${this.#visible} AND id = ?`, ...valuesOf(reader), id);
+    return await findRecord(this.db, this.#objects, `WHERE ${this.#visible} AND id = ?`, ...valuesOf(reader), id);
   }
 
   /** Returns whether there is such an object. `by` is the name of the key. Throws PRECONDITION_FAILED. */
@@ -107,13 +103,13 @@ export class SavedObjectStore<Kind extends SavedObjectKind> {
     // Nothing changes who sees an object: between both statements it can only be deleted.
     if ((await this.find(reader, id)) === undefined) return false;
     const columns = columnsOf({ name, content, updatedBy: by, updatedAt: new Date().toISOString() });
-    return await updateVersioned(this.#db, rowOf(reader, id), columns, expected);
+    return await updateVersioned(this.db, rowOf(reader, id), columns, expected);
   }
 
   /** Returns whether there was such an object. Throws PRECONDITION_FAILED. */
   async delete(reader: SavedObjectReader, id: string, expected?: ExpectedVersions): Promise<boolean> {
     if ((await this.find(reader, id)) === undefined) return false;
-    return await deleteVersioned(this.#db, rowOf(reader, id), expected);
+    return await deleteVersioned(this.db, rowOf(reader, id), expected);
   }
 }
 

@@ -3,10 +3,9 @@
 import { randomUUID } from "node:crypto";
 import { AppError, badRequest, refuseIssues } from "../../lib/errors.ts";
 import { insertRow, recordReader } from "../database/columns.ts";
-import type { Database, Queries, StoredColumns } from "../database/database.ts";
+import type { Queries, StoredColumns } from "../database/database.ts";
 import { type Limit, requireRoom } from "../database/limits.ts";
-import { countRows } from "../database/records.ts";
-import type { Sealer } from "../database/secrets.ts";
+import { countRows, type ListPart, SealingStore } from "../database/records.ts";
 import {
   deleteVersioned,
   type ExpectedVersions,
@@ -49,21 +48,13 @@ const withoutUrl = recordReader<Omit<Webhook, "url">>()(
 
 type SealedRow = StoredColumns & { readonly id: string; readonly secrets: string };
 
-export class WebhookStore {
-  readonly #db: Database;
-  readonly #sealer: Sealer;
-
-  constructor(db: Database, sealer: Sealer) {
-    this.#db = db;
-    this.#sealer = sealer;
-  }
-
+export class WebhookStore extends SealingStore {
   /** Throws LIMIT_REACHED, and BAD_REQUEST for a name that is in use. */
   async create(organizationId: string, content: WebhookContent, limit: Limit): Promise<Webhook> {
     const { name, service, description, body } = content;
     const [id, now] = [randomUUID(), new Date().toISOString()];
     const webhook = { id, name, service, description, body, version: 1, createdAt: now, updatedAt: now };
-    await this.#db.transaction(async (tx) => {
+    await this.db.transaction(async (tx) => {
       const present = await tx.get<{ n: number; same: number | null }>(
         `SELECT count(*) AS n, sum(CASE WHEN service = ? AND name = ? THEN 1 ELSE 0 END) AS same
          FROM webhooks WHERE organization_id = ?`,
@@ -71,27 +62,24 @@ export class WebhookStore {
       );
       if (Number(present?.same ?? 0) > 0) throw nameInUse();
       requireRoom(limit, "webhooks of the organization", Number(present?.n ?? 0));
-      const secrets = this.#sealer.seal(content.secrets, contextOf(id));
+      const secrets = this.sealer.seal(content.secrets, contextOf(id));
       await insertRow(tx, "webhooks", { ...webhook, organizationId, secrets });
     });
     return { ...webhook, url: content.secrets.url };
   }
 
   /** Oldest first. */
-  async list(
-    organizationId: string,
-    { limit, offset }: { readonly limit: number; readonly offset: number },
-  ): Promise<Webhook[]> {
+  async list(organizationId: string, { limit, offset }: ListPart): Promise<Webhook[]> {
     const page = "SELECT * FROM webhooks WHERE organization_id = ? ORDER BY created_at, id LIMIT ? OFFSET ?";
-    return (await this.#db.all<SealedRow>(page, organizationId, limit, offset)).map((row) => this.#toWebhook(row));
+    return (await this.db.all<SealedRow>(page, organizationId, limit, offset)).map((row) => this.#toWebhook(row));
   }
 
   async count(organizationId: string): Promise<number> {
-    return await countRows(this.#db, "webhooks", "WHERE organization_id = ?", organizationId);
+    return await countRows(this.db, "webhooks", "WHERE organization_id = ?", organizationId);
   }
 
   async find(organizationId: string, id: string): Promise<Webhook | undefined> {
-    const row = await rowOf(this.#db, organizationId, id);
+    const row = await rowOf(this.db, organizationId, id);
     return row && this.#toWebhook(row);
   }
 
@@ -100,10 +88,8 @@ export class WebhookStore {
     organizationId: string,
     id: string,
   ): Promise<(Webhook & { readonly secrets: WebhookSecrets | undefined }) | undefined> {
-    const row = await rowOf(this.#db, organizationId, id);
-    return (
-      row && { ...this.#toWebhook(row), secrets: this.#sealer.tryOpen<WebhookSecrets>(row.secrets, contextOf(id)) }
-    );
+    const row = await rowOf(this.db, organizationId, id);
+    return row && { ...this.#toWebhook(row), secrets: this.sealer.tryOpen<WebhookSecrets>(row.secrets, contextOf(id)) };
   }
 
   /**
@@ -118,12 +104,12 @@ export class WebhookStore {
     expected?: ExpectedVersions,
   ): Promise<Webhook | undefined> {
     const { name, service, description, body } = content;
-    await this.#db.transaction(async (tx) => {
+    await this.db.transaction(async (tx) => {
       const row = await rowOf(tx, organizationId, id);
       if (row === undefined) return;
       const other = "SELECT id FROM webhooks WHERE organization_id = ? AND service = ? AND name = ? AND id <> ?";
       if ((await tx.get(other, organizationId, service, name, id)) !== undefined) throw nameInUse();
-      const former = this.#sealer.tryOpen<WebhookSecrets>(row.secrets, contextOf(id));
+      const former = this.sealer.tryOpen<WebhookSecrets>(row.secrets, contextOf(id));
       refuseRedirect(former, content.secrets);
       const secrets = {
         url: content.secrets.url,
@@ -131,7 +117,7 @@ export class WebhookStore {
         queryParams: content.secrets.queryParams ?? former?.queryParams,
       };
       const columns = {
-        ...{ name, service, description, body, secrets: this.#sealer.seal(secrets, contextOf(id)) },
+        ...{ name, service, description, body, secrets: this.sealer.seal(secrets, contextOf(id)) },
         updated_at: new Date().toISOString(),
       };
       await updateVersioned(tx, webhookRow(organizationId, id), columns, expected);
@@ -141,7 +127,7 @@ export class WebhookStore {
 
   /** Returns whether there was such a webhook. Throws PRECONDITION_FAILED, and CONFLICT while an alert uses it. */
   async delete(organizationId: string, id: string, expected?: ExpectedVersions): Promise<boolean> {
-    return await this.#db.transaction(async (tx) => {
+    return await this.db.transaction(async (tx) => {
       const users = await countRows(tx, "alerts", "WHERE organization_id = ? AND webhook_id = ?", organizationId, id);
       if (users > 0) {
         const alerts = users === 1 ? "An alert uses" : `${users} alerts use`;
@@ -152,7 +138,7 @@ export class WebhookStore {
   }
 
   #toWebhook(row: SealedRow): Webhook {
-    const url = this.#sealer.tryOpen<WebhookSecrets>(row.secrets, contextOf(row.id))?.url;
+    const url = this.sealer.tryOpen<WebhookSecrets>(row.secrets, contextOf(row.id))?.url;
     return { ...withoutUrl(row), url };
   }
 }

@@ -12,7 +12,7 @@ import { columnsOf, insertRow, readFlag, recordReader } from "../database/column
 import { type Database, type Queries, runAndTell, type SqlValue, type StoredColumns } from "../database/database.ts";
 import { keptList } from "../database/kept-list.ts";
 import { type Limit, type OrganizationLimits, requireRoom, reservedBy } from "../database/limits.ts";
-import { findRecord, listRecords, updateRows } from "../database/records.ts";
+import { findRecord, listRecords, Store, updateRows } from "../database/records.ts";
 import { type ExpectedVersions, updateVersioned } from "../database/versioned-rows.ts";
 import { allLeases, type Leases } from "../nodes/leases.ts";
 import {
@@ -115,14 +115,13 @@ export type ServiceChange = {
     | undefined;
 };
 
-export class ServiceStore {
-  readonly #db: Database;
+export class ServiceStore extends Store {
   readonly listAll: () => Promise<readonly Service[]>;
   readonly #leases: Leases;
 
   /** What the reconciler writes compares the fence of the service's lease, and fails with LEASE_LOST. */
   constructor(db: Database, leases: Leases = allLeases("")) {
-    this.#db = db;
+    super(db);
     this.listAll = keptList(db, () => listRecords(db, services, "ORDER BY created_at, id"));
     this.#leases = leases;
   }
@@ -132,7 +131,7 @@ export class ServiceStore {
     const { passwordSha256, external, alongside, ...members } = service;
     const id = randomUUID();
     const now = new Date().toISOString();
-    await this.#db.transaction(async (tx) => {
+    await this.tellingOthers(async (tx) => {
       const present = await reservedBy(tx, service.organizationId);
       requireRoom(limits.services, "services of the organization", present.services);
       const adding = service.maxReplicaMemoryGb * service.numReplicas;
@@ -149,52 +148,45 @@ export class ServiceStore {
       const user = { serviceId: id, name: "default", passwordSha256, readonly: false, createdAt: now };
       await insertRow(tx, "service_users", user);
       await alongside?.(tx, id);
-      await this.#db.tellOthers(tx);
     });
     return id;
   }
 
   async find(id: string): Promise<Service | undefined> {
-    return await findRecord(this.#db, services, "WHERE id = ?", id);
+    return await findRecord(this.db, services, "WHERE id = ?", id);
   }
 
   async findIn(organizationId: string, id: string): Promise<Service | undefined> {
     const one = "WHERE id = ? AND organization_id = ? AND desired_state <> 'deleted'";
-    return await findRecord(this.#db, services, one, id, organizationId);
+    return await findRecord(this.db, services, one, id, organizationId);
   }
 
   async listIn(organizationId: string): Promise<Service[]> {
     const all = "WHERE organization_id = ? AND desired_state <> 'deleted' ORDER BY created_at, id";
-    return await listRecords(this.#db, services, all, organizationId);
+    return await listRecords(this.db, services, all, organizationId);
   }
 
   /** Called by handlers and the gateway only. Throws PRECONDITION_FAILED. */
   async setDesired(id: string, desired: DesiredServiceState, expected?: ExpectedVersions): Promise<void> {
-    await this.#db.transaction(async (tx) => {
-      await changeRow(tx, id, { desired_state: desired, wake_requested: 0 }, expected);
-      await this.#db.tellOthers(tx);
-    });
+    const members = { desired_state: desired, wake_requested: 0 };
+    await this.tellingOthers((tx) => changeRow(tx, id, members, expected));
   }
 
   /** Requests to wake an idle service; the reconciler clears the request when it has done so. */
   async requestWake(id: string): Promise<void> {
-    await runAndTell(this.#db, "UPDATE services SET wake_requested = 1 WHERE id = ? AND wake_requested = 0", id);
+    await runAndTell(this.db, "UPDATE services SET wake_requested = 1 WHERE id = ? AND wake_requested = 0", id);
   }
 
   /** Throws PRECONDITION_FAILED. */
   async change(id: string, change: ServiceChange, expected?: ExpectedVersions): Promise<void> {
-    await this.#db.transaction(async (tx) => {
-      await changeRow(tx, id, columnsOfChange(change), expected);
-      await this.#db.tellOthers(tx);
-    });
+    await this.tellingOthers((tx) => changeRow(tx, id, columnsOfChange(change), expected));
   }
 
   /** Like `change`, for a change that may reserve more memory. Throws LIMIT_REACHED. */
   async scale(service: Service, change: ServiceChange, memoryGb: Limit, expected?: ExpectedVersions): Promise<void> {
-    await this.#db.transaction(async (tx) => {
+    await this.tellingOthers(async (tx) => {
       const before = (await reservedBy(tx, service.organizationId)).memoryGb;
       await changeRow(tx, service.id, columnsOfChange(change), expected);
-      await this.#db.tellOthers(tx);
       const adding = (await reservedBy(tx, service.organizationId)).memoryGb - before;
       // Less memory is always accepted, also when the limit was lowered below the current sum.
       if (adding > 0) requireRoom(memoryGb, "GB of memory of the organization's services", before, adding);
@@ -203,17 +195,16 @@ export class ServiceStore {
 
   /** Called by the services reconciler only. */
   async setState(id: string, state: ServiceState, message: string | null): Promise<void> {
-    await this.#db.transaction(async (tx) => {
+    // Its pipes may run in another process, and every server connects to an external one.
+    await this.tellingOthers(async (tx) => {
       await this.#leases.require(tx, "service", id);
       await writeServiceState(tx, id, state, message);
-      // Its pipes may run in another process, and every server connects to an external one.
-      await this.#db.tellOthers(tx);
     });
   }
 
   /** After a disaster: no engine has run on this machine yet. Only while no control plane runs. */
   async beginAgain(id: string): Promise<void> {
-    await this.#db.run(
+    await this.db.run(
       `UPDATE services SET state = CASE desired_state WHEN 'running' THEN 'provisioning' ELSE 'stopped' END,
          state_message = NULL, state_changed_at = ?, wake_requested = 0 WHERE id = ?`,
       new Date().toISOString(),
@@ -223,7 +214,7 @@ export class ServiceStore {
 
   /** Called by the services reconciler only, with the facts of a started engine. */
   async setEngineFacts(id: string, facts: EngineFacts): Promise<void> {
-    await this.#db.transaction(async (tx) => {
+    await this.db.transaction(async (tx) => {
       await this.#leases.require(tx, "service", id);
       await writeEngineFacts(tx, id, facts);
     });
@@ -231,59 +222,58 @@ export class ServiceStore {
 
   /** Called by the gateway only. */
   async setNativePort(id: string, port: number): Promise<void> {
-    await updateRows(this.#db, "services", { id }, { nativePort: port });
+    await updateRows(this.db, "services", { id }, { nativePort: port });
   }
 
   /** Called by `ServiceDisks` only, with the bytes that the service's tables use on disk. */
   async setDiskUsed(id: string, usedBytes: number): Promise<void> {
-    await updateRows(this.#db, "services", { id }, { diskUsedBytes: usedBytes });
+    await updateRows(this.db, "services", { id }, { diskUsedBytes: usedBytes });
   }
 
   /** Called by a process that does not write the service's state, so that the one that does keeps it awake. */
   async setUsedElsewhere(id: string): Promise<void> {
-    await updateRows(this.#db, "services", { id }, { usedElsewhereAt: new Date().toISOString() });
+    await updateRows(this.db, "services", { id }, { usedElsewhereAt: new Date().toISOString() });
   }
 
   /** Called by the loop that asks engines for their numbers, only. */
   async setTableRows(id: string, rows: number): Promise<void> {
-    await updateRows(this.#db, "services", { id }, { tableRows: rows });
+    await updateRows(this.db, "services", { id }, { tableRows: rows });
   }
 
   /** Pipes that are to be removed before the service is. */
   async hasPipes(id: string): Promise<boolean> {
-    return (await this.#db.get("SELECT 1 FROM pipes WHERE service_id = ? LIMIT 1", id)) !== undefined;
+    return (await this.db.get("SELECT 1 FROM pipes WHERE service_id = ? LIMIT 1", id)) !== undefined;
   }
 
   /** Removes the rows of a deleted service, its users, pipes and their checkpoints. */
   async remove(id: string): Promise<void> {
-    await this.#db.transaction(async (tx) => {
+    await this.tellingOthers(async (tx) => {
       await this.#leases.require(tx, "service", id);
       await tx.run("DELETE FROM services WHERE id = ?", id);
       await tx.run("DELETE FROM leases WHERE kind = 'service' AND id = ?", id);
-      await this.#db.tellOthers(tx);
     });
   }
 
   async listUsers(serviceId: string): Promise<ServiceUser[]> {
-    return await readServiceUsers(this.#db, serviceId);
+    return await readServiceUsers(this.db, serviceId);
   }
 
   async listAllUsers(): Promise<ServiceUser[]> {
-    return await readServiceUsers(this.#db);
+    return await readServiceUsers(this.db);
   }
 
   /** Returns false when the user exists. Throws LIMIT_REACHED. */
   async addUser(user: NewServiceUser, limit: Limit): Promise<boolean> {
-    return await addServiceUser(this.#db, user, limit);
+    return await addServiceUser(this.db, user, limit);
   }
 
   async setPassword(serviceId: string, name: string, passwordSha256: string): Promise<void> {
-    await setServicePassword(this.#db, serviceId, name, passwordSha256);
+    await setServicePassword(this.db, serviceId, name, passwordSha256);
   }
 
   /** Returns false when there was no such user. */
   async removeUser(serviceId: string, name: string): Promise<boolean> {
-    return await removeServiceUser(this.#db, serviceId, name);
+    return await removeServiceUser(this.db, serviceId, name);
   }
 }
 

@@ -5,7 +5,7 @@ import { type AccessEntities, type AccessUser, changedEntities } from "../access
 import { columnShapes, readJson } from "../database/column-shapes.ts";
 import type { Queries } from "../database/database.ts";
 import { type Limit, requireRoom } from "../database/limits.ts";
-import { Store } from "../database/records.ts";
+import { Store, upsertRow } from "../database/records.ts";
 
 export type ServiceRole = { readonly name: string; readonly rights: AccessRights };
 
@@ -32,8 +32,21 @@ export class SqlAccessStore extends Store {
       const after = changedEntities(before, change);
       requireRoomFor(limit, "users of the service", before.users, after.users);
       requireRoomFor(limit, "roles of the service", before.roles, after.roles);
-      const users = await writeUsers(tx, serviceId, before.users, after.users);
-      const roles = await writeRoles(tx, serviceId, before.roles, after.roles);
+      const createdAt = new Date().toISOString();
+      const users = await writeChanged(
+        { tx, serviceId, table: "service_users" },
+        before.users,
+        after.users,
+        userMembers,
+        { readonly: false, createdAt },
+      );
+      const roles = await writeChanged(
+        { tx, serviceId, table: "service_roles" },
+        before.roles,
+        after.roles,
+        roleMembers,
+        { createdAt },
+      );
       if (users || roles) await this.db.tellOthers(tx);
       return users || roles;
     });
@@ -68,44 +81,27 @@ function requireRoomFor(limit: Limit, what: string, before: Names, after: Names)
   if (after.size > before.size) requireRoom(limit, what, before.size, after.size - before.size);
 }
 
-async function writeUsers(
-  tx: Queries,
-  serviceId: string,
-  before: ReadonlyMap<string, AccessUser>,
-  after: ReadonlyMap<string, AccessUser>,
+type Place = { readonly tx: Queries; readonly serviceId: string; readonly table: string };
+
+/** Returns whether anything has changed. Rows that are added get the members of `first`, too. */
+async function writeChanged<T>(
+  { tx, serviceId, table }: Place,
+  before: ReadonlyMap<string, T>,
+  after: ReadonlyMap<string, T>,
+  membersOf: (entity: T) => object,
+  first: object,
 ): Promise<boolean> {
   const gone = [...before.keys()].filter((name) => !after.has(name));
-  for (const name of gone) await tx.run("DELETE FROM service_users WHERE service_id = ? AND name = ?", serviceId, name);
-  const changed = [...after].filter(([name, user]) => JSON.stringify(before.get(name)) !== JSON.stringify(user));
-  for (const [name, { passwordSha256, rights }] of changed) {
-    await tx.run(
-      `INSERT INTO service_users (service_id, name, password_sha256, readonly, rights, created_at) VALUES (?, ?, ?, 0, ?, ?)
-       ON CONFLICT (service_id, name) DO UPDATE SET password_sha256 = excluded.password_sha256, rights = excluded.rights`,
-      ...[serviceId, name, passwordSha256, written(rights as AccessRights), new Date().toISOString()],
-    );
-  }
+  for (const name of gone) await tx.run(`DELETE FROM ${table} WHERE service_id = ? AND name = ?`, serviceId, name);
+  const changed = [...after].filter(([name, entity]) => JSON.stringify(before.get(name)) !== JSON.stringify(entity));
+  for (const [name, entity] of changed) await upsertRow(tx, table, { serviceId, name }, membersOf(entity), first);
   return gone.length + changed.length > 0;
 }
 
-async function writeRoles(
-  tx: Queries,
-  serviceId: string,
-  before: ReadonlyMap<string, AccessRights>,
-  after: ReadonlyMap<string, AccessRights>,
-): Promise<boolean> {
-  const gone = [...before.keys()].filter((name) => !after.has(name));
-  for (const name of gone) await tx.run("DELETE FROM service_roles WHERE service_id = ? AND name = ?", serviceId, name);
-  const changed = [...after].filter(([name, rights]) => JSON.stringify(before.get(name)) !== JSON.stringify(rights));
-  for (const [name, rights] of changed) {
-    await tx.run(
-      `INSERT INTO service_roles (service_id, name, rights, created_at) VALUES (?, ?, ?, ?)
-       ON CONFLICT (service_id, name) DO UPDATE SET rights = excluded.rights`,
-      ...[serviceId, name, written(rights), new Date().toISOString()],
-    );
-  }
-  return gone.length + changed.length > 0;
+function userMembers({ passwordSha256, rights }: AccessUser) {
+  return { passwordSha256, ...roleMembers(rights as AccessRights) };
 }
 
-function written({ grants, roles }: AccessRights): string {
-  return JSON.stringify(versioned({ grants, roles }));
+function roleMembers({ grants, roles }: AccessRights) {
+  return { rights: versioned({ grants, roles }) };
 }

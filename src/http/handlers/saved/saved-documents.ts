@@ -12,6 +12,7 @@ import type { SavedSearchBody, SavedSearchRecord, savedSearchOperations } from "
 import { AppError, type Issue, refuseIssues } from "../../../lib/errors.ts";
 import type { JsonObject } from "../../../lib/json.ts";
 import type { OrganizationLimits } from "../../../store/database/limits.ts";
+import type { ListPart } from "../../../store/database/records.ts";
 import type { Stores } from "../../../store/open.ts";
 import type { SavedObject, SavedObjectKind, SavedObjectStore } from "../../../store/saved/saved-objects.ts";
 import type { Context } from "../../caller/context.ts";
@@ -61,8 +62,6 @@ export function savedDocumentHandlers(deps: SavedDocumentDeps): Observability<Na
   };
 }
 
-type Page = { readonly limit: number; readonly offset: number };
-
 /** What both kinds have in common: a saved object, whose content is shown beside what the store knows of it. */
 function documents<T, Kind extends SavedObjectKind>(
   deps: SavedDocumentDeps,
@@ -80,7 +79,7 @@ function documents<T, Kind extends SavedObjectKind>(
   const wanted = (content: JsonObject) => ({ kind, name: String(content.name), content });
   return {
     get,
-    list: async ({ limit, offset }: Page, context: Context) => ({
+    list: async ({ limit, offset }: ListPart, context: Context) => ({
       data: (await store.list(readerOf(context), { limit, offset })).map(recordOf),
       meta: { total: await store.count(readerOf(context)), limit, offset },
     }),
