@@ -131,25 +131,17 @@ export class ObjectStatements {
   /** Parses every wanted field of the file and counts the rows; loads nothing. */
   async count(file: ObjectFile, format: ObjectFormat, allowedErrors: number, signal: AbortSignal): Promise<Statement> {
     const plan = this.#plan(format, "lenient");
-    const { call, params } = await this.#call([file], format, plan.structure, signal);
     const fields = plan.fields.map(identifier).join(", ");
-    return {
-      sql: `SELECT count() AS rows FROM ${call} AND NOT ignore(${fields})`,
-      params,
-      settings: { ...this.#settings([file], format), input_format_allow_errors_num: allowedErrors },
-    };
+    const settings = { input_format_allow_errors_num: allowedErrors };
+    const sqlOf = (call: string) => `SELECT count() AS rows FROM ${call} AND NOT ignore(${fields})`;
+    return await this.#over({ file, format, signal }, { structure: plan.structure }, settings, sqlOf);
   }
 
   /** Counts the rows of a file that is no text, and those with integers that do not fit their columns. */
   async countUnfit(file: ObjectFile, format: ObjectFormat, signal: AbortSignal): Promise<Statement> {
     const plan = this.#plan(format, "lenient");
-    const { call, params } = await this.#call([file], format, plan.structure, signal);
-    const fits = `1${plan.condition}`;
-    return {
-      sql: `SELECT count() AS rows, countIf(NOT (${fits})) AS unfit FROM ${call}`,
-      params,
-      settings: this.#settings([file], format),
-    };
+    const sqlOf = (call: string) => `SELECT count() AS rows, countIf(NOT (1${plan.condition})) AS unfit FROM ${call}`;
+    return await this.#over({ file, format, signal }, { structure: plan.structure }, {}, sqlOf);
   }
 
   /**
@@ -157,58 +149,44 @@ export class ObjectStatements {
    * a row of JSON is a line.
    */
   async countAll(file: ObjectFile, format: ObjectFormat, signal: AbortSignal): Promise<Statement> {
-    const byLine = format.startsWith("JSON");
-    const [name, structure, condition] = byLine
-      ? (["LineAsString", "line String", "AND trimBoth(line) != ''"] as const)
-      : ([format, "field Nullable(String)", ""] as const);
-    const { call, params } = await this.#call([file], name, structure, signal);
-    return {
-      sql: `SELECT count() AS rows FROM ${call} ${condition}`,
-      params,
-      settings: { ...this.#settings([file], format), ...(byLine ? {} : anyFields) },
-    };
+    const of = { file, format, signal };
+    const sqlOf = (call: string) => `SELECT count() AS rows FROM ${call}`;
+    if (!format.startsWith("JSON")) {
+      return await this.#over(of, { structure: "field Nullable(String)" }, anyFields, sqlOf);
+    }
+    return await this.#over(of, asLines, {}, (call) => `${sqlOf(call)} AND trimBoth(line) != ''`);
   }
 
   /** One line of a text file with its size and the object's time, truncated to fit an error table. */
   async line(file: ObjectFile, format: ObjectFormat, index: number, signal: AbortSignal): Promise<Statement> {
-    const { call, params } = await this.#call([file], "LineAsString", "line String", signal);
-    return {
-      sql:
-        `SELECT substringUTF8(line, 1, ${lineLength}) AS shown, lengthUTF8(line) <= ${lineLength} AS whole, ` +
-        "length(line) AS size, isValidUTF8(line) AS text, toUnixTimestamp(assumeNotNull(_time)) AS time " +
-        `FROM ${call} LIMIT 1 OFFSET ${Math.trunc(index)}`,
-      params,
-      settings: { ...this.#settings([file], format), max_threads: 1 },
-    };
+    const sqlOf = (call: string) =>
+      `SELECT substringUTF8(line, 1, ${lineLength}) AS shown, lengthUTF8(line) <= ${lineLength} AS whole, ` +
+      "length(line) AS size, isValidUTF8(line) AS text, toUnixTimestamp(assumeNotNull(_time)) AS time " +
+      `FROM ${call} LIMIT 1 OFFSET ${Math.trunc(index)}`;
+    return await this.#over({ file, format, signal }, asLines, { max_threads: 1 }, sqlOf);
   }
 
   /** Counts the lines of a text file. */
   async countLines(file: ObjectFile, format: ObjectFormat, signal: AbortSignal): Promise<Statement> {
-    const { call, params } = await this.#call([file], "LineAsString", "line String", signal);
-    const settings = { ...this.#settings([file], format), optimize_count_from_files: 0 };
-    return { sql: `SELECT count() AS rows FROM ${call}`, params, settings };
+    const sqlOf = (call: string) => `SELECT count() AS rows FROM ${call}`;
+    return await this.#over({ file, format, signal }, asLines, { optimize_count_from_files: 0 }, sqlOf);
   }
 
   /** The first lines of a text file with their lengths, each truncated to `bytes`. */
   async lines(file: ObjectFile, format: ObjectFormat, count: number, bytes: number, signal: AbortSignal) {
-    const { call, params } = await this.#call([file], "LineAsString", "line String", signal);
-    return {
-      sql: `SELECT substring(line, 1, ${Math.trunc(bytes)}) AS shown, length(line) AS bytes FROM ${call} LIMIT ${Math.trunc(count)}`,
-      params,
-      settings: { ...this.#settings([file], format), max_threads: 1 },
-    };
+    const columns = `substring(line, 1, ${Math.trunc(bytes)}) AS shown, length(line) AS bytes`;
+    const sqlOf = (call: string) => `SELECT ${columns} FROM ${call} LIMIT ${Math.trunc(count)}`;
+    return await this.#over({ file, format, signal }, asLines, { max_threads: 1 }, sqlOf);
   }
 
   /** The first rows as the pipe would load them. */
   async sample(file: ObjectFile, format: ObjectFormat, rows: number, signal: AbortSignal): Promise<Statement> {
     const plan = this.#plan(format, "lenient");
-    const { call, params } = await this.#call([file], format, plan.structure, signal);
     const fields = plan.fields.map(identifier).join(", ");
-    return {
-      sql: `SELECT count() AS rows FROM (SELECT ${fields} FROM ${call} LIMIT ${rows}) WHERE NOT ignore(${fields})`,
-      params,
-      settings: { ...this.#settings([file], format), max_block_size: rows, max_threads: 1 },
-    };
+    const sqlOf = (call: string) =>
+      `SELECT count() AS rows FROM (SELECT ${fields} FROM ${call} LIMIT ${rows}) WHERE NOT ignore(${fields})`;
+    const settings = { max_block_size: rows, max_threads: 1 };
+    return await this.#over({ file, format, signal }, { structure: plan.structure }, settings, sqlOf);
   }
 
   /** Field names and types that the engine infers from the file. */
@@ -279,6 +257,17 @@ export class ObjectStatements {
     return { ...patience, ...unpacked, ...objectFormatSettings(format, this.#config.delimiter, this.#lenientValues) };
   }
 
+  /** A statement about one file, which is read `as` something with further settings. */
+  async #over(
+    { file, format, signal }: { file: ObjectFile; format: ObjectFormat; signal: AbortSignal },
+    as: { readonly name?: string; readonly structure: string },
+    settings: Statement["settings"],
+    sqlOf: (call: string) => string,
+  ): Promise<Statement> {
+    const { call, params } = await this.#call([file], as.name ?? format, as.structure, signal);
+    return { sql: sqlOf(call), params, settings: { ...this.#settings([file], format), ...settings } };
+  }
+
   async #call(files: readonly ObjectFile[], format: string, structure: string, signal: AbortSignal, folder?: string) {
     const { reader, compression } = await this.#reader(files, format, signal, folder);
     const table = `${reader.head}${literal(format)}, ${literal(structure)}, ${literal(compression)})`;
@@ -307,6 +296,8 @@ function versionGuard(files: readonly ObjectFile[], pathOf: (key: string) => str
   const mine = `concat(_path, substring(${bare}, 1, 0)) IN (${paths})`;
   return `${mine} AND NOT throwIf(${mine} AND ${changed}, '${changedMarker}')`;
 }
+
+const asLines = { name: "LineAsString", structure: "line String" };
 
 const inferenceSettings = { input_format_max_rows_to_read_for_schema_inference: 1000 };
 
