@@ -91,8 +91,8 @@ async function tryRestore(
     backupsAllowedPath: staging,
     launcherCacheDir: scratch.launcherCacheDir,
   });
-  const client = new ClickHouseClient(host.address);
   try {
+    using client = new ClickHouseClient(host.address);
     const manifest = (chain.at(-1) as Chain[number]).manifest;
     const problems = await restoreIntoEmptyEngine(
       client,
@@ -103,7 +103,6 @@ async function tryRestore(
     );
     return [...problems, ...(await damagedTables(client, manifest.tables, signal))];
   } finally {
-    client.close();
     await host.stop(stopGraceMs);
   }
 }

@@ -95,14 +95,13 @@ async function takeSnapshot(
 ): Promise<Snapshot> {
   const basePath = base && (await stageBase(deps, base, service.id, signal));
   const lease = await deps.engine(signal);
-  const client = new ClickHouseClient(lease.address);
   try {
+    using client = new ClickHouseClient(lease.address);
     const functions = await userFunctions(client);
     const run = () => backupAll(client, { path: target, basePath, operationId: row.id }, signal);
     const snapshot = { run, isTaken: () => snapshotTaken(target), lookMs: 5 };
     return { pipes: await pipesAtSnapshot(deps, service.id, snapshot, signal), functions };
   } finally {
-    client.close();
     await lease.release();
   }
 }

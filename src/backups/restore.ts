@@ -103,8 +103,8 @@ async function withStaged(
   const { restore, backup } = deps;
   const folder = join(deps.staging, `restore-${restore.id}`);
   await removeFolder(folder);
-  const client = new ClickHouseClient(deps.address);
   try {
+    using client = new ClickHouseClient(deps.address);
     const chain = await readChain(deps.transfer, backup.serviceId, backup.name, signal);
     const stored = chain.reduce((sum, { manifest }) => sum + storedBytes(manifest), 0);
     const total = stored + (chain.at(-1) as Chain[number]).manifest.totalBytes;
@@ -119,7 +119,6 @@ async function withStaged(
   } catch (error) {
     throw asUnusable(error);
   } finally {
-    client.close();
     await removeFolder(folder);
   }
 }

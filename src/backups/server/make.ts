@@ -64,8 +64,8 @@ async function takeSnapshot(
   signal: AbortSignal,
 ): Promise<{ readonly pipes: PipeSnapshot[]; readonly functions: string[] }> {
   const lease = await deps.engine(signal);
-  const client = new ClickHouseClient(oneHost(lease.address));
   try {
+    using client = new ClickHouseClient(oneHost(lease.address));
     const wanted = await deps.pipes.databasesOf(service.id);
     const plan = await planServerBackup(lease.address, deps.to, wanted, signal);
     const functions = await userFunctions(client);
@@ -80,7 +80,6 @@ async function takeSnapshot(
       (await deps.transfer.storage.list(folder + filesFolder, signal)).some(({ key }) => !key.endsWith("/.lock"));
     return { pipes: await pipesAtSnapshot(deps, service.id, { run, isTaken, lookMs }, signal), functions };
   } finally {
-    client.close();
     await lease.release();
   }
 }

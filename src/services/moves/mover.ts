@@ -198,7 +198,7 @@ export class Mover {
     let answered = 0;
     let failure: unknown;
     for (const address of addresses) {
-      const client = new ClickHouseClient(address);
+      using client = new ClickHouseClient(address);
       const deadline = performance.now() + (addresses.length > 1 || form.isReplicated ? arrivalMs : 0);
       try {
         let differ = differences(wanted, await look(client));
@@ -212,8 +212,6 @@ export class Mover {
       } catch (error) {
         signal.throwIfAborted();
         failure = error;
-      } finally {
-        client.close();
       }
     }
     if (answered === 0) throw failure;
@@ -223,8 +221,6 @@ export class Mover {
   /** Both sides for as long as `work` needs them. */
   async #withSides(move: ServiceMove, signal: AbortSignal, work: (sides: CopyDeps) => Promise<void>): Promise<void> {
     const lease = await this.#deps.acquire(move.serviceId, signal);
-    const source = new ClickHouseClient(lease.address);
-    const target = new ClickHouseClient(this.#deps.together(this.#deps.addressesOf(move)));
     const { services, serviceMoves, serviceMoveContents: contents } = this.#deps.stores;
     const desired = (await services.find(move.serviceId))?.desiredState;
     const check = async () => {
@@ -238,11 +234,11 @@ export class Mover {
       }
     };
     try {
+      using source = new ClickHouseClient(lease.address);
+      using target = new ClickHouseClient(this.#deps.together(this.#deps.addressesOf(move)));
       const form = await formOf(target, move.connection);
       await work({ moveId: move.id, contents, source, target, form, signal, check });
     } finally {
-      source.close();
-      target.close();
       await lease.release();
     }
   }

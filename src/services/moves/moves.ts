@@ -70,17 +70,15 @@ export class Moves {
     signal: AbortSignal,
   ): Promise<MovePlan> {
     const lease = await this.#options.acquire(serviceId, signal);
-    const source = new ClickHouseClient(lease.address);
-    const target = new ClickHouseClient(together(addressesOf(connection, password, this.#options.policy)));
     try {
+      using source = new ClickHouseClient(lease.address);
+      using target = new ClickHouseClient(together(addressesOf(connection, password, this.#options.policy)));
       const { objects: all, problems } = await readCatalogue(source, signal);
       const { objects, problems: unshardable } = forShards(await formOf(target, connection), all);
       const pipes = await this.#options.stores.pipes.listIn(serviceId);
       const obstacles = await targetProblems({ source, target, signal }, connection, objects, pipes);
       return { objects, left: [...problems, ...unshardable], obstacles };
     } finally {
-      source.close();
-      target.close();
       await lease.release();
     }
   }

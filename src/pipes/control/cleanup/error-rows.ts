@@ -108,8 +108,8 @@ export class ErrorRows {
     params: Readonly<Record<string, string>>,
   ): Promise<Row[]> {
     const { address, release } = await this.#engineOf(pipe, wake, signal);
-    const client = new ClickHouseClient(address);
     try {
+      using client = new ClickHouseClient(address);
       const destination = destinationOf(pipe);
       const table = { database: destination.database, table: errorTableOf(destination) };
       const columns = await client.rows<{ name: string }>(columnNamesSql, { params: bound(table), signal });
@@ -123,7 +123,6 @@ export class ErrorRows {
         cause: error,
       });
     } finally {
-      client.close();
       await release();
     }
   }

@@ -190,12 +190,11 @@ export class PipeChecks {
         async (signal) => {
           const { release, address } = await acquire(serviceId, signal);
           silent = "source";
-          const client = new ClickHouseClient(address);
           try {
+            using client = new ClickHouseClient(address);
             const network = { policy, organizationId, permitEngine, listenForEngine: listenFor(address) };
             return await abortable(work(client, network, signal), signal);
           } finally {
-            client.close();
             release();
           }
         },
