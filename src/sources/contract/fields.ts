@@ -93,7 +93,14 @@ export const awsAuthentications = [
   { value: "IAM_ROLE", label: "AWS role" },
 ] as const;
 
-export const authenticationFlag = ["--auth <method>", "Authentication; see docs of the kind"] as const;
+/** The choice of a way to sign in. */
+export const authentication = {
+  path: "authentication",
+  label: "Authentication",
+  input: "choice",
+  flag: ["--auth <method>", "Authentication; see docs of the kind"],
+  step: "connection",
+} as const;
 
 export const caCertificate: SourceField = {
   path: "caCertificate",

@@ -2,7 +2,7 @@
 import type { SourceDescription } from "../../contract/description.ts";
 import {
   accessKeyFields,
-  authenticationFlag,
+  authentication,
   awsAuthentications,
   awsRole,
   messageFields,
@@ -44,11 +44,7 @@ export const managedStreamDescription = {
       hint: "Only for another endpoint than that of AWS",
     },
     {
-      path: "authentication",
-      label: "Authentication",
-      input: "choice",
-      flag: authenticationFlag,
-      step: "connection",
+      ...authentication,
       first: "IAM_USER",
       options: awsAuthentications,
     },

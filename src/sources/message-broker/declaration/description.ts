@@ -1,7 +1,7 @@
 /** Topics of a Kafka-protocol broker, in words and inputs. */
 import type { SourceDescription } from "../../contract/description.ts";
 import {
-  authenticationFlag,
+  authentication,
   awsRole,
   caCertificate,
   choices,
@@ -52,11 +52,7 @@ export const messageBrokerDescription = {
       flag: ["--group <name>", "Consumer group; default millrace-<pipe id>"],
     },
     {
-      path: "authentication",
-      label: "Authentication",
-      input: "choice",
-      flag: authenticationFlag,
-      step: "connection",
+      ...authentication,
       options: [
         { value: "", label: "None" },
         ...choices("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"),

@@ -1,6 +1,6 @@
 /** Objects of a bucket, in words and inputs. */
 import type { SourceDescription } from "../../contract/description.ts";
-import { accessKeyFields, authenticationFlag, awsAuthentications, awsRole, choices } from "../../contract/fields.ts";
+import { accessKeyFields, authentication, awsAuthentications, awsRole, choices } from "../../contract/fields.ts";
 import { objectFormats } from "./object-formats.ts";
 
 const isAzure = [{ path: "type", is: ["azureblobstorage"] }] as const;
@@ -67,11 +67,7 @@ export const objectStorageDescription = {
       when: isAzure,
     },
     {
-      path: "authentication",
-      label: "Authentication",
-      input: "choice",
-      flag: authenticationFlag,
-      step: "connection",
+      ...authentication,
       options: [{ value: "", label: "None: the objects are public" }, ...awsAuthentications],
       when: isNotAzure,
     },
