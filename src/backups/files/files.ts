@@ -143,18 +143,11 @@ async function download(storage: BackupStorage, key: string, target: string, sig
 }
 
 /** Copies whatever is readable without verifying it, for a forced restore. */
-export async function fetchUnchecked(
-  transfer: FileTransfer,
-  folder: string,
-  manifest: Pick<Manifest, "id">,
-  file: ManifestFile,
-  target: string,
-  signal: AbortSignal,
-) {
+export const fetchUnchecked: typeof fetchFile = async (transfer, folder, manifest, file, target, signal) => {
   await fetchFile(transfer, folder, manifest, file, target, signal).catch(async (error) => {
     if (!(error instanceof DamagedFile) || transfer.encryptionKey !== undefined) throw error;
     const local = transfer.storage.pathOf(folder + file.stored);
     if (local !== undefined) await pipeline(createReadStream(local), createWriteStream(target), { signal });
     else await download(transfer.storage, folder + file.stored, target, signal);
   });
-}
+};

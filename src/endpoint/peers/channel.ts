@@ -15,7 +15,7 @@ const tls = {
 const identity = "millrace";
 const connectTimeoutMs = 5_000;
 /** A connection whose other end has vanished is noticed by it. */
-const keepAliveMs = 15_000;
+const keptAlive = { noDelay: true, keepAlive: true, keepAliveInitialDelay: 15_000 } as const;
 
 /** The key of these connections, from the key that all servers of the installation have. */
 export function relayKeyOf(secretKey: Buffer): Buffer {
@@ -29,9 +29,7 @@ export function relayConnector(address: string, key: Buffer): UpstreamConnector 
     ...tls,
     host: hostname.replace(/^\[|\]$/g, ""),
     port: Number(port),
-    noDelay: true,
-    keepAlive: true,
-    keepAliveInitialDelay: keepAliveMs,
+    ...keptAlive,
     pskCallback: () => ({ psk: key, identity }),
     // The key has identified the server.
     checkServerIdentity: () => undefined,
@@ -55,9 +53,7 @@ export function relayConnector(address: string, key: Buffer): UpstreamConnector 
 export function relayServer(key: Buffer): Server {
   return createServer({
     ...tls,
-    noDelay: true,
-    keepAlive: true,
-    keepAliveInitialDelay: keepAliveMs,
+    ...keptAlive,
     handshakeTimeout: connectTimeoutMs,
     pskCallback: (_socket, name) => (name === identity ? key : null),
   });
