@@ -1,6 +1,6 @@
 /** What most handlers are made of: their types, and the objects that a path names. */
 import type { Handlers, ManagementOperations, ObservabilityOperations } from "../../api/operations.ts";
-import { found } from "../../lib/errors.ts";
+import { AppError, found } from "../../lib/errors.ts";
 import type { Stores } from "../../store/open.ts";
 import type { Pipe } from "../../store/pipes/pipes.ts";
 import type { Service } from "../../store/services/services.ts";
@@ -12,6 +12,12 @@ export type Observability<Names extends keyof ObservabilityOperations> = Pick<
   Handlers<ObservabilityOperations, Context>,
   Names
 >;
+
+/** The object, if there is one; throws NOT_FOUND in the words of the observability API. */
+export function foundObject<T>(object: T | undefined, noun: string): T {
+  if (object === undefined) throw new AppError("NOT_FOUND", `${noun} not found`);
+  return object;
+}
 
 export type ServiceParams = { readonly organizationId: string; readonly serviceId: string };
 export type PipeParams = ServiceParams & { readonly pipeId: string };

@@ -11,11 +11,11 @@ import type { DashboardBody } from "../../../api/dashboards.ts";
 import { setByServer, withoutNulls } from "../../../api/operation.ts";
 import type { SavedSearchBody } from "../../../api/saved-searches.ts";
 import { type AlertSubject, alertRequestOf } from "../../../charts/alerts/alert-request.ts";
-import { AppError, badRequest } from "../../../lib/errors.ts";
+import { type AppError, badRequest } from "../../../lib/errors.ts";
 import type { OrganizationLimits } from "../../../store/database/limits.ts";
 import type { Stores } from "../../../store/open.ts";
 import type { Alert } from "../../../store/saved/alerts.ts";
-import type { Observability } from "../lookups.ts";
+import { foundObject, type Observability } from "../lookups.ts";
 
 export type AlertDeps = Pick<
   Stores,
@@ -30,10 +30,7 @@ type Names = keyof typeof alertOperations;
 
 export function alertHandlers(deps: AlertDeps): Observability<Names> {
   const { alerts, limits } = deps;
-  const found = (alert: Alert | undefined) => {
-    if (alert === undefined) throw new AppError("NOT_FOUND", "Alert not found");
-    return alert;
-  };
+  const found = (alert: Alert | undefined) => foundObject(alert, "Alert");
   return {
     listAlerts: async ({ query: { limit, offset } }, { organizationId }) => ({
       data: (await alerts.list(organizationId, { limit, offset })).map(recordOf),

@@ -2,10 +2,10 @@
 
 import type { chartSourceOperations, SourceBody } from "../../../api/chart-sources.ts";
 import { chartSourceRecordOf, sourceContent } from "../../../charts/sources.ts";
-import { AppError, badRequest, notFound } from "../../../lib/errors.ts";
+import { badRequest, notFound } from "../../../lib/errors.ts";
 import type { OrganizationLimits } from "../../../store/database/limits.ts";
 import type { Stores } from "../../../store/open.ts";
-import type { Observability } from "../lookups.ts";
+import { foundObject, type Observability } from "../lookups.ts";
 
 export type ChartSourceDeps = Pick<Stores, "chartSources" | "services"> & { readonly limits: OrganizationLimits };
 
@@ -13,10 +13,7 @@ type Names = keyof typeof chartSourceOperations;
 
 export function chartSourceHandlers(deps: ChartSourceDeps): Observability<Names> {
   const { chartSources: sources } = deps;
-  const found = <T>(row: T | undefined): T => {
-    if (row === undefined) throw new AppError("NOT_FOUND", "Source not found");
-    return row;
-  };
+  const found = <T>(row: T | undefined) => foundObject(row, "Source");
   const content = async (organizationId: string, body: SourceBody) => {
     const made = sourceContent(body);
     if ((await deps.services.findIn(organizationId, made.serviceId)) === undefined) {

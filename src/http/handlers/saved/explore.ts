@@ -3,7 +3,7 @@ import type { FastifyReply } from "fastify";
 import type { exploreOperations, ReadMeta } from "../../../api/explore.ts";
 import type { Input, Result } from "../../../api/operation.ts";
 import type { ChartsRoom } from "../../../charts/open.ts";
-import { AppError, notFound } from "../../../lib/errors.ts";
+import { found } from "../../../lib/errors.ts";
 import type { ServiceStore } from "../../../store/services/services.ts";
 import type { Context } from "../../caller/context.ts";
 
@@ -33,10 +33,7 @@ export function exploreHandlers({ search, fields, suggestions, services }: Explo
     listFieldValues: async ({ params, query }, context, reply) =>
       dated(reply, await fields.values(params.id, query, context)),
     suggestSources: async ({ query }, context, reply) => {
-      if ((await services.findIn(context.organizationId, query.serviceId)) === undefined) {
-        const { message } = notFound("Service", query.serviceId);
-        throw new AppError("NOT_FOUND", message);
-      }
+      found(await services.findIn(context.organizationId, query.serviceId), "Service", query.serviceId);
       return dated(reply, await suggestions.of(query, context));
     },
   };

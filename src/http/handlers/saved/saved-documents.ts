@@ -9,7 +9,7 @@ import {
 } from "../../../api/dashboards.ts";
 import { setByServer } from "../../../api/operation.ts";
 import type { SavedSearchBody, SavedSearchRecord, savedSearchOperations } from "../../../api/saved-searches.ts";
-import { AppError, type Issue, refuseIssues } from "../../../lib/errors.ts";
+import { type Issue, refuseIssues } from "../../../lib/errors.ts";
 import type { JsonObject } from "../../../lib/json.ts";
 import type { OrganizationLimits } from "../../../store/database/limits.ts";
 import type { ListPart } from "../../../store/database/records.ts";
@@ -17,7 +17,7 @@ import type { Stores } from "../../../store/open.ts";
 import type { SavedObject, SavedObjectKind, SavedObjectStore } from "../../../store/saved/saved-objects.ts";
 import type { Context } from "../../caller/context.ts";
 import { issuesOf, validate } from "../../request/validate.ts";
-import type { Observability } from "../lookups.ts";
+import { foundObject, type Observability } from "../lookups.ts";
 import { authorOf, readerOf } from "./saved-objects.ts";
 
 export type SavedDocumentDeps = Pick<
@@ -71,10 +71,7 @@ function documents<T, Kind extends SavedObjectKind>(
 ) {
   const recordOf = ({ content, id, name, version, createdAt, updatedAt }: SavedObject) =>
     ({ ...content, id, name, version, createdAt, updatedAt }) as T;
-  const found = (document: SavedObject | undefined) => {
-    if (document === undefined) throw new AppError("NOT_FOUND", `${noun} not found`);
-    return { data: recordOf(document) };
-  };
+  const found = (document: SavedObject | undefined) => ({ data: recordOf(foundObject(document, noun)) });
   const get = async (id: string, context: Context) => found(await store.find(readerOf(context), id));
   const wanted = (content: JsonObject) => ({ kind, name: String(content.name), content });
   return {

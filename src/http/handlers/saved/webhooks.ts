@@ -2,13 +2,12 @@
 
 import type { KeyRole } from "../../../api/keys.ts";
 import type { WebhookBody, WebhookRecord, webhookOperations } from "../../../api/webhooks.ts";
-import { AppError } from "../../../lib/errors.ts";
 import { Dialer } from "../../../outgoing/dialer.ts";
 import type { OutgoingPolicy } from "../../../outgoing/policy.ts";
 import type { OrganizationLimits } from "../../../store/database/limits.ts";
 import type { Stores } from "../../../store/open.ts";
 import type { Webhook, WebhookContent } from "../../../store/saved/webhooks.ts";
-import type { Observability } from "../lookups.ts";
+import { foundObject, type Observability } from "../lookups.ts";
 
 export type WebhookDeps = Pick<Stores, "webhooks"> & {
   /** Where webhooks may be. */
@@ -20,10 +19,9 @@ type Names = keyof typeof webhookOperations;
 
 export function webhookHandlers({ webhooks, policy, limits }: WebhookDeps): Observability<Names> {
   const dialer = new Dialer(policy, "url");
-  const found = (webhook: Webhook | undefined, role: KeyRole) => {
-    if (webhook === undefined) throw new AppError("NOT_FOUND", "Webhook not found");
-    return { data: recordOf(webhook, role) };
-  };
+  const found = (webhook: Webhook | undefined, role: KeyRole) => ({
+    data: recordOf(foundObject(webhook, "Webhook"), role),
+  });
   /** A name is resolved, and its address checked, whenever something is sent. */
   const content = (body: WebhookBody): WebhookContent => {
     const { protocol, hostname, port } = new URL(body.url);

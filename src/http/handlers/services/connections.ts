@@ -6,7 +6,7 @@ import type { Stores } from "../../../store/open.ts";
 import type { Service } from "../../../store/services/services.ts";
 import { hostInUrl } from "../../request/hosts.ts";
 import { type EndpointFacts, ownEndpoints } from "../../views/services.ts";
-import type { Observability } from "../lookups.ts";
+import { foundObject, type Observability } from "../lookups.ts";
 
 export function connectionHandlers({
   services,
@@ -19,11 +19,8 @@ export function connectionHandlers({
     username: "default",
     createdAt: service.createdAt,
   });
-  const get = async (organizationId: string, id: string) => {
-    const service = await services.findIn(organizationId, id);
-    if (service === undefined) throw new AppError("NOT_FOUND", "Connection not found");
-    return service;
-  };
+  const get = async (organizationId: string, id: string) =>
+    foundObject(await services.findIn(organizationId, id), "Connection");
   const refused = (what: string) => {
     const how = "every service has one, so create, change or delete the service with the management API";
     return new AppError("NOT_SUPPORTED", `Connections cannot be ${what}: ${how}.`);
