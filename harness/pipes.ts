@@ -72,8 +72,11 @@ export async function untilState(
       return now.state === state;
     },
     limitMs,
-  ).catch((error: Error) => {
-    throw new Error(`${error.message}; last seen: ${last}`);
+  ).catch(async (error: Error) => {
+    const table = /see (\S+?)[.;]/.exec(last)?.[1];
+    const reasons =
+      table === undefined ? "" : await query(service, `SELECT * FROM ${table} LIMIT 3 FORMAT JSONEachRow`);
+    throw new Error(`${error.message}; last seen: ${last} ${reasons}`);
   });
 }
 
