@@ -11,7 +11,7 @@ import { CliError, exitCodes, toCliError } from "../errors.ts";
 import { stateStyle } from "../output/text.ts";
 import { masked } from "../secrets.ts";
 import type { Shell } from "../shell.ts";
-import { readStatus } from "./status.ts";
+import { type Attention, readStatus } from "./status.ts";
 
 /** Adds the flags of `doctor`. */
 export function addDoctor(command: Command, shell: Shell): void {
@@ -112,13 +112,13 @@ async function objectChecks(client: CliClient, seen: Record<string, unknown>): P
   const status = await readStatus(client);
   seen.status = status;
   if (status.attention.length === 0) return [{ check: "objects", result: "ok", detail: "nothing needs attention" }];
-  const checks = status.attention.map(async ({ object, name, id, state, reason, serviceId }) => ({
+  const checks = status.attention.map(async ({ object, name, id, state, about, reason, serviceId }) => ({
     check: `${object} ${name}`,
     result: ["failed", "Failed", "error"].includes(state) ? ("fail" as const) : ("warn" as const),
     detail: `${state}: ${reason}`,
     remedy:
       serviceId === undefined
-        ? `millrace ${object} get ${name}`
+        ? objectRemedy({ object, name, about })
         : pipeRemedy(name, reason, reason.includes("resync") ? await stoppedTables(client, serviceId, id) : []),
   }));
   return await Promise.all(checks);
@@ -127,6 +127,11 @@ async function objectChecks(client: CliClient, seen: Record<string, unknown>): P
 async function stoppedTables(client: CliClient, serviceId: string, pipeId: string): Promise<string[]> {
   const { tables = [] } = await client.call("getPipe", { params: { serviceId, pipeId } });
   return tables.filter(({ state }) => state === "Stopped").map(({ sourceTable }) => sourceTable);
+}
+
+/** The command for a service or backup that needs attention. */
+export function objectRemedy({ object, name, about }: Pick<Attention, "object" | "name" | "about">): string {
+  return about === "disk" ? `millrace ${object} update ${name} --disk GIB` : `millrace ${object} get ${name}`;
 }
 
 /** By what the reason of a pipe's state speaks of. */

@@ -8,7 +8,7 @@ import { isForPeople } from "../output/format.ts";
 import { span, stateStyle } from "../output/text.ts";
 import type { Shell } from "../shell.ts";
 
-type Attention = {
+export type Attention = {
   readonly object: "service" | "pipe" | "backup";
   readonly name: string;
   readonly id: string;

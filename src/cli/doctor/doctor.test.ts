@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { pipeRemedy } from "../commands/doctor.ts";
+import { objectRemedy, pipeRemedy } from "../commands/doctor.ts";
 import { clockCheck } from "./clock.ts";
 import { type System, systemChecks } from "./system.ts";
 
@@ -35,6 +35,12 @@ test.each([
   ["the source fails: connection refused", "pipe get old"],
 ])("the remedy of a pipe whose reason is %j", (reason, command) => {
   expect(pipeRemedy("old", reason, ["public.nokey"])).toBe(`millrace ${command}`);
+});
+
+test("a service is looked at, unless its disk quota can be raised", () => {
+  const lake = { object: "service", name: "lake" } as const;
+  expect(objectRemedy({ ...lake, about: "state" })).toBe("millrace service get lake");
+  expect(objectRemedy({ ...lake, about: "disk" })).toBe("millrace service update lake --disk GIB");
 });
 
 describe("the system", () => {
