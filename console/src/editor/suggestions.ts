@@ -4,7 +4,6 @@ import {
   autocompletion,
   type CompletionSource,
   closeCompletion,
-  completionKeymap,
   completionStatus,
   moveCompletionSelection,
   selectedCompletionIndex,
@@ -22,7 +21,7 @@ export function suggestions(source: CompletionSource): Extension {
       maxRenderedOptions: 60,
       icons: false,
     }),
-    keymap.of([{ key: "Tab", run: takeFirst }, ...completionKeymap]),
+    keymap.of([{ key: "Tab", run: takeFirst }]),
   ];
 }
 
