@@ -1,6 +1,7 @@
 /** What a restore is asked to do: the address, the form, and the requests that it makes. */
 import type { CallInput } from "../../api/client.ts";
 import { oneOf, textsOf } from "../../lib/search.ts";
+import { thisMachine } from "../../lib/this-machine.ts";
 import type { Service } from "./backup.ts";
 
 export type Scope = "service" | "database" | "table";
@@ -93,12 +94,11 @@ export function newServiceBodyOf(
   source: Pick<Service, "ipAccessList"> | undefined,
   force: boolean,
 ): CallInput<"createService">["body"] {
-  const machine = ["127.0.0.1", "::1"].map((address) => ({ source: address, description: "This machine" }));
   return {
     name: form.name,
     backupId,
     restorePipes: form.pipes,
-    ipAccessList: source?.ipAccessList ?? machine,
+    ipAccessList: source?.ipAccessList ?? thisMachine,
     ...(force ? { force } : {}),
   };
 }

@@ -1,5 +1,6 @@
 import { useEffect, useState } from "react";
 import { useChange, useOperation } from "../../api/queries.ts";
+import { thisMachine } from "../../lib/this-machine.ts";
 import { Button } from "../../parts/button.tsx";
 import { fieldsOf, TextField } from "../../parts/field.tsx";
 import { Note } from "../../parts/note.tsx";
@@ -58,7 +59,6 @@ type NewServiceProps = { readonly create: ReturnType<typeof useChange<"createSer
 /** With the defaults of the API, but for clients of this machine only. */
 function NewService({ create }: NewServiceProps) {
   const [name, setName] = useState("");
-  const ipAccessList = ["127.0.0.1", "::1"].map((source) => ({ source, description: "This machine" }));
   return (
     <>
       <Note>
@@ -78,7 +78,7 @@ function NewService({ create }: NewServiceProps) {
           needs="admin"
           refusal={name.trim() === "" ? "Fill in the name." : undefined}
           busy={create.isPending}
-          onClick={() => create.mutate({ body: { name, ipAccessList } })}
+          onClick={() => create.mutate({ body: { name, ipAccessList: thisMachine } })}
         >
           Create service
         </Button>

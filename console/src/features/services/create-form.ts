@@ -1,5 +1,6 @@
 /** The form of a new service, and the request that it makes. */
 import type { CallInput } from "../../api/client.ts";
+import { thisMachine } from "../../lib/this-machine.ts";
 
 export type ServiceForm = {
   readonly name: string;
@@ -56,9 +57,7 @@ export function serviceBodyOf(form: ServiceForm): Body {
 
 /** The entries of the access list. */
 export function accessListOf({ access, addresses }: ServiceForm): { source: string; description: string }[] {
-  if (access === "machine") {
-    return ["127.0.0.1", "::1"].map((source) => ({ source, description: "This machine" }));
-  }
+  if (access === "machine") return thisMachine;
   const lines = addresses.split(/[\n,]/).map((line) => line.trim());
   return lines.filter((line) => line !== "").map((source) => ({ source, description: "" }));
 }
