@@ -22,11 +22,11 @@ export function DataStep(props: StepProps) {
 }
 
 function SentData({ form, change, onNext }: StepProps) {
-  const { kind = "push" } = form;
+  const fields = form.kind === undefined ? [] : dataFields[form.kind];
   return (
     <StepForm onNext={onNext}>
       <p className="muted">Applications send the rows, to an address that the page of the pipe shows.</p>
-      <SourceInputs fields={dataFields[kind]} form={form} change={change} error={undefined} />
+      <SourceInputs fields={fields} form={form} change={change} error={undefined} />
     </StepForm>
   );
 }

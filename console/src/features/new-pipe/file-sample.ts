@@ -17,13 +17,16 @@ export type FileSample = {
 const textBytes = 200_000;
 /** A file that is read as a whole, as a parameter in base 64. */
 const binaryBytes = 190_000;
-const textFormats = ["JSONEachRow", "CSVWithNames", "TabSeparatedWithNames"];
+/** Formats of which an example can be typed. */
+export const textFormats: readonly string[] = ["JSONEachRow", "CSVWithNames", "TabSeparatedWithNames"];
 /** Times as pipes read them, and types in one line. */
 const settings = "SETTINGS date_time_input_format = 'best_effort', print_pretty_type_names = 0";
 
-/** Throws an error that says what is wrong with the file. The engine runs both statements, and keeps nothing of it. */
-export async function sampleOf(serviceId: string, file: File): Promise<FileSample> {
-  const format = formatOf(file.name);
+/**
+ * The format is told by the name of the file, unless it is given. Throws an error that says what is wrong with the
+ * file. The engine runs both statements, and keeps nothing of it.
+ */
+export async function sampleOf(serviceId: string, file: File, format = formatOf(file.name)): Promise<FileSample> {
   if (format === undefined) {
     throw new Error(
       `The name ${file.name} does not tell a format. It ends in .json, .csv, .tsv, .parquet and the like.`,

@@ -1,5 +1,5 @@
 /** What follows from a choice: names, the format, and that columns of other data are proposed anew. */
-import type { Form } from "./form.ts";
+import { type Form, isSent, ownsTables } from "./form.ts";
 
 /** A name that needs no quotes in SQL. */
 export function tableName(name: string): string {
@@ -10,9 +10,10 @@ export function tableName(name: string): string {
 }
 
 /** What the data would be called: their topic, stream, database, folder or file, or what is usually sent. */
-function nameOf({ kind, topics, values }: Form): string {
+function nameOf(form: Form): string {
+  const { kind, topics, values } = form;
   if (kind === "relationalDb") return values.database?.trim() ?? "";
-  if (kind === "push") return values.format === "otlp" ? "telemetry" : "events";
+  if (isSent(form)) return ownsTables(form) ? "telemetry" : "events";
   if (kind !== "objectStorage") return topics[0] ?? "";
   const path = (values.url ?? values.path ?? "").replace(/^\w+:\/\/[^/]*/, "").replace(/[?#].*$/, "");
   const parts = path.split("/").map((part) => part.replace(/\.[\w.]+$/, ""));
@@ -32,11 +33,6 @@ const formats: readonly (readonly [ending: RegExp, format: string])[] = [
 /** The format that an object's name tells. */
 export function formatOf(name: string): string | undefined {
   return formats.find(([ending]) => ending.test(name))?.[1];
-}
-
-/** How the name of an object of a text format ends; undefined for others. */
-export function endingOf(format: string | undefined): string | undefined {
-  return { JSONEachRow: ".json", CSVWithNames: ".csv", TabSeparatedWithNames: ".tsv" }[format ?? ""];
 }
 
 /** The data of a form: other data have other columns. */

@@ -9,8 +9,7 @@ import { Note } from "../../parts/note.tsx";
 import { Skeleton } from "../../parts/states.tsx";
 import { useAttempt } from "../../parts/use-attempt.ts";
 import { ColumnEditor } from "./column-editor.tsx";
-import { type FileSample, proposalOf, sampleOf } from "./file-sample.ts";
-import { endingOf } from "./following.ts";
+import { type FileSample, proposalOf, sampleOf, textFormats } from "./file-sample.ts";
 import { type Form, isSent, ownsTables, sourceOf } from "./form.ts";
 import { Refusal } from "./refusal.tsx";
 import { SampleRows, Samples } from "./samples.tsx";
@@ -71,16 +70,16 @@ function ExampleTable({ form, change, onNext }: StepProps) {
   const { attempt, busy, error } = useAttempt();
   const [text, setText] = useState("");
   const [sample, setSample] = useState<FileSample>();
-  const ending = endingOf(form.values.format);
+  const { format = "" } = form.values;
   const read = () =>
     attempt(async () => {
-      const found = await sampleOf(form.serviceId, new File([text], `example${ending}`));
+      const found = await sampleOf(form.serviceId, new File([text], "example"), format);
       setSample(found);
       change(proposalOf(found));
     });
   return (
     <StepForm refusal={tableRefusal(form)} onNext={onNext}>
-      {ending !== undefined && form.tried === "" && (
+      {textFormats.includes(format) && form.tried === "" && (
         <>
           <TextArea
             mono
