@@ -82,7 +82,9 @@ export const begunMark = "begun";
 export const tableRowsPrefix = "tableRows:";
 
 export type WorkerStatus =
-  | { readonly phase: "preparing" | "snapshot" | "running" | "completed" | "stopped" }
+  | { readonly phase: "preparing" | "snapshot" | "running" | "stopped" }
+  /** `refusal`: why the first row or object that this worker refused was refused. */
+  | { readonly phase: "completed"; readonly refusal?: string | undefined }
   | { readonly phase: "degraded" | "failed"; readonly reason: string };
 
 /** To a worker process. `slot` is the worker slot of one of its jobs; a number is never used twice. */

@@ -41,6 +41,7 @@ export class DestinationWriter {
   readonly #definition: PipeDestination;
   #layout: Layout | undefined;
   #errorTableReady: Promise<void> | undefined;
+  #refusal: string | undefined;
 
   constructor(parts: DestinationParts) {
     this.#parts = parts;
@@ -158,9 +159,15 @@ export class DestinationWriter {
     return { ...summary, writtenRows: counted ?? summary.writtenRows };
   }
 
+  /** Why the first record that was refused here was refused. */
+  get refusal(): string | undefined {
+    return this.#refusal;
+  }
+
   /** Writes to the error table; repeats with the same token write once. */
   async reject(records: readonly RejectedRecord[], token: string): Promise<void> {
     await this.createErrorTable();
+    this.#refusal ??= records[0]?.message;
     const lines = records.map((record, index) => JSON.stringify(this.#errorRow(record, `${token}:${index}`)));
     const settings = { async_insert: 0, insert_deduplicate: 1, insert_deduplication_token: token };
     const body = Buffer.from(`${lines.join("\n")}\n`);

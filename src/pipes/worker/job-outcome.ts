@@ -30,7 +30,7 @@ export async function outcomeOfJob(
   const query: Query = async (sql, options = {}) => await link.use((client) => client.rows(sql, options));
   try {
     await work({ link, health, destination, query });
-    return { phase: signal.aborted ? "stopped" : "completed" };
+    return signal.aborted ? { phase: "stopped" } : { phase: "completed", refusal: destination.refusal };
   } catch (error) {
     if (signal.aborted) return { phase: "stopped" };
     if (error instanceof PipeFailure) return { phase: "failed", reason: error.message };

@@ -23,6 +23,15 @@ test("nothing loaded of what came in: Failed", () => {
   expect(of({ filesLoaded: 1, fetchedRows: 5, refusedRows: 5, errors: 5 }).state).toBe("Failed");
 });
 
+test("what a worker knows of the reasons is said, in one line of bounded length", () => {
+  const reason = (refusal: string) =>
+    outcomeOf({ counters: { filesFailed: 1, errors: 1 }, errorTable: "t_pipes_error", readsObjects: true, refusal })
+      .reason;
+  const sentence = "Nothing was loaded: 1 of 1 objects could not be read; see t_pipes_error. A reason: ";
+  expect(reason("The object has\n no header.")).toBe(`${sentence}The object has no header.`);
+  expect(reason("\u{1F40C}".repeat(1000))).toBe(`${sentence}${"\u{1F40C}".repeat(300)}`);
+});
+
 test("nothing came in: that is said", () => {
   expect(of({})).toEqual({ state: "Completed", reason: "No object matches the pattern." });
   expect(outcomeOf({ counters: {}, errorTable: undefined, readsObjects: false })).toEqual({

@@ -7,18 +7,25 @@ export type OutcomeFacts = {
   readonly errorTable: string | undefined;
   /** True for a source that reads objects. */
   readonly readsObjects: boolean;
+  /** Why a row or object was refused, if a worker still knows one. */
+  readonly refusal?: string | undefined;
 };
+
+/** Characters of a refusal's reason. */
+const mostOfReason = 300;
 
 /**
  * `Completed`, without a sentence when everything was loaded. `Failed` when there was input and none of it was loaded.
  */
-export function outcomeOf({ counters, errorTable, readsObjects }: OutcomeFacts): ShownState {
+export function outcomeOf({ counters, errorTable, readsObjects, refusal }: OutcomeFacts): ShownState {
   const count = (name: string) => counters[name] ?? 0;
   const objects = count("filesLoaded") + count("filesFailed");
   if (readsObjects && objects === 0) return { state: "Completed", reason: "No object matches the pattern." };
   if (count("errors") === 0 && count("filesFailed") === 0) return { state: "Completed", reason: null };
   const where = errorTable === undefined ? "" : `; see ${errorTable}`;
-  const sentence = `${[...objectsPart(count), ...rowsPart(count)].join(" and ")}${where}.`;
+  const why =
+    refusal === undefined ? "" : ` A reason: ${[...refusal.replaceAll(/\s+/g, " ")].slice(0, mostOfReason).join("")}`;
+  const sentence = `${[...objectsPart(count), ...rowsPart(count)].join(" and ")}${where}.${why}`;
   if (count("sentRows") > 0) return { state: "Completed", reason: sentence };
   return { state: "Failed", reason: `Nothing was loaded: ${sentence}` };
 }

@@ -20,7 +20,7 @@ import type { Stores } from "../../../store/open.ts";
 import type { PipeReport } from "../../../store/pipes/pipe-reports.ts";
 import type { Pipe } from "../../../store/pipes/pipes.ts";
 import type { Service } from "../../../store/services/services.ts";
-import { begunMark, type Job, type OutageLimits } from "../../protocol.ts";
+import { begunMark, type Job, type OutageLimits, type WorkerStatus } from "../../protocol.ts";
 import { fullConfig, jobOf } from "../definition/definition.ts";
 import { problemOf, sealedOtherwise } from "../definition/stored-definition.ts";
 import { gaugesOfAll } from "../progress/gauges.ts";
@@ -274,18 +274,21 @@ export class PipesSupervisor {
   }
 
   async #finish(pipe: Pipe): Promise<void> {
-    const shown = shownState((this.#runs.get(pipe.id)?.workers ?? []).map((worker) => worker.status));
-    const { state, reason } = shown.state === "Completed" ? await this.#outcome(pipe) : shown;
+    const statuses = (this.#runs.get(pipe.id)?.workers ?? []).map((worker) => worker.status);
+    const shown = shownState(statuses);
+    const { state, reason } = shown.state === "Completed" ? await this.#outcome(pipe, statuses) : shown;
     await this.#setState(pipe, state, reason);
     await this.#end(pipe.id);
   }
 
-  async #outcome(pipe: Pipe): Promise<ShownState> {
+  async #outcome(pipe: Pipe, statuses: readonly WorkerStatus[]): Promise<ShownState> {
     const { table } = pipe.destination;
+    const refusals = statuses.map((status) => (status.phase === "completed" ? status.refusal : undefined));
     return outcomeOf({
       counters: await this.#options.pipes.counters(pipe.id),
       errorTable: table === undefined ? undefined : errorTableNameOf(table),
       readsObjects: kindOf(pipe.sourceKind).listing.of === "objects",
+      refusal: refusals.find((refusal) => refusal !== undefined),
     });
   }
 

@@ -13,7 +13,8 @@ const message = z.discriminatedUnion("type", [
     type: z.literal("status"),
     slot,
     status: z.discriminatedUnion("phase", [
-      z.object({ phase: z.enum(["preparing", "snapshot", "running", "completed", "stopped"]) }),
+      z.object({ phase: z.enum(["preparing", "snapshot", "running", "stopped"]) }),
+      z.object({ phase: z.literal("completed"), refusal: z.string().optional() }),
       z.object({ phase: z.enum(["degraded", "failed"]), reason: z.string() }),
     ]),
   }),
