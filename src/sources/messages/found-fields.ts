@@ -1,14 +1,15 @@
 /**
  * The fields of samples, as columns that a pipe can be created with. The engine infers `Nullable` types, which cannot
  * be part of a key: a field that could be one, and has a value in every sample, is therefore not `Nullable`.
+ * One whose values have no common type is text, which each of them fits.
  */
 import { ClickHouseError } from "../../clickhouse/client.ts";
 import { identifier } from "../../clickhouse/sql.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { FoundField } from "../contract/discovery.ts";
 
-/** Settings of a DESCRIBE whose types are columns of a definition: on one line. */
-export const describeSettings = { print_pretty_type_names: 0 };
+/** Settings of statements over samples: values of any types are read, and a type is on one line. */
+export const inferenceSettings = { input_format_try_infer_variants: 1, print_pretty_type_names: 0 };
 
 /** Types that rows are sorted by. */
 const keyType = /^(U?Int\d+|String|FixedString\(\d+\)|UUID|IPv[46]|Date(32)?|DateTime(64)?(\([^()]*\))?)$/;
@@ -20,7 +21,7 @@ export async function foundFieldsOf(
   described: readonly Row[],
   select: (expression: string) => Promise<Row[]>,
 ): Promise<FoundField[]> {
-  const fields = described.map((row) => ({ name: String(row.name), type: String(row.type) }));
+  const fields = described.map(({ name, type }) => ({ name: String(name), type: columnTypeOf(String(type)) }));
   const candidates = fields.filter(({ type }) => keyType.test(bareType(type)) && type !== bareType(type));
   const filled = new Set(await withoutNull(candidates, select));
   return fields.map((field) => {
@@ -44,6 +45,10 @@ async function withoutNull<T extends { readonly name: string }>(
     if (error instanceof ClickHouseError || (error instanceof AppError && error.code === "SOURCE_INVALID")) return [];
     throw error;
   }
+}
+
+function columnTypeOf(inferred: string): string {
+  return inferred.startsWith("Variant(") ? "Nullable(String)" : inferred;
 }
 
 function bareType(type: string): string {

@@ -6,7 +6,7 @@ import type { Discovery, FoundField, SampleRow } from "../contract/discovery.ts"
 import type { Query, TargetTable } from "../contract/source.ts";
 import { shortMessage } from "./engine-message.ts";
 import type { RowEncoder, RowGroup } from "./formats/encoder.ts";
-import { describeSettings, foundFieldsOf } from "./found-fields.ts";
+import { foundFieldsOf, inferenceSettings } from "./found-fields.ts";
 import { hasPayload, type SourceMessage, type VirtualColumns } from "./message.ts";
 import { contentOf, MessageBatch } from "./message-batch.ts";
 import { pathSteps } from "./paths.ts";
@@ -76,11 +76,11 @@ export async function describeSamples<M extends SourceMessage>(
   for (const field of known) if (!found.has(field.name)) found.set(field.name, field);
   for (const { group, rows } of known.length > 0 ? [] : batch.groups) {
     const content = bytesLiteral(contentOf(group, rows));
-    const common = { ...messageFormatSettings(samples.format), max_query_size: statementBytes };
-    const settings = { ...common, ...describeSettings };
+    const format = messageFormatSettings(samples.format);
+    const settings = { ...format, ...inferenceSettings, max_query_size: statementBytes };
     const table = `format(${samples.format}, ${content})`;
     const described = await query(`DESCRIBE TABLE ${table}`, { settings });
-    const select = (expression: string) => query(`SELECT ${expression} FROM ${table}`, { settings: common });
+    const select = (expression: string) => query(`SELECT ${expression} FROM ${table}`, { settings });
     for (const field of await foundFieldsOf(described, select))
       if (!found.has(field.name)) found.set(field.name, field);
   }

@@ -30,10 +30,14 @@ afterAll(async () => {
 const records = Array.from({ length: 10 }, (_, id) => ({
   ...{ id, name: `name ${id}`, at: "2026-01-02T03:04:05Z", ratio: id / 4, ok: true, tags: ["a"] },
   ...{ address: { city: "Bern", "zip code": 3000 }, maybe: id === 3 ? null : id, ...(id % 2 ? { odd: "x" } : {}) },
+  ...{ mixed: id % 2 ? [id] : id, "it's `mixed`": id % 2 ? { of: "each" } : "kind" },
+  list: [id, ...(id % 2 ? ["text"] : [])],
 }));
 const lines = records.map((record) => JSON.stringify(record)).join("\n");
 const types = {
   ...{ id: "Int64", name: "String", at: "DateTime", maybe: "Nullable(Int64)", odd: "Nullable(String)" },
+  // Values without a common type are text.
+  ...{ mixed: "String", "it's `mixed`": "String", list: "Array(Variant(Int64, String))" },
   ...{ ratio: "Nullable(Float64)", tags: "Array(Nullable(String))" },
   address: "Tuple(city Nullable(String), `zip code` Nullable(Int64))",
 };
@@ -61,6 +65,10 @@ async function roundTrip(body: PipeBody, wanted: Readonly<Record<string, string>
   await createPipe(served, service, { ...body, source: validated, destination: made, fieldMappings: undefined });
   await untilRows(served, service, table, records.length);
   expect(await query(service, `SELECT sum(id), countDistinct(name) FROM ${table}`)).toBe("45\t10");
+  if (!Object.hasOwn(wanted, "mixed")) return;
+  expect(await query(service, `SELECT mixed, "it's \`mixed\`" FROM ${table} WHERE id IN (2, 3) ORDER BY id`)).toBe(
+    '2\tkind\n[3]\t{"of":"each"}',
+  );
 }
 
 test("JSON objects", async () => {

@@ -2,7 +2,7 @@
 import { identifier, literal, parameterText, tableName } from "../../../clickhouse/sql.ts";
 import type { SlowInsert } from "../../contract/slow-insert.ts";
 import type { Insert, TargetTable } from "../../contract/source.ts";
-import { describeSettings } from "../../messages/found-fields.ts";
+import { inferenceSettings } from "../../messages/found-fields.ts";
 import type { Pack } from "../declaration/durable.ts";
 import type { ObjectStorageConfig } from "../declaration/kind.ts";
 import { isPlainKey } from "../stores/keys.ts";
@@ -195,7 +195,7 @@ export class ObjectStatements {
     return {
       sql: `DESCRIBE TABLE ${reader.head}${literal(format)}, 'auto', ${literal(compression)})`,
       params: escaped(reader.params),
-      settings: { ...this.#settings([file], format), ...inferenceSettings, ...describeSettings },
+      settings: { ...this.#settings([file], format), ...inferenceSettings, ...firstRows },
     };
   }
 
@@ -212,7 +212,13 @@ export class ObjectStatements {
     return {
       sql: `SELECT ${expression} FROM (SELECT * FROM ${table} LIMIT ${Math.trunc(rows)})`,
       params: escaped(reader.params),
-      settings: { ...this.#settings([file], format), ...inferenceSettings, max_block_size: rows, max_threads: 1 },
+      settings: {
+        ...this.#settings([file], format),
+        ...inferenceSettings,
+        ...firstRows,
+        max_block_size: rows,
+        max_threads: 1,
+      },
     };
   }
 
@@ -299,7 +305,7 @@ function versionGuard(files: readonly ObjectFile[], pathOf: (key: string) => str
 
 const asLines = { name: "LineAsString", structure: "line String" };
 
-const inferenceSettings = { input_format_max_rows_to_read_for_schema_inference: 1000 };
+const firstRows = { input_format_max_rows_to_read_for_schema_inference: 1000 };
 
 const lenientSettings = { input_format_allow_errors_num: Number.MAX_SAFE_INTEGER, input_format_allow_errors_ratio: 1 };
 
