@@ -104,13 +104,18 @@ test("a service that sleeps is woken before the first change", async () => {
   const id = await line.createService("sleeper");
   await line.createPipe(id, "views");
   const { services } = line.api;
+  const waking = async (change: Promise<{ stderr: string }>) => {
+    await vi.waitUntil(async () => (await services.find(id))?.wakeRequested === true, { timeout: 10_000 });
+    expect((await services.find(id))?.tags).toEqual([]);
+    await services.setState(id, "running", null);
+    return (await change).stderr;
+  };
+  const woken = /^waking sleeper\n(sleeper: (awaking|running).*\n)+/;
   await services.setState(id, "idle", null);
-  const applied = apply(changes.replaceAll("asleep", "sleeper"));
-  await vi.waitUntil(async () => (await services.find(id))?.wakeRequested === true, { timeout: 10_000 });
-  expect((await services.find(id))?.tags).toEqual([]);
-  await services.setState(id, "running", null);
-  expect((await applied).stderr).toMatch(
-    /^waking sleeper\nsleeper: awaking 0s\n(sleeper: running.*\n)changed Service sleeper\n/,
+  expect(await waking(line.run("pipe update sleeper/views --column a:UInt16"))).toMatch(woken);
+  await services.setState(id, "idle", null);
+  expect(await waking(apply(changes.replaceAll("asleep", "sleeper")))).toMatch(
+    new RegExp(`${woken.source}(sleeper: running.*\n)changed Service sleeper\n`),
   );
 });
 

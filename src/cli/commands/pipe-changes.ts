@@ -11,6 +11,7 @@ import { checkWait, type WaitFlags } from "../wait.ts";
 import type { ColumnFlags } from "./pipe-new-columns.ts";
 import { addSettings } from "./pipe-settings.ts";
 import { awaitPipe } from "./pipe-wait.ts";
+import { wakeService } from "./service-state.ts";
 import { addSeveral, pipesOf, type Several } from "./several-pipes.ts";
 
 /** Adds the verbs. */
@@ -153,8 +154,12 @@ function addUpdate(command: Command, shell: Shell): void {
       if (flags.column !== undefined || flags.map !== undefined) {
         if (reference === undefined) throw usageError("--column and --map are for one pipe: name it");
         const { updateColumns } = await import("./pipe-new-columns.ts");
-        const change = async (client: CliClient, params: PipeParams) =>
-          await updateColumns(client, params, body ?? {}, flags);
+        const change = async (client: CliClient, params: PipeParams) => {
+          const service = await client.call("getService", { params });
+          // The table is looked at.
+          if (service.state === "idle") await wakeService(shell, service, {});
+          return await updateColumns(client, params, body ?? {}, flags);
+        };
         return await changePipes(shell, reference, flags, change);
       }
       if (flags.alterTable === true) throw usageError("--alter-table is for --column");
