@@ -5,7 +5,6 @@ import { stringify } from "yaml";
 import { sourceDescriptions } from "../../../../src/sources/contract/descriptions.ts";
 import { holds } from "../../../../src/sources/contract/fields.ts";
 import { call, describeCall, type OperationResult } from "../../api/client.ts";
-import { type ApiError, asApiError } from "../../api/error.ts";
 import { refetch, useOperation } from "../../api/queries.ts";
 import { Button } from "../../parts/button.tsx";
 import { CodeBlock } from "../../parts/code-block.tsx";
@@ -14,6 +13,7 @@ import { Note } from "../../parts/note.tsx";
 import { Skeleton } from "../../parts/states.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
 import { toast } from "../../parts/toast.tsx";
+import { useAttempt } from "../../parts/use-attempt.ts";
 import { bodyOf, type Form, shownBody } from "./form.ts";
 import css from "./new-pipe.module.css";
 import { Refusal } from "./refusal.tsx";
@@ -30,26 +30,19 @@ type ReviewStepProps = {
 /** What will be created, what is checked, and what it promises. */
 export function ReviewStep({ form, change, forget }: ReviewStepProps) {
   const navigate = useNavigate();
-  const [isBusy, setBusy] = useState(false);
-  const [refused, setRefused] = useState<ApiError>();
+  const { attempt, busy, error: refused } = useAttempt();
   const { validation, error, isChecking, check } = useValidation(form);
   const refusal = form.name.trim() === "" ? "Name the pipe." : undefined;
   const params = { serviceId: form.serviceId };
   const create = (event: FormEvent) => {
     event.preventDefault();
     if (refusal !== undefined) return;
-    setBusy(true);
-    call("createPipe", { params, body: bodyOf(form) } as never).then(
-      async ({ id, name }) => {
-        toast(`${name} is created.`, "info");
-        await Promise.all([forget(), refetch("listAllPipes", "listServices")]);
-        void navigate({ to: "/pipes/$serviceId/$pipeId", params: { ...params, pipeId: id } });
-      },
-      (reason) => {
-        setBusy(false);
-        setRefused(asApiError(reason));
-      },
-    );
+    void attempt(async () => {
+      const { id, name } = await call("createPipe", { params, body: bodyOf(form) } as never);
+      toast(`${name} is created.`, "info");
+      await Promise.all([forget(), refetch("listAllPipes", "listServices")]);
+      await navigate({ to: "/pipes/$serviceId/$pipeId", params: { ...params, pipeId: id } });
+    });
   };
   return (
     <form className="column" onSubmit={create} noValidate>
@@ -70,7 +63,7 @@ export function ReviewStep({ form, change, forget }: ReviewStepProps) {
         <Button busy={isChecking} refusal={refusal} onClick={() => void check()}>
           Check again
         </Button>
-        <Button type="submit" look="primary" needs="developer" busy={isBusy} refusal={refusal}>
+        <Button type="submit" look="primary" needs="developer" busy={busy} refusal={refusal}>
           Create pipe
         </Button>
         {refusal !== undefined && <span className="muted">{refusal}</span>}
@@ -82,22 +75,15 @@ export function ReviewStep({ form, change, forget }: ReviewStepProps) {
 /** Makes every check of a creation without creating, when the step opens and on request. */
 function useValidation(form: Form) {
   const [validation, setValidation] = useState<Validation>();
-  const [error, setError] = useState<ApiError>();
-  const [isChecking, setChecking] = useState(false);
-  const check = async () => {
-    setChecking(true);
-    setError(undefined);
-    const body = bodyOf({ ...form, name: form.name.trim() || "unnamed" });
-    try {
+  const { attempt, busy, error } = useAttempt();
+  const check = () =>
+    attempt(async () => {
+      const body = bodyOf({ ...form, name: form.name.trim() || "unnamed" });
       setValidation(await call("validatePipe", { params: { serviceId: form.serviceId }, body } as never));
-    } catch (reason) {
-      setError(asApiError(reason));
-    }
-    setChecking(false);
-  };
+    });
   // biome-ignore lint/correctness/useExhaustiveDependencies: checked when the step opens, and on request
   useEffect(() => void check(), []);
-  return { validation, error, isChecking, check };
+  return { validation, error, isChecking: busy, check };
 }
 
 /** Checks that are not called like what they look at. */

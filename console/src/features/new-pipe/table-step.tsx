@@ -1,6 +1,5 @@
-import { useCallback, useEffect, useState } from "react";
+import { useEffect, useState } from "react";
 import { call, type OperationResult } from "../../api/client.ts";
-import { type ApiError, asApiError } from "../../api/error.ts";
 import { quotedName } from "../../lib/quoted-name.ts";
 import { Button } from "../../parts/button.tsx";
 import { CodeBlock } from "../../parts/code-block.tsx";
@@ -46,18 +45,18 @@ function DatabaseTarget({ form, change, onNext }: StepProps) {
 }
 
 function SampledTable({ form, change, onNext }: StepProps) {
-  const { samples, error, isBusy, read } = useSamples(form, change);
+  const { samples, error, busy, read } = useSamples(form, change);
   return (
     <StepForm
       refusal={tableRefusal(form)}
       onNext={onNext}
       actions={
-        <Button busy={isBusy} onClick={() => void read()}>
+        <Button busy={busy} onClick={() => void read()}>
           Read samples again
         </Button>
       }
     >
-      {isBusy && samples === undefined && <Skeleton lines={5} />}
+      {busy && samples === undefined && <Skeleton lines={5} />}
       {error !== undefined && <Refusal error={error} form={form} />}
       {samples !== undefined && <Samples samples={samples.samples} />}
       <Target form={form} change={change} reason={samples?.proposedTable.sortingKeyReason} />
@@ -134,29 +133,18 @@ function tableRefusal({ table, columns }: Form): string | undefined {
 
 /** Reads samples once; columns that were edited stay when it is done again. */
 function useSamples(form: Form, change: StepProps["change"]) {
+  const { attempt, busy, error } = useAttempt();
   const [samples, setSamples] = useState<Discovered>();
-  const [error, setError] = useState<ApiError>();
-  const [isBusy, setBusy] = useState(false);
   const { serviceId, columns } = form;
-  const source = JSON.stringify(sourceOf(form));
-  const isFresh = columns.length === 0;
-  const read = useCallback(async () => {
-    setBusy(true);
-    setError(undefined);
-    try {
-      const body = { source: JSON.parse(source) };
-      const found = await call("discoverSchema", { params: { serviceId }, body } as never);
+  const read = () =>
+    attempt(async () => {
+      const found = await call("discoverSchema", { params: { serviceId }, body: { source: sourceOf(form) } } as never);
       setSamples(found);
-      if (isFresh) change(proposed(found));
-    } catch (reason) {
-      setError(asApiError(reason));
-    } finally {
-      setBusy(false);
-    }
-  }, [source, serviceId, isFresh, change]);
+      if (columns.length === 0) change(proposed(found));
+    });
   // biome-ignore lint/correctness/useExhaustiveDependencies: samples are read when the step opens, and on request
   useEffect(() => void read(), []);
-  return { samples, error, isBusy, read };
+  return { samples, error, busy, read };
 }
 
 function proposed({ fields, proposedTable }: Discovered): Partial<Form> {

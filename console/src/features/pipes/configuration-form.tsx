@@ -2,7 +2,7 @@ import { type FormEvent, useState } from "react";
 import { sourceDescriptions } from "../../../../src/sources/contract/descriptions.ts";
 import { holds, memberAt, type SourceField } from "../../../../src/sources/contract/fields.ts";
 import { call } from "../../api/client.ts";
-import { type ApiError, asApiError } from "../../api/error.ts";
+import type { ApiError } from "../../api/error.ts";
 import { refetch } from "../../api/queries.ts";
 import { Button } from "../../parts/button.tsx";
 import { UnsavedDialog } from "../../parts/dialog.tsx";
@@ -11,6 +11,7 @@ import { Note } from "../../parts/note.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { Select } from "../../parts/select.tsx";
 import { toast } from "../../parts/toast.tsx";
+import { useAttempt } from "../../parts/use-attempt.ts";
 import {
   type Difference,
   type Draft,
@@ -33,22 +34,15 @@ export function ConfigurationForm({ pipe, onClose }: FormProps) {
   // The form edits the version that it began with, whatever happens meanwhile.
   const [begin] = useState(pipe);
   const [draft, setDraft] = useState(() => draftOf(pipe));
-  const [error, setError] = useState<ApiError>();
-  const [busy, setBusy] = useState(false);
+  const { attempt, busy, error } = useAttempt();
   const differences = differencesOf(begin, draft);
   const save = (event: FormEvent) => {
     event.preventDefault();
-    setBusy(true);
-    saveDraft(begin, differences).then(
-      () => {
-        toast(`${begin.name} is changed.`);
-        onClose();
-      },
-      (reason) => {
-        setBusy(false);
-        setError(asApiError(reason));
-      },
-    );
+    void attempt(async () => {
+      await saveDraft(begin, differences);
+      toast(`${begin.name} is changed.`);
+      onClose();
+    });
   };
   const nothing = differences.length === 0 ? "Nothing is changed." : undefined;
   return (
