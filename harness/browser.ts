@@ -127,26 +127,34 @@ function pathOf(url: string): string {
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-/** Violations of accessibility rules of any severity, each as a line with the elements. */
-export async function accessibilityProblems(page: Page): Promise<string[]> {
+/** The rules that look at colours. */
+const ofColours = ["color-contrast", "link-in-text-block"];
+
+/** Violations of accessibility rules of any severity, or of these, each as a line with the elements. */
+async function accessibilityProblems(page: Page, rules?: readonly string[]): Promise<string[]> {
   // By evaluation: the policy of the page forbids a script element.
-  await page.evaluate(axeSource);
-  return await page.evaluate(async () => {
+  if (await page.evaluate(() => !("axe" in globalThis))) await page.evaluate(axeSource);
+  return await page.evaluate(async (values) => {
     type Violation = { id: string; nodes: { target: string[]; failureSummary: string }[] };
-    const axe = (globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } }).axe;
-    const { violations } = await axe.run();
+    type Options = { runOnly?: object; resultTypes: string[] };
+    const axe = (globalThis as unknown as { axe: { run(options: Options): Promise<{ violations: Violation[] }> } }).axe;
+    const { violations } = await axe.run({
+      ...(values === undefined ? {} : { runOnly: { type: "rule", values } }),
+      resultTypes: ["violations"],
+    });
     return violations.flatMap(({ id, nodes }) =>
       nodes.map((node) => `${id}: ${node.target.join(" ")} ${node.failureSummary}`),
     );
-  });
+  }, rules);
 }
 
-/** The same in both themes. */
+/** The same in both themes, which differ in their colours alone. */
 export async function accessibilityProblemsInBothThemes(page: Page): Promise<string[]> {
   const found: string[] = [];
   for (const colorScheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme });
-    found.push(...(await accessibilityProblems(page)).map((line) => `${colorScheme}: ${line}`));
+    const problems = await accessibilityProblems(page, colorScheme === "dark" ? ofColours : undefined);
+    found.push(...problems.map((line) => `${colorScheme}: ${line}`));
   }
   await page.emulateMedia({ colorScheme: null });
   return found;

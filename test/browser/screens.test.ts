@@ -26,7 +26,8 @@ function routes(): string[] {
     )) {
       const address = `${found.get(parent)}${path}`;
       found.set(name, address.replace(/\/$/, ""));
-      ends.push(address);
+      // With and without the last slash it is one screen.
+      if (address === "/" || !address.endsWith("/")) ends.push(address);
     }
   }
   return ends;
