@@ -3,7 +3,7 @@
  * that an answer kept under it is never stale.
  */
 import { createHash } from "node:crypto";
-import { type ClickHouseClient, ClickHouseError } from "../../clickhouse/client.ts";
+import type { ClickHouseClient } from "../../clickhouse/client.ts";
 import { tableName } from "../../clickhouse/sql.ts";
 import { type ColumnType, parseType } from "../../clickhouse/types.ts";
 import { abortable } from "../../lib/abort.ts";
@@ -190,14 +190,10 @@ async function describe(
 ): Promise<ColumnType[]> {
   const list = expressions.map((sql, i) => `${sql} AS x${i}`).join(", ");
   const from = tableName(schema.database, schema.table);
-  try {
-    const answer = await client.text(`DESCRIBE TABLE (SELECT ${list} FROM ${from}) FORMAT JSONCompact`, {
-      params: params.values(),
-      signal,
-    });
-    const { data } = JSON.parse(answer) as { data: string[][] };
-    return data.map((row) => parseType(row[1] ?? ""));
-  } catch (error) {
-    throw error instanceof ClickHouseError ? engineError(error, true) : error;
-  }
+  const sql = `DESCRIBE TABLE (SELECT ${list} FROM ${from}) FORMAT JSONCompact`;
+  const answer = await client.text(sql, { params: params.values(), signal }).catch((error) => {
+    throw engineError(error, true);
+  });
+  const { data } = JSON.parse(answer) as { data: string[][] };
+  return data.map((row) => parseType(row[1] ?? ""));
 }
