@@ -4,19 +4,7 @@
  */
 import { open, stat } from "node:fs/promises";
 import type { Readable } from "node:stream";
-import {
-  AbortMultipartUploadCommand,
-  CompleteMultipartUploadCommand,
-  CreateMultipartUploadCommand,
-  DeleteObjectCommand,
-  GetObjectCommand,
-  ListMultipartUploadsCommand,
-  ListObjectsV2Command,
-  PutObjectCommand,
-  S3Client,
-  type S3ServiceException,
-  UploadPartCommand,
-} from "@aws-sdk/client-s3";
+import type { S3, S3ServiceException } from "@aws-sdk/client-s3";
 import type { BackupLocation } from "../../store/backups/backups.ts";
 import { type BackupStorage, MissingFile, type StoredFile } from "./storage.ts";
 
@@ -26,25 +14,22 @@ export type S3Keys = { readonly accessKeyId: string; readonly secretAccessKey: s
 const partBytes = 8 * 2 ** 20;
 const maxParts = 10_000;
 
-export class S3Storage implements BackupStorage {
-  readonly location: BackupLocation & { readonly kind: "s3" };
-  readonly #client: S3Client;
+type S3Location = BackupLocation & { readonly kind: "s3" };
 
-  constructor(location: BackupLocation & { readonly kind: "s3" }, keys: S3Keys | undefined) {
+export class S3Storage implements BackupStorage {
+  readonly location: S3Location;
+  readonly #keys: S3Keys | undefined;
+  #opened: Promise<S3> | undefined;
+
+  constructor(location: S3Location, keys: S3Keys | undefined) {
     this.location = location;
-    this.#client = new S3Client({
-      region: location.region,
-      ...(location.endpoint === undefined ? {} : { endpoint: location.endpoint, forcePathStyle: true }),
-      ...(keys === undefined ? {} : { credentials: keys }),
-      maxAttempts: 4,
-      requestHandler: { connectionTimeout: 5_000, socketTimeout: 60_000 },
-    });
-    // The name of the error stays: callers tell a missing file by it.
-    const explain = (error: S3ServiceException) => {
-      error.message = explained(error, location.bucket);
-      throw error;
-    };
-    this.#client.middlewareStack.add((next) => (args) => next(args).catch(explain), { step: "initialize" });
+    this.#keys = keys;
+  }
+
+  /** The SDK is read when the bucket is used: it would be a tenth of the start of a server. */
+  async #client(): Promise<S3> {
+    this.#opened ??= openClient(this.location, this.#keys);
+    return await this.#opened;
   }
 
   async putFile(key: string, path: string, signal: AbortSignal): Promise<void> {
@@ -57,12 +42,14 @@ export class S3Storage implements BackupStorage {
   async settle(): Promise<void> {}
 
   async putWhole(key: string, bytes: Buffer, signal: AbortSignal): Promise<void> {
-    await this.#client.send(new PutObjectCommand({ ...this.#target(key), Body: bytes }), { abortSignal: signal });
+    const client = await this.#client();
+    await client.putObject({ ...this.#target(key), Body: bytes }, { abortSignal: signal });
   }
 
   async read(key: string, signal: AbortSignal): Promise<Readable> {
+    const client = await this.#client();
     try {
-      const answer = await this.#client.send(new GetObjectCommand(this.#target(key)), { abortSignal: signal });
+      const answer = await client.getObject(this.#target(key), { abortSignal: signal });
       return answer.Body as Readable;
     } catch (error) {
       if ((error as Error).name === "NoSuchKey") throw new MissingFile(key);
@@ -73,9 +60,10 @@ export class S3Storage implements BackupStorage {
   async list(prefix: string, signal: AbortSignal): Promise<StoredFile[]> {
     const { bucket, prefix: root } = this.location;
     const files: StoredFile[] = [];
+    const client = await this.#client();
     for (let token: string | undefined, more = true; more; ) {
-      const page = await this.#client.send(
-        new ListObjectsV2Command({ Bucket: bucket, Prefix: root + prefix, ContinuationToken: token }),
+      const page = await client.listObjectsV2(
+        { Bucket: bucket, Prefix: root + prefix, ContinuationToken: token },
         { abortSignal: signal },
       );
       for (const { Key = "", Size = 0, LastModified = new Date(0) } of page.Contents ?? []) {
@@ -93,7 +81,8 @@ export class S3Storage implements BackupStorage {
   }
 
   async remove(key: string, signal: AbortSignal): Promise<void> {
-    await this.#client.send(new DeleteObjectCommand(this.#target(key)), { abortSignal: signal });
+    const client = await this.#client();
+    await client.deleteObject(this.#target(key), { abortSignal: signal });
   }
 
   pathOf(): undefined {
@@ -107,7 +96,8 @@ export class S3Storage implements BackupStorage {
   async #putParts(key: string, file: Awaited<ReturnType<typeof open>>, size: number, signal: AbortSignal) {
     const target = this.#target(key);
     const options = { abortSignal: signal };
-    const { UploadId } = await this.#client.send(new CreateMultipartUploadCommand(target), options);
+    const client = await this.#client();
+    const { UploadId } = await client.createMultipartUpload(target, options);
     try {
       const parts: { PartNumber: number; ETag: string | undefined }[] = [];
       const buffer = Buffer.allocUnsafe(size);
@@ -116,16 +106,13 @@ export class S3Storage implements BackupStorage {
         if (bytesRead === 0) break;
         const PartNumber = parts.length + 1;
         const Body = buffer.subarray(0, bytesRead);
-        const { ETag } = await this.#client.send(
-          new UploadPartCommand({ ...target, UploadId, PartNumber, Body }),
-          options,
-        );
+        const { ETag } = await client.uploadPart({ ...target, UploadId, PartNumber, Body }, options);
         parts.push({ PartNumber, ETag });
       }
       const MultipartUpload = { Parts: parts };
-      await this.#client.send(new CompleteMultipartUploadCommand({ ...target, UploadId, MultipartUpload }), options);
+      await client.completeMultipartUpload({ ...target, UploadId, MultipartUpload }, options);
     } catch (error) {
-      await this.#client.send(new AbortMultipartUploadCommand({ ...target, UploadId })).catch(() => {});
+      await client.abortMultipartUpload({ ...target, UploadId }).catch(() => {});
       throw error;
     }
   }
@@ -134,14 +121,33 @@ export class S3Storage implements BackupStorage {
   async #abortUploads(prefix: string, signal: AbortSignal): Promise<void> {
     const { bucket, prefix: root } = this.location;
     const options = { abortSignal: signal };
-    const found = await this.#client
-      .send(new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: root + prefix }), options)
+    const client = await this.#client();
+    const found = await client
+      .listMultipartUploads({ Bucket: bucket, Prefix: root + prefix }, options)
       // Some compatible servers cannot list uploads; those expire them by a lifecycle rule.
       .catch(() => ({ Uploads: [] }));
     for (const { Key, UploadId } of found.Uploads ?? []) {
-      await this.#client.send(new AbortMultipartUploadCommand({ Bucket: bucket, Key, UploadId }), options);
+      await client.abortMultipartUpload({ Bucket: bucket, Key, UploadId }, options);
     }
   }
+}
+
+async function openClient({ bucket, region, endpoint }: S3Location, keys: S3Keys | undefined): Promise<S3> {
+  const { S3 } = await import("@aws-sdk/client-s3");
+  const client = new S3({
+    region,
+    ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
+    ...(keys === undefined ? {} : { credentials: keys }),
+    maxAttempts: 4,
+    requestHandler: { connectionTimeout: 5_000, socketTimeout: 60_000 },
+  });
+  // The name of the error stays: callers tell a missing file by it.
+  const explain = (error: S3ServiceException) => {
+    error.message = explained(error, bucket);
+    throw error;
+  };
+  client.middlewareStack.add((next) => (args) => next(args).catch(explain), { step: "initialize" });
+  return client;
 }
 
 /** With the settings that the answer speaks of: the bucket's own words name none. */
