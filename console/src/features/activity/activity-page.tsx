@@ -1,16 +1,16 @@
 import { getRouteApi } from "@tanstack/react-router";
-import { Download, History } from "lucide-react";
-import { useState } from "react";
+import { History } from "lucide-react";
 import { type CallInput, call } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
 import { saveFile } from "../../lib/save-file.ts";
 import { withoutEmpty } from "../../lib/search.ts";
 import { Button, ButtonLink } from "../../parts/button.tsx";
+import { DownloadButton } from "../../parts/download-button.tsx";
 import { Page, Panel } from "../../parts/page.tsx";
 import { useServerNow } from "../../parts/relative-time.tsx";
 import { Answer, EmptyState, Skeleton } from "../../parts/states.tsx";
 import { Table } from "../../parts/table.tsx";
-import { toast, toastError } from "../../parts/toast.tsx";
+import { toast } from "../../parts/toast.tsx";
 import css from "./activity.module.css";
 import { activityColumns } from "./activity-columns.tsx";
 import { ActivityDialog } from "./activity-dialog.tsx";
@@ -32,7 +32,10 @@ export function ActivityPage() {
   const show = (id: string) =>
     void navigate({ search: (before) => withoutEmpty({ ...before, id }), replace: id === "" });
   return (
-    <Page title="Activity" actions={<DownloadButton query={query} />}>
+    <Page
+      title="Activity"
+      actions={<DownloadButton save={() => saveActivities(query)}>Download NDJSON</DownloadButton>}
+    >
       <ActivityTabs />
       <ActivityFilters search={search} onChange={change} />
       <Panel flush>
@@ -104,25 +107,10 @@ type Query = NonNullable<CallInput<"listActivities">["query"]>;
 const most = 10_000;
 
 /** Saves the activities that match as lines of JSON, newest first. */
-function DownloadButton({ query }: { readonly query: Query }) {
-  const [busy, setBusy] = useState(false);
-  const save = async () => {
-    setBusy(true);
-    try {
-      const activities = await allOf(query);
-      saveFile("activities.ndjson", activities.map((activity) => `${JSON.stringify(activity)}\n`).join(""));
-      if (activities.length === most)
-        toast(`The file has the newest ${most} activities; choose a range for older ones`);
-    } catch (error) {
-      toastError(error);
-    }
-    setBusy(false);
-  };
-  return (
-    <Button icon={Download} busy={busy} onClick={() => void save()}>
-      Download NDJSON
-    </Button>
-  );
+async function saveActivities(query: Query): Promise<void> {
+  const activities = await allOf(query);
+  saveFile("activities.ndjson", activities.map((activity) => `${JSON.stringify(activity)}\n`).join(""));
+  if (activities.length === most) toast(`The file has the newest ${most} activities; choose a range for older ones`);
 }
 
 async function allOf(query: Query): Promise<Activity[]> {

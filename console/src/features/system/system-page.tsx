@@ -1,17 +1,14 @@
-import { Download } from "lucide-react";
-import { useState } from "react";
 import { call } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
 import { bytesText, countText, durationText } from "../../lib/format.ts";
 import { saveFile } from "../../lib/save-file.ts";
-import { Button } from "../../parts/button.tsx";
+import { DownloadButton } from "../../parts/download-button.tsx";
 import { Meter } from "../../parts/meter.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Facts, Page, Panel, Tile, Tiles } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { Answer, Skeleton } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
-import { toastError } from "../../parts/toast.tsx";
 import { ConfigurationPanel } from "./configuration-panel.tsx";
 import { DiskPanel } from "./disk-panel.tsx";
 import { EnginesPanel } from "./engines-panel.tsx";
@@ -23,7 +20,14 @@ import { WorkersPanel } from "./workers-panel.tsx";
 export function SystemPage() {
   const query = useOperation("getSystem", {});
   return (
-    <Page title="System" actions={query.data !== undefined && <DiagnosticsButton system={query.data} />}>
+    <Page
+      title="System"
+      actions={
+        query.data !== undefined && (
+          <DownloadButton save={() => saveDiagnostics(query.data)}>Download diagnostics</DownloadButton>
+        )
+      }
+    >
       <Answer query={query} loading={<Panel>{<Skeleton lines={8} />}</Panel>}>
         {(system) => <Parts system={system} />}
       </Answer>
@@ -110,23 +114,9 @@ function Links() {
 }
 
 /** Saves what somebody who helps needs to know. The API tells no secret, so that the file has none. */
-function DiagnosticsButton({ system }: { readonly system: System }) {
-  const [busy, setBusy] = useState(false);
-  const save = async () => {
-    setBusy(true);
-    try {
-      const text = JSON.stringify(await diagnosticsOf(system), null, 2);
-      saveFile("millrace-diagnostics.json", `${text}\n`, "application/json");
-    } catch (error) {
-      toastError(error);
-    }
-    setBusy(false);
-  };
-  return (
-    <Button icon={Download} busy={busy} onClick={() => void save()}>
-      Download diagnostics
-    </Button>
-  );
+async function saveDiagnostics(system: System): Promise<void> {
+  const text = JSON.stringify(await diagnosticsOf(system), null, 2);
+  saveFile("millrace-diagnostics.json", `${text}\n`, "application/json");
 }
 
 async function diagnosticsOf(system: System): Promise<unknown> {
