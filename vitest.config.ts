@@ -2,6 +2,7 @@
 // brokers and servers on loopback, and opens the console of such a server in Chromium; `promises` is a part of it: for
 // each promise of the README at least one file that shows it on real systems. `npm test` runs `fast`, `costs` and
 // `promises`, `npm run test:all` everything. A suite whose peer cannot be had prints why it is skipped.
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { TestOrder } from "./scripts/test-order.ts";
@@ -70,7 +71,8 @@ export default defineConfig({
           env,
           isolate: false,
           sequence: { groupOrder: 1 },
-          maxWorkers: "100%",
+          // A third of them wait for databases and time limits at any moment.
+          maxWorkers: Math.ceil(1.5 * availableParallelism()),
         },
       },
       {

@@ -8,10 +8,11 @@ import { type Browser, type BrowserContext, type BrowserContextOptions, chromium
 import { requireTool } from "./missing.ts";
 import { type Served, serve } from "./serve.ts";
 
+// The first one has no windows, tabs and toolbars of its own, for which the others compute without showing them.
 const programs = [
+  "/usr/bin/chromium-headless-shell",
   "/usr/bin/chromium",
   "/usr/bin/chromium-browser",
-  "/usr/bin/chromium-headless-shell",
   "/usr/bin/google-chrome",
 ];
 
@@ -19,7 +20,7 @@ const program = [process.env.MILLRACE_CHROMIUM, ...programs].find((path) => path
 
 /** Why there is no browser here; undefined where there is one. */
 export const chromiumMissing =
-  program === undefined ? "Chromium is not installed (apt-get install chromium)." : undefined;
+  program === undefined ? "Chromium is not installed (apt-get install chromium-headless-shell)." : undefined;
 
 /** A page, and what went wrong on it. */
 export type Watched = {

@@ -11,22 +11,22 @@ const mostPresses = 600;
  * on the way is not told: the focus can be behind its place already.
  */
 export async function notByTab(page: Page): Promise<string[]> {
-  await page.evaluate(install, looks);
+  let focus = await page.evaluate(install, looks);
   for (let presses = 0; presses < mostPresses; presses += 1) {
     // An editor takes Tab for its text, unless Esc comes before.
-    if (await page.evaluate(() => (globalThis as unknown as Walk).isInEditor())) await page.keyboard.press("Escape");
+    if (focus === "editor") await page.keyboard.press("Escape");
     await page.keyboard.press("Tab");
-    if (!(await page.evaluate(() => (globalThis as unknown as Walk).lookAtFocus()))) {
-      return await page.evaluate(() => (globalThis as unknown as Walk).findings());
-    }
+    focus = await page.evaluate(() => (globalThis as unknown as Walk).lookAtFocus());
+    if (focus === "back") return await page.evaluate(() => (globalThis as unknown as Walk).findings());
   }
   return [`the focus is caught at ${await page.evaluate(() => document.activeElement?.outerHTML.slice(0, 160))}`];
 }
 
+/** `editor`: Tab would be written into it. `back`: the focus has been there before. */
+type Focus = "control" | "editor" | "back";
+
 type Walk = {
-  isInEditor(): boolean;
-  /** False when it has been there before. */
-  lookAtFocus(): boolean;
+  lookAtFocus(): Focus;
   findings(): string[];
 };
 
@@ -39,7 +39,7 @@ const looks = {
 };
 
 /** Runs in the page. */
-function install({ interactive, groups, marks }: typeof looks): void {
+function install({ interactive, groups, marks }: typeof looks): Focus {
   const seen = new Set<Element>();
   const lines: string[] = [];
   const textOf = (element: Element) => element.outerHTML.replaceAll(/ class="[^"]*"/g, "").slice(0, 160);
@@ -58,14 +58,14 @@ function install({ interactive, groups, marks }: typeof looks): void {
     element.checkVisibility({ visibilityProperty: true }) &&
     element.closest("[inert], [aria-hidden=true]") === null &&
     !element.matches(":disabled");
+  const isInEditor = () => document.activeElement?.matches(".cm-content") === true;
   const atFirst = [...document.body.querySelectorAll("*")].filter(canBeUsed);
   const walk: Walk = {
-    isInEditor: () => document.activeElement?.matches(".cm-content") === true,
     lookAtFocus: () => {
       const focused = document.activeElement;
       // Behind the last control; some pages put the focus into the middle when they open.
-      if (focused === null || focused === document.body) return true;
-      if (seen.has(focused)) return walk.isInEditor();
+      if (focused === null || focused === document.body) return "control";
+      if (seen.has(focused)) return isInEditor() ? "editor" : "back";
       seen.add(focused);
       const { width, height } = focused.getBoundingClientRect();
       const withFocus = lookOf(focused);
@@ -77,7 +77,7 @@ function install({ interactive, groups, marks }: typeof looks): void {
         if (withFocus === without) lines.push(`nothing shows the focus at ${textOf(focused)}`);
       }
       if (width < 2 || height < 2) lines.push(`the focus is at something that is not seen: ${textOf(focused)}`);
-      return true;
+      return isInEditor() ? "editor" : "control";
     },
     findings: () => {
       const grouped = new Set([...seen].map((one) => one.closest(groups)).filter((one) => one !== null));
@@ -100,4 +100,5 @@ function install({ interactive, groups, marks }: typeof looks): void {
     },
   };
   Object.assign(globalThis, walk);
+  return isInEditor() ? "editor" : "control";
 }
