@@ -43,6 +43,13 @@ export function toAppError(error: unknown): AppError {
       return new AppError("BAD_REQUEST", "The Content-Length does not match the body.", { cause: error });
     case "FST_ERR_BAD_URL":
       return new AppError("BAD_REQUEST", "The URL is not well-formed.", { cause: error });
+    // Of a connection to an engine that has ended, where nobody closer to it has said so.
+    case "ECONNREFUSED":
+    case "ECONNRESET":
+    case "EPIPE":
+      return new AppError("SERVICE_UNAVAILABLE", "A service that this request needs has ended the connection.", {
+        cause: error,
+      });
     default:
       // Of the framework and its parts: a path with `%2e%2e`, say.
       if (isClientError(error)) {
