@@ -20,7 +20,7 @@ export type Compared = {
   readonly field: string;
   readonly base: number;
   readonly here: number;
-  /** Of the medians: this checkout against the other commit. */
+  /** The median of this checkout over that of the other commit. */
   readonly ratio: number;
   /** The least and the largest ratio of two runs. */
   readonly spread: readonly [number, number];

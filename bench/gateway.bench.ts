@@ -33,7 +33,7 @@ const table = "(id UInt64, name String, value Float64, at DateTime) ENGINE = Mer
 
 const sides = ["direct", "least", "gateway"] as const;
 type Side = (typeof sides)[number];
-/** Of small queries, whose time a third side in between would change. */
+/** The sides of small queries: a third one in between would change their time. */
 const pair = ["direct", "gateway"] as const;
 type Pair = Record<(typeof pair)[number], number[]>;
 

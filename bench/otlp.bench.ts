@@ -50,7 +50,7 @@ export async function run(): Promise<BenchResult> {
       visiblePerSecond: Math.round(visible / took),
       spansPerCpuSecond: Math.round(visible / cpuSeconds),
       p99Ms: accepted.p99Ms,
-      // Of the control plane: bodies do not stay.
+      // The control plane keeps no bodies.
       memoryGrowthMb: round(memoryOf([pid]).rss - memory),
     },
   };

@@ -13,7 +13,7 @@ export const description =
 
 const pipeCount = Number(process.env.PIPES ?? 1_000);
 const awake = 10;
-/** For the comparison: as many processes as pipes. */
+/** The comparison has as many processes as pipes. */
 const alone = 20;
 const topics = 50;
 const rowsPerSource = 10;

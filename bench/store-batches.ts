@@ -10,7 +10,7 @@ const counts = { fetchedRows: 10, fetchedBytes: 1_000, sentRows: 10, sentBytes: 
 
 export type BatchRate = { readonly perSecond: number; readonly cpuUs: number };
 
-/** For each width, which is the number of pipes that make batches at the same time. SQLite without a database. */
+/** Measures each width: the number of pipes that make batches at the same time. SQLite without a database. */
 export async function batchRates(
   widths: readonly number[],
   seconds: number,

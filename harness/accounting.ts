@@ -18,7 +18,7 @@ export function balanced(progress: Readonly<Record<string, number>>): RowCounter
   return counters;
 }
 
-/** For a pipe at rest: also in the metrics, and against the rows that the error table records. */
+/** Checks a pipe at rest: also in the metrics, and against the rows that the error table records. */
 export async function assertAccounted(
   served: Served,
   service: BenchService,

@@ -67,7 +67,7 @@ export class CloudPeers implements AsyncDisposable {
     return peers;
   }
 
-  /** Of the server that has pipes of them. */
+  /** The environment of the server that has pipes of them. */
   get environment(): Record<string, string> {
     return { AWS_ENDPOINT_URL_KINESIS: this.kinesis.endpoint };
   }

@@ -5,7 +5,7 @@ import { cpuMs } from "./cpu-time.ts";
 const rounds = 30;
 /** Parts of a measurement. */
 const parts = 9;
-/** Of the plain way, in each part. */
+/** The plain way takes as long in each part. */
 const leastMs = 60;
 
 /**

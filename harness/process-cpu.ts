@@ -41,7 +41,7 @@ function statOf(pid: number): string[] | undefined {
   }
 }
 
-/** Of children of this process that have ended. */
+/** The time of children of this process that have ended. */
 export function endedChildrenCpuSeconds(): number {
   const fields = statOf(process.pid) ?? [];
   return (Number(fields[13]) + Number(fields[14])) / 100;

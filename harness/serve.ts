@@ -122,7 +122,7 @@ async function end(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): Promise<
   clearTimeout(killer);
 }
 
-/** For what is expected within seconds, on a machine that is many times slower. */
+/** Enough for what is expected within seconds, on a machine that is many times slower. */
 const untilMs = 120_000;
 
 /** Polls until the condition holds; throws with its description after the limit. */

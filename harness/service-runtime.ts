@@ -12,7 +12,7 @@ export class FakeRuntime implements ServiceRuntime {
   failure = new Error("no such binary");
   /** What a start waits for. */
   mayStart: Promise<void> = Promise.resolve();
-  /** Of the running engine. */
+  /** True while the running engine has the newest options. */
   isCurrent = true;
   knowsRights = true;
   diskLimit: number | undefined;

@@ -40,7 +40,7 @@ const maxRuns = numberOf("RUNS", 30_000);
 const batchSize = 400;
 const lanes = 4;
 const canaryText = "CANARY-guard-soak";
-/** Of what is run, and of what is forbidden. */
+/** The share of what is run, and of what is forbidden. */
 const nativeShare = 0.2;
 const nativeForbidden = 0.1;
 /** A truncated answer would prove nothing. */

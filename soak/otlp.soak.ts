@@ -29,7 +29,7 @@ const senders: readonly Sender[] = (["http", "grpc"] as const).flatMap((protocol
 ]);
 
 type Told = "acknowledged" | "given up";
-/** Of each record by its id, in the order of requests. */
+/** What each record was told, by its id, in the order of requests. */
 type Sent = { readonly way: Way; readonly told: Map<number, Told> };
 
 export async function run(): Promise<Record<string, string | number>> {

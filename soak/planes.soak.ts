@@ -39,7 +39,7 @@ export const description =
 const seconds = numberOf("SECONDS", 600);
 const seed = seedOf();
 const kinds = chosenKinds();
-/** For all pipes together. */
+/** All pipes together have as long. */
 const settleMs = 420_000;
 
 type Fleet = {

@@ -17,7 +17,7 @@ const clients = 4;
 const perRequest = 100;
 /** Between two requests of a client. */
 const pauseMs = 20;
-/** Of the time: before, memory grows to what the load needs. */
+/** A share of the time: before, memory grows to what the load needs. */
 const warm = 0.2;
 
 type Process = "controlPlane" | "pushWorker" | "otlpWorker" | "engine";
@@ -82,7 +82,7 @@ function sample({ dataDir, process }: Served, { id }: BenchService, rowsTo: Push
   };
 }
 
-/** Of each process: the median of the last fifth of the time, and by how much that is more than after the beginning. */
+/** The median of each process over the last fifth of the time, and by how much it is above that after the beginning. */
 function growthOf(samples: readonly Record<Process, number>[]): Record<string, number> {
   const fifth = Math.max(1, Math.floor(samples.length * warm));
   const median = (part: readonly Record<Process, number>[], name: Process) =>

@@ -3,7 +3,7 @@ import { seriesRequest } from "../../src/api/charts.ts";
 import type { AnswerTask } from "../../src/charts/answer/answer-work.ts";
 
 const minute = 60_000;
-/** Of the first bucket, in ms. */
+/** The time of the first bucket, in ms. */
 export const answerStart = 1_714_557_600_000;
 
 /** A count by one group, of so many groups in each of so many minutes. */

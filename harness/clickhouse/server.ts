@@ -26,7 +26,7 @@ const keepAlive = `SELECT sleepEachRow(3) FROM numbers(1000000000)
 
 export type ServerUser = {
   readonly name: string;
-  /** Of the first user the password is needed; for the others its hash, in hexadecimal, will do. */
+  /** The first user needs one; for the others its hash, in hexadecimal, will do. */
   readonly password?: string;
   readonly passwordSha256?: string;
   /** Lists of grants as in `GRANT ...`; all rights when undefined. */

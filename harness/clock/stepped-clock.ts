@@ -21,7 +21,7 @@ export const steppedClockMissing =
 export class SteppedClock implements Disposable {
   readonly #folder = mkdtempSync(join(tmpdir(), "millrace-clock-"));
   readonly #file = join(this.#folder, "seconds");
-  /** For the process whose clock steps. */
+  /** The environment of the process whose clock steps. */
   readonly env: Record<string, string>;
 
   constructor() {

@@ -26,7 +26,7 @@ export class BareEngine implements AsyncDisposable {
   readonly #clients = new Map<string, ClickHouseClient>();
   #child: ChildProcess | undefined;
   #port = 0;
-  /** Of the native protocol. */
+  /** The port of the native protocol. */
   readonly native = { port: 0, secret: randomBytes(16).toString("hex") };
 
   private constructor(folder: string) {
@@ -59,7 +59,7 @@ export class BareEngine implements AsyncDisposable {
     return { host: "127.0.0.1", port: this.#port, user, password: key };
   }
 
-  /** Of the native protocol, for the front's connections. */
+  /** Where the front connects for the native protocol. */
   get nativeAddress(): NativePort {
     return { host: "127.0.0.1", key, ...this.native };
   }

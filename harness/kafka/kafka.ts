@@ -73,7 +73,7 @@ export const login = { username: "pipe", password: "pipe-secret" };
 export type TestKafka = AsyncDisposable & {
   /** `host:port` of the listener without login and encryption. */
   readonly brokers: string;
-  /** Of the first broker's plain listener. */
+  /** The port of the first broker's plain listener. */
   readonly directPort: number;
   readonly saslBrokers: string;
   readonly saslTlsBrokers: string;

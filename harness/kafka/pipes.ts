@@ -60,7 +60,9 @@ export class KafkaTool implements AsyncDisposable {
     }
   }
 
-  /** For brokers that die: a new producer continues after a failure, so messages may be in the topic more than once. */
+  /**
+   * Sends to brokers that die. A new producer continues after a failure: messages may be in the topic more than once.
+   */
   async sendAnyway(messages: readonly Produced[], attempts = 5): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {

@@ -21,7 +21,7 @@ export type ClientOptions = {
   /** Bytes before the hello, such as a PROXY header. */
   readonly before?: Buffer;
   readonly tls?: boolean;
-  /** Of the TLS handshake; default: localhost. */
+  /** The name in the TLS handshake; default: localhost. */
   readonly servername?: string;
   /** Trusted in place of the loopback certificate. */
   readonly ca?: Buffer;

@@ -184,7 +184,7 @@ const damages: readonly Damage[] = [
     if (words.length === 0) return bytes;
     const { 0: word, index } = dice.pick(words);
     const text = dice.chance(0.5) ? dice.pick(typeWords) : dice.pick(hostileTexts);
-    // Of the same length half of the time: the rest then keeps its place.
+    // Half of the time the length stays the same: the rest then keeps its place.
     const put = dice.chance(0.5) ? text.padEnd(word.length, " ").slice(0, word.length) : text;
     return Buffer.concat([bytes.subarray(0, index), Buffer.from(put), bytes.subarray(index + word.length)]);
   },

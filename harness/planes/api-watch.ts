@@ -32,7 +32,7 @@ export class ApiWatch implements AsyncDisposable {
     this.#watching = this.#watch();
   }
 
-  /** Of the answers, in ms. */
+  /** The time of the answers, in ms. */
   quantile(share: number): number {
     const sorted = this.#tookMs.toSorted((a, b) => a - b);
     return Math.round(sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0);

@@ -1,6 +1,6 @@
 /** Which servers of an installation can be expected to answer: those that run, and reach their metadata. */
 
-/** For the connections that a server makes again. */
+/** A server makes its connections again in this time. */
 const graceMs = 5_000;
 
 export class Availability {

@@ -161,7 +161,7 @@ export class Faults {
     return true;
   }
 
-  /** Of a process alone, or of its whole tree, as when a machine pauses. */
+  /** Pauses a process alone, or its whole tree, as when a machine pauses. */
   #suspend(): boolean {
     const { installation, availability, dice, tell } = this.#parts;
     const node = this.#pick(installation.nodes);

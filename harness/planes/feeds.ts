@@ -17,7 +17,7 @@ export const planesDatabase = "app";
 
 /** A pipe, and its source. */
 export type PlanesFeed = {
-  /** Of the table. */
+  /** Names the table. */
   readonly name: string;
   readonly body: PipeBody;
   grow(next: () => number): Promise<void>;

@@ -52,14 +52,14 @@ export class MetadataPair implements AsyncDisposable {
     return [this.#primary.wire, this.#standby.wire];
   }
 
-  /** For clients: both places, in the order of their ports. */
+  /** What clients are given: both places, in the order of their ports. */
   get url(): string {
     const ports = this.wires.map(({ port }) => port).sort((a, b) => a - b);
     const hosts = ports.map((port) => `127.0.0.1:${port}`).join(",");
     return `postgres://${this.#login}@${hosts}${this.#database}?target_session_attrs=read-write`;
   }
 
-  /** For the test itself: the present primary, without a wire. */
+  /** What the test itself uses: the present primary, without a wire. */
   get directUrl(): string {
     return `postgres://${this.#login}@127.0.0.1:${this.primary.port}${this.#database}`;
   }

@@ -101,8 +101,8 @@ export class FaultInjector {
   }
 
   /**
-   * For a table whose columns change: when the pipe reports that it could not follow, the other tables are still right,
-   * and a resync repairs this one. True when there was one.
+   * Repairs a table whose columns change, by a resync: when the pipe reports that it could not follow, the other tables
+   * are still right. True when there was one.
    */
   async resyncIfAsked(table: string, limitMs: number): Promise<boolean> {
     const { lastError = "" } = await details(this.served, this.service, this.pipeId);

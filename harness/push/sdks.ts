@@ -10,7 +10,7 @@ const run = promisify(execFile);
 const cache = join(process.env.MILLRACE_CACHE ?? join(homedir(), ".cache", "millrace"), "clients");
 const senders = fileURLToPath(new URL("senders/", import.meta.url));
 
-/** Of the registries. */
+/** The registries have these. */
 const versions = { node: "0.223.0", python: "1.45.2", pythonContrib: "0.66b2", java: "1.68.0" };
 
 export type Sender = {

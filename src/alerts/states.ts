@@ -16,7 +16,7 @@ type Service = Named &
   };
 type Pipe = Named & WatchedPipe & { readonly serviceId: string };
 
-/** Of an organization. */
+/** What an organization has. */
 export type States = { readonly services: readonly Service[]; readonly pipes: readonly Pipe[] };
 
 type Found = { readonly value: number | undefined; readonly reason?: string };

@@ -2,7 +2,7 @@
 export type FirstCredentials = {
   readonly baseUrl: string;
   readonly observabilityBaseUrl: string;
-  /** Of the ClickHouse Cloud API, with `/v1`. */
+  /** The URL of the ClickHouse Cloud API, with `/v1`. */
   readonly cloudApiUrl: string;
   readonly organizationId: string;
   readonly keyId: string;

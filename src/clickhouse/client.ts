@@ -16,7 +16,7 @@ export type ClickHouseAddress = {
   readonly port: number;
   readonly user?: string;
   readonly password?: string;
-  /** Of names without one; default: the server's own. */
+  /** Names without a database are in it; default: the server's own. */
   readonly database?: string;
   /** Settings of every request. */
   readonly settings?: Readonly<Record<string, string | number>>;

@@ -7,7 +7,7 @@ export type ClusterHost = {
   readonly shard: number;
   readonly replica: number;
   readonly host: string;
-  /** Of the native protocol, as the cluster's servers reach each other. */
+  /** The port of the native protocol, as the cluster's servers reach each other. */
   readonly port: number;
   /** The server that answered. */
   readonly isLocal: boolean;

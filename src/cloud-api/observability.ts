@@ -28,7 +28,7 @@ export function dataSchemaOf({ result }: Operation): z.ZodType | undefined {
   return (result.shape.data as z.ZodType | undefined) ?? result;
 }
 
-/** Of every list; without them it is whole. */
+/** Every list takes them; without them it is whole. */
 export const pageQuery = z.object({
   limit: offsetQuery.limit.unwrap().optional(),
   offset: offsetQuery.offset.unwrap().optional(),

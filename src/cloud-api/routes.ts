@@ -101,7 +101,7 @@ const sources = `${service}/clickstack/sources`;
 const serviceParams = z.object({ organizationId: uuid, serviceId: uuid });
 const { listSources, createSource, getSource, replaceSource, deleteSource } = chartSourceOperations;
 
-/** Of the dialect alone. The operation gives the role and the documentation. */
+/** The dialect alone has them. The operation gives the role and the documentation. */
 const theirs: readonly CloudRoute[] = [
   route(
     "updateServiceTotalScaling",

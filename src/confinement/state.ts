@@ -45,7 +45,7 @@ function groupsSentence(groups: number | undefined): string {
     : `Control groups, version ${groups}, share processors and bound memory and threads.`;
 }
 
-/** For operators who prefer no server to an unconfined one. Throws with the state's sentence. */
+/** Serves operators who prefer no server to an unconfined one. Throws with the state's sentence. */
 export function assertConfined({ confined, sentence }: ConfinementState): void {
   if (!confined) throw new Error(`--require-confinement: ${sentence}`);
 }

@@ -10,8 +10,8 @@ import { removeFolder } from "../lib/files.ts";
 const lockName = "millrace-host.pid";
 
 /**
- * Waits until a predecessor has exited and removes its stale lock. For the process that starts hosts: a confined host
- * sees no other process, and would mistake a reused pid for its predecessor.
+ * Waits until a predecessor has exited and removes its stale lock. Called by the process that starts hosts: a
+ * confined host sees no other process, and would mistake a reused pid for its predecessor.
  */
 export async function awaitUnlocked(dataDir: string, timeoutMs: number): Promise<void> {
   const path = join(dataDir, lockName);

@@ -153,10 +153,10 @@ function parentOfRunDir(options: EngineHostOptions): string {
 export type Ports = {
   /** The loopback address at which the engine listens. */
   readonly host: string;
-  /** Of the engine's HTTP interface and of its native protocol. */
+  /** The ports of the engine's HTTP interface and of its native protocol. */
   readonly engine: number;
   readonly native: number;
-  /** Of the host's own listener for the gateway. */
+  /** The port of the host's own listener for the gateway. */
   readonly forward: number;
 };
 

@@ -30,14 +30,14 @@ export type Exit = {
 
 export type EngineHostProcess = {
   readonly pid: number;
-  /** For requests that the gateway forwards. */
+  /** Where the gateway forwards requests to. */
   readonly forwardAddress: ForwardAddress;
   /** The engine's own HTTP interface, for the control plane and its workers. */
   readonly address: ClickHouseAddress;
   readonly version: string;
   /** Stored definitions that the engine cannot load, or that are forbidden, in one sentence; undefined: none. */
   readonly outOfUse: string | undefined;
-  /** For client connections. */
+  /** Takes client connections. */
   readonly handoff: HandoffSender;
   /** Sets the disk limit of the service in bytes, from the next statement on; undefined removes it. */
   limitDisk(limitBytes: number | undefined): void;

@@ -38,7 +38,7 @@ export class CertificateFiles implements TlsSource {
     return this.#pair;
   }
 
-  /** Of the pair. */
+  /** The context of the pair. */
   get context(): SecureContext {
     return this.#context;
   }

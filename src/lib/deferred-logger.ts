@@ -1,4 +1,4 @@
-/** For a program whose start is urgent and which rarely logs: the log's library is loaded by the first line. */
+/** A logger for a program whose start is urgent and which rarely logs: the first line loads the library. */
 import type { Logger } from "./logger.ts";
 
 /** What a room needs that only writes lines. */

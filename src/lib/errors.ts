@@ -210,7 +210,7 @@ export function diskFailed(cause: unknown): AppError {
   return new AppError("DISK_FAILED", "The disk of the data directory cannot be written.", { cause });
 }
 
-/** For logs only: the message and the chain of causes on one line. */
+/** The message and the chain of causes on one line, for logs only. */
 export function describeError(error: unknown): string {
   const parts: string[] = [];
   for (

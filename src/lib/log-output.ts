@@ -23,7 +23,7 @@ export function logOutput(output: Readable | null, logger: Logger, fields: Reado
       const text = typeof msg === "string" ? msg : JSON.stringify(msg ?? "");
       logger[levels.find((name) => name === level) ?? "warn"]({ ...own, ...fields }, text);
     } catch {
-      // For example nested too deeply to be written.
+      // It may be nested too deeply to be written.
       logger.warn(fields, "a line of the process's log cannot be written");
     }
   });

@@ -23,7 +23,7 @@ export class Dialer {
   }
 
   /**
-   * A connecting socket. For a refused address it fails with SOURCE_ADDRESS_REFUSED, as for one that is unreachable.
+   * A connecting socket. It fails with SOURCE_ADDRESS_REFUSED for a refused address, as for one that is unreachable.
    */
   connect(options: TcpSocketConnectOpts & SocketConstructorOpts): Socket {
     return this.attach(new Socket(options), { ...options, host: options.host ?? "localhost" });

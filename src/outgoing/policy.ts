@@ -101,5 +101,5 @@ export class OutgoingPolicy {
   }
 }
 
-/** For addresses that Millrace takes from a cluster which runs its services: no user writes them. */
+/** Judges addresses that Millrace takes from a cluster which runs its services: no user writes them. */
 export const managedPolicy = new OutgoingPolicy({ reach: ["any"], setting: "", ownPorts: [] });

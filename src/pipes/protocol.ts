@@ -54,12 +54,12 @@ export type Calls<D extends Durable = Durable> = {
   intents(): Promise<Intent<D>[]>;
   checkpoints(): Promise<Record<string, D["checkpoint"]>>;
   marks(keys: readonly string[]): Promise<Record<string, Json>>;
-  /** Of a worker that replays and discards: see `ErrorRequests`. */
+  /** A worker that replays and discards calls these: see `ErrorRequests`. */
   errorRequests(): Promise<readonly ErrorRequest[]>;
   errorRequest(id: string): Promise<ErrorRequest>;
   sizeErrorRequest(id: string, rows: number): Promise<number>;
   finishErrorRequest(id: string, outcome: ErrorOutcome): Promise<void>;
-  /** Of a pipe with an inbox: see `InboxAccess`. */
+  /** A pipe with an inbox calls these: see `InboxAccess`. */
   inboxFolder(): Promise<string>;
   inboxNews(after: number): Promise<number>;
   inboxLoaded(next: number): Promise<void>;

@@ -11,11 +11,11 @@ export type DestinationTableFacts = {
   readonly engine: string;
   /** What the table remembers of tokens. */
   readonly window: DedupWindow;
-  /** For a `Distributed` table: what it spreads rows over. */
+  /** What a `Distributed` table spreads rows over. */
   readonly spreads: Spread | undefined;
   /** Materialized views that read from it. */
   readonly views: readonly { readonly database: string; readonly name: string }[];
-  /** For a materialized view: the table that it writes to. */
+  /** The table that a materialized view writes to. */
   readonly target: { readonly database: string; readonly name: string } | undefined;
 };
 

@@ -57,7 +57,7 @@ type Start = {
   readonly roles: readonly EngineRole[];
   /** The last known disk use, so that the quota holds from the first statement. */
   readonly disk: DiskUse;
-  /** Of the start before, which a table has ended. */
+  /** What ended the start before: a table. */
   readonly loadFailure?: string;
 };
 

@@ -36,7 +36,7 @@ import type { LineLogger } from "../lib/deferred-logger.ts";
 // all streams, because the mark of a handed-over connection cannot be set individually.
 setDefaultHighWaterMark(false, 1_048_576);
 
-/** Of asynchronous inserts that were answered, in the data directory. */
+/** Keeps asynchronous inserts that were answered, in the data directory. */
 const insertsFolder = "async_inserts";
 
 export type ServingOptions = {
@@ -45,7 +45,7 @@ export type ServingOptions = {
   /** Loopback address and port of the engine's HTTP interface. */
   readonly host: string;
   readonly port: number;
-  /** Of the engine's native protocol. */
+  /** The engine's native protocol. */
   readonly native: { readonly port: number; readonly secret: string };
   readonly forwardPort: number;
   readonly key: string;

@@ -22,7 +22,7 @@ const setDescriptorFlags = 2;
 const unlockTerminal = 0x40045431;
 const openTerminal = 0x5441;
 
-/** Of 1000; the control plane has 0. */
+/** The scale ends at 1000; the control plane has 0. */
 const outOfMemoryScore = "300";
 
 /** The exit code of shells when a program cannot be executed. */

@@ -46,7 +46,7 @@ function run(options: NodeOptions, stores: LeasedStores, shutdown: ShutdownStack
   const services = openServices({
     ...given,
     ...{ claims: false, proxy: outgoing.proxy, policy: outgoing.pipes },
-    // Of engines, which only servers have.
+    // They come from engines, which only servers have.
     onAccessEvents: () => {},
     sqlUsersProblem: undefined,
     usersKnown: async () => {},

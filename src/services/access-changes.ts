@@ -46,7 +46,7 @@ const accessChange: z.core.$ZodType<AccessChange> = z.discriminatedUnion("type",
 export type AccessChangesOptions = {
   readonly sqlAccess: SqlAccessStore;
   readonly access: ServiceAccess;
-  /** Of users, and of roles. */
+  /** Limits users, and roles. */
   readonly limit: Limit;
   /** Resolves when the endpoint knows the stored users. */
   readonly usersKnown: () => Promise<void>;

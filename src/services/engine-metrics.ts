@@ -99,7 +99,7 @@ type Reading = {
   readonly values: readonly number[];
   readonly inserts: InsertNumbers;
   readonly tables: readonly Table[];
-  /** Of all tables. */
+  /** The rows of all tables. */
   readonly rows: number;
   readonly bytes: number;
   readonly before: EngineValues | undefined;

@@ -39,7 +39,7 @@ export type ReconcilerOptions = {
   readonly claims?: boolean;
 };
 
-/** Of an external service whose server another process has reached lately, or tries to. */
+/** An external service has one while another process reaches its server, or tries to. */
 const reachable: ReadonlySet<ServiceState> = new Set<ServiceState>(["starting", "awaking", "running", "degraded"]);
 
 export class ServicesReconciler {
@@ -388,7 +388,7 @@ function isFinal(error: unknown): boolean {
   return error instanceof AppError && error.code === "BACKUP_UNUSABLE";
 }
 
-/** Of a server that is no process of ours, the reason is a sentence for users. */
+/** The reason is a sentence for users where the server is not a process of ours. */
 function reasonOf(error: unknown): string {
   return error instanceof AppError ? error.message : describeError(error);
 }

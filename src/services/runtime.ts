@@ -23,7 +23,7 @@ export type RunningEngine = {
   readonly isCurrent: (service: Service) => Promise<boolean>;
   /** False when statements have changed rights of users since its start: then it is restarted without waiting. */
   readonly knowsRights?: (serviceId: string) => Promise<boolean>;
-  /** For requests that the gateway forwards. */
+  /** Where the gateway forwards requests to. */
   readonly forwardAddress: ForwardAddress;
   readonly version: string;
   /** What of the service is out of use, or what its changes wait for, in one sentence. */
@@ -32,7 +32,7 @@ export type RunningEngine = {
   readonly managedConnection?: ManagedConnection;
   /** Sets the disk limit of the service in bytes, from the next statement on; undefined removes it. */
   readonly limitDisk: (limitBytes: number | undefined) => void;
-  /** For client connections, which the engine then serves itself; a runtime may not support it. */
+  /** Takes client connections, which the engine then serves itself; a runtime may not support it. */
   readonly handoff?: HandoffSender;
   /** Resolves when the engine's process has ended, or an external server is away, with a sentence that says how. */
   readonly ended: Promise<string>;

@@ -157,7 +157,7 @@ async function leasedStores(db: Database, options: StoresOptions, isExclusive: b
   }
 }
 
-/** Of the process before on the data directory: its holds, and on SQLite the engines of all services. */
+/** Ends what the process before on the data directory holds, and takes over the engines of all services on SQLite. */
 async function beginOn(db: Database, nodeId: string, isExclusive: boolean): Promise<void> {
   const held = isExclusive ? "1 = 1 OR" : "";
   await db.run(`DELETE FROM pipe_holds WHERE ${held} substr(hold_id, 1, ?) = ?`, nodeId.length, nodeId);

@@ -20,7 +20,7 @@ const objects: Ids = {
   ...{ sourceId: "id", appliesToSourceIds: "id", openApiKeys: "keyId" },
   ...{ logSourceId: "id", traceSourceId: "id", metricSourceId: "id", sessionSourceId: "id" },
   ...{ pipeId: "pipeId", webhookId: "webhookId", savedSearchId: "savedSearchId", dashboardId: "dashboardId" },
-  // Of queries.
+  // Parameters of queries.
   ...{ object: "pipeId", service: "serviceId" },
 };
 /** Names within the object itself, of a source, or chosen by the caller. */

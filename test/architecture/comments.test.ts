@@ -8,11 +8,27 @@ const comment = /(?<=^[ \t]*)(?:\/\*[\s\S]*?\*\/|\/\/.*$)/gm;
 /** The line width of `biome.json`. */
 const maxColumns = 120;
 
+const files = folders.flatMap((folder) => [".ts", ".tsx", ".cjs"].flatMap((end) => filesBelow(folder, end)));
+const guides = ["README.md", "CHANGELOG.md", ...filesBelow("docs", ".md")];
+const found = (where: readonly string[], look: (text: string) => string[]) =>
+  where.flatMap((file) => look(read(file)).map((line) => `${file}: ${line}`));
+
 test("no line of a comment is longer than 120 columns", () => {
-  const long = folders
-    .flatMap((folder) => [".ts", ".tsx", ".cjs"].flatMap((end) => filesBelow(folder, end)))
-    .flatMap((file) => longLines(read(file)).map((line) => `${file}: ${line}`));
-  expect(long).toEqual([]);
+  expect(found(files, longLines)).toEqual([]);
+});
+
+test("no sentence of a comment or a page begins with Of or For", () => {
+  const inComments = found(files, (text) => [...text.matchAll(comment)].flatMap(([words]) => fragments(words)));
+  expect([...inComments, ...found(guides, fragments)]).toEqual([]);
+});
+
+test("fragments are found at the beginning of a comment, a page's line and a sentence, and nowhere else", () => {
+  expect(fragments("/** Of a row. */")).toEqual(["Of a row."]);
+  expect(fragments("/**\n * Reads it. For a pipe\n * with views it waits. */")).toEqual([
+    "For a pipe with views it waits.",
+  ]);
+  expect(fragments("| `a` | For rows |\n\n- Of users")).toEqual(["For rows |", "Of users"]);
+  expect(fragments("// Rows for a table of `Of` and For.")).toEqual([]);
 });
 
 test("long lines are found in comments, unless a URL makes them long", () => {
@@ -32,4 +48,13 @@ function longLines(text: string): string[] {
   return numbers
     .map((number) => lines[number] as string)
     .filter((line) => line.length > maxColumns && line.replaceAll(/https?:\/\/\S+/g, "").length > maxColumns);
+}
+
+/** Sentences that begin with "Of" or "For": a reader has to guess what they are about. */
+function fragments(text: string): string[] {
+  return text
+    .split(/\n\s*(?:\*?\s*\n|[-|#]|\d+\.)/)
+    .map((part) => part.replaceAll(/\s*\n\s*\*?\s*/g, " "))
+    .flatMap((part) => [...part.matchAll(/(?:^|[.?!|]\s+|^\/\*\*?\s*|^\/\/\s*|^[-#|\s]+)((?:Of|For) [^.]*\.?)/g)])
+    .map(([, sentence = ""]) => sentence.replace(/\s*\*\/$/, "").trim());
 }

@@ -8,7 +8,7 @@ import { MissingTool } from "../../harness/missing.ts";
 export type Target = {
   readonly host: string;
   readonly port: number;
-  /** Of the native protocol. */
+  /** The port of the native protocol. */
   readonly nativePort: number;
   readonly password: string;
   /** Version of the engine: `26.7.2.1`. */

@@ -14,7 +14,7 @@ type Service = {
   readonly volumes: readonly string[];
 };
 
-/** Of the service `millrace`, without its ports: the container has no network. */
+/** The service `millrace`, without its ports: the container has no network. */
 export function composedRun(): { readonly flags: readonly string[]; readonly command: readonly string[] } {
   const text = readFileSync(join(root, "compose.yaml"), "utf8");
   const service = (parse(text) as { services: { millrace: Service } }).services.millrace;

@@ -4,9 +4,9 @@ export type Issue = { readonly path: string; readonly message: string; readonly 
 
 /** Members of both APIs' error documents. */
 export type ErrorDocument = {
-  /** Of the management API: `WORD: sentence`. */
+  /** The management API sends `WORD: sentence`. */
   readonly error?: string;
-  /** Of the observability API: the sentence. */
+  /** The observability API sends the sentence. */
   readonly message?: string;
   readonly code?: string;
   readonly requestId?: string;

@@ -6,7 +6,10 @@ export type Pace = "fast" | "live" | "slow" | "never";
 
 type Milliseconds = Readonly<Record<Exclude<Pace, "never">, number>>;
 const milliseconds: Milliseconds = { fast: 1_000, live: 2_000, slow: 15_000 };
-/** Of a page that nobody touches: a wall, or a window below others. What changes its state is still asked for fast. */
+/**
+ * The pace of a page that nobody touches: a wall, or a window below others. What changes its state is still asked for
+ * fast.
+ */
 const restingMilliseconds: Milliseconds = { fast: 1_000, live: 10_000, slow: 60_000 };
 const restsAfterMs = 30_000;
 

@@ -40,7 +40,7 @@ const pageNames: readonly (readonly [label: string, to: LinkProps["to"]])[] = [
 ];
 const pages = pageNames.map(([label, to]): PaletteEntry => ({ key: `page ${to}`, label, kind: "page", link: { to } }));
 
-/** For keys that may create. */
+/** They are shown to keys that may create. */
 const creations: readonly PaletteEntry[] = [
   { key: "new service", label: "Create service", kind: "action", link: { to: "/services/new" } },
   { key: "new pipe", label: "New pipe", kind: "action", link: { to: "/new-pipe" } },

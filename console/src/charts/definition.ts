@@ -23,7 +23,7 @@ export const maxSeries = 5;
 export type SeriesDefinition = {
   readonly aggFn: (typeof aggregates)[number];
   readonly field: string;
-  /** Of `quantile`. */
+  /** Belongs to `quantile`. */
   readonly level: number;
   readonly where: string;
   readonly whereLanguage: "lucene" | "sql";

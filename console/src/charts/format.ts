@@ -24,7 +24,7 @@ export function axisText(value: number, unit: Unit): string {
   }
 }
 
-/** For tooltips, tables and announcements: with all digits that matter. */
+/** The text of tooltips, tables and announcements, with all digits that matter. */
 export function valueText(value: number | null | undefined, unit: Unit): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return "no value";
   if (unit === "number") return exact.format(value);

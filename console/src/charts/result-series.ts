@@ -59,7 +59,7 @@ export function resultSeries(
   const at = (row: GridRow) => timeOf(row[time], columns[time]?.type ?? "");
   const known = rows.filter((row) => !Number.isNaN(at(row)));
   const times = [...new Set(known.map(at))].sort((a, b) => a - b);
-  // Of several rows of one time, only the last one would be drawn.
+  // Only the last one of several rows of one time would be drawn.
   const group = chosen.group ?? (times.length < known.length ? groups[0] : undefined);
   const places = new Map(times.map((value, place) => [value, place]));
   const series = new Map<string, { values: (number | null)[]; measure: number }>();

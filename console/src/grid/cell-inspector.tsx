@@ -20,7 +20,7 @@ type CellInspectorProps = {
   readonly onClose: () => void;
 };
 
-/** Of a value among those of its row. */
+/** Characters of a value among those of its row. */
 const shownInRow = 1_000;
 
 const shownCharacters = 100_000;

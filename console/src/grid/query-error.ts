@@ -12,14 +12,14 @@ export type QueryError = {
   readonly position: number | undefined;
 };
 
-/** Of a request that was refused. */
+/** The error of a request that was refused. */
 export function refusedQuery(error: ApiError, statement: string): QueryError {
   const code = error.engine === undefined ? error.code : `${error.engine.name} (${error.engine.code})`;
   const position = error.issues[0]?.position ?? placeOf(error.message, statement);
   return { ...sentencesOf(error.message), code, requestId: error.requestId, position };
 }
 
-/** Of a result that ended with an exception: `Code: 395. DB::Exception: ... (NAME) (version ...)`. */
+/** The error of a result that ended with an exception: `Code: 395. DB::Exception: ... (NAME) (version ...)`. */
 export function brokenQuery(text: string, statement: string): QueryError {
   const [, number, rest] = /^Code: (\d+)\. (?:DB::Exception: )?([\s\S]*)$/.exec(text) ?? [];
   const name = /\(([A-Z0-9_]+)\)(?: \(version [^)]*\))?\s*$/.exec(text)?.[1];

@@ -5,7 +5,7 @@ type Attempt = {
   /** Runs the work, unless one runs already. It keeps what went wrong, and never throws. */
   readonly attempt: (work: () => Promise<unknown>) => Promise<void>;
   readonly busy: boolean;
-  /** Of the last work, until the next one begins. */
+  /** What went wrong with the last work, until the next one begins. */
   readonly error: ApiError | undefined;
 };
 

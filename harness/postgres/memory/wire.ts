@@ -129,7 +129,7 @@ export class Wire {
   }
 }
 
-/** Of a Bind message: portal, statement, formats, values. */
+/** Reads a Bind message: portal, statement, formats, values. */
 function parametersOf(body: Buffer): (string | null)[] {
   let at = body.indexOf(0, body.indexOf(0) + 1) + 1;
   at += 2 + 2 * body.readInt16BE(at);

@@ -16,7 +16,7 @@ import type { BackupStorage } from "./storage.ts";
 export type BackupTargetOptions = {
   readonly location: BackupLocation;
   readonly s3Keys: S3Keys | undefined;
-  /** For the servers of external services. Undefined: they have keys of their own. */
+  /** The servers of external services use them. Undefined: they have keys of their own. */
   readonly serverKeys: S3Keys | undefined;
   /** 32 bytes; undefined: backups are stored as the engine writes them. */
   readonly encryptionKey: Buffer | undefined;

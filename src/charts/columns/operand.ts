@@ -14,7 +14,7 @@ export type Operand = {
   readonly arrays: readonly { readonly sql: string; readonly variable: string }[];
   /** A condition that is implied by any match of a value and that a skip index can answer. */
   readonly hint: string | undefined;
-  /** For values below JSON: the condition that the value is a number. */
+  /** A value below JSON has it: the condition that it is a number. */
   readonly isNumber?: string;
 };
 

@@ -21,7 +21,7 @@ export type SortKey = {
 export type KeyValue = string | null;
 
 const position = z.object({
-  /** Of the request that the cursor belongs to. */
+  /** A digest of the request that the cursor belongs to. */
   of: z.string(),
   values: z.array(z.string().nullable()),
   /** Rows with these values that the pages so far had. */

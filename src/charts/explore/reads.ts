@@ -46,7 +46,7 @@ export type SourceRead = EngineRead &
 type Read<T> = Dated<{ readonly result: T; readonly meta: ReadMeta }>;
 type Asked = { readonly wake: WakeMode; readonly metricDataType?: string | undefined };
 
-/** Of one answer, as the engine holds it. */
+/** One answer has at most as many, as the engine holds it. */
 const maxAnswerBytes = 8 * 2 ** 20;
 const tooLarge = `the answer has more than ${maxAnswerBytes / 2 ** 20} MiB; ask for fewer rows or columns`;
 const maxResultRows = 100_000;

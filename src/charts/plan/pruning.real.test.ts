@@ -26,7 +26,7 @@ function generated(): string {
 }
 
 const layouts = [
-  // Of the collector's exporter, and of ClickStack.
+  // These are the collector's exporter's, and ClickStack's.
   "PARTITION BY toDate(TimestampTime) ORDER BY (ServiceName, TimestampTime, Timestamp)",
   "PARTITION BY toDate(Timestamp) ORDER BY (ServiceName, SpanName, toDateTime(Timestamp))",
   "PARTITION BY toDate(Timestamp) ORDER BY (toStartOfFiveMinutes(Timestamp), ServiceName, Timestamp)",

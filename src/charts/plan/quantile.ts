@@ -39,7 +39,7 @@ export function quantileSql({ level, value, float, filtered, exact }: QuantileOf
     : `quantileDDIf(${parameters})(${value}, ${among.join(" AND ")})`;
 }
 
-/** For sampled rows, each of which represents several: `among` selects the rows that count. */
+/** Takes sampled rows, each of which represents several: `among` selects the rows that count. */
 export function weightedQuantileSql(
   { level, exact }: Pick<QuantileOf, "level" | "exact">,
   { number, weight, among }: { number: string; weight: string; among: string },

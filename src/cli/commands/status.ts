@@ -15,7 +15,7 @@ export type Attention = {
   readonly state: string;
   readonly about: Finding["about"];
   readonly reason: string;
-  /** Of a pipe. */
+  /** Set for a pipe. */
   readonly serviceId?: string;
 };
 

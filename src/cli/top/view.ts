@@ -40,7 +40,7 @@ export function processesOf({ workers }: TopView, pipe: PipeSummary): WorkerProc
   return workers.filter(({ pipes }) => pipes.includes(pipe.id));
 }
 
-/** Of all its processes; undefined when nothing is known. */
+/** The sum over all its processes; undefined when nothing is known. */
 function total(processes: readonly WorkerProcess[], value: (process: WorkerProcess) => number | undefined) {
   const known = processes.map(value).filter((one) => one !== undefined);
   return known.length === 0 ? undefined : known.reduce((sum, one) => sum + one, 0);

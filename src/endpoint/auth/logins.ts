@@ -23,7 +23,7 @@ export type DatabasePrincipal = {
   readonly readonly: 0 | 2;
   /** True for a user who has only the rights that statements have granted. */
   readonly restricted: boolean;
-  /** Of the client; for the engine's log. */
+  /** The client's address, for the engine's log. */
   readonly address: string;
 };
 

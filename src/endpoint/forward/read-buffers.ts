@@ -59,7 +59,7 @@ const maxUnsent = 3;
 
 /** Reads a connection into reusable buffers, and no faster than what was read is passed on. */
 export class LeasedReads {
-  /** For the socket, when it is made. */
+  /** What the socket is made with. */
   readonly onread: OnReadOpts = {
     buffer: () => this.#lease.buffer,
     callback: (bytes) => this.#onRead(bytes),

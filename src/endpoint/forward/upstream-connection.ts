@@ -41,7 +41,7 @@ export type UpstreamConnector = {
   readonly idleMs?: number;
 };
 
-/** Of a port of this machine. */
+/** Connects to a port of this machine. */
 export function loopbackConnector(port: number, host = "127.0.0.1"): UpstreamConnector {
   return {
     open: (onread) => connect({ host, port, noDelay: true, onread }),
@@ -201,7 +201,7 @@ function framingOf(
 ): string | undefined {
   if (rest !== undefined) return length === undefined ? "Transfer-Encoding: chunked" : `Content-Length: ${length}`;
   const bytes = sizeOf(first);
-  // Of other methods than these a ClickHouse server without a length reads until the connection closes.
+  // A ClickHouse server that is sent another method without a length reads until the connection closes.
   return bytes > 0 || (method !== "GET" && method !== "HEAD") ? `Content-Length: ${bytes}` : undefined;
 }
 

@@ -10,7 +10,7 @@ export type GatewayService = EndpointAccess & {
   readonly host: string;
   /** 0 selects a free port; see `Gateway.portOf`. */
   readonly port: number;
-  /** Of the native protocol; undefined: the service has none. */
+  /** The port of the native protocol; undefined: the service has none. */
   readonly nativePort?: number | undefined;
 };
 

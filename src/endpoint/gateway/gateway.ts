@@ -31,7 +31,7 @@ export type GatewayOptions = {
 
 type Listener = {
   readonly clients: ClientListener;
-  /** Of the native protocol; not open for a service without a port of it. */
+  /** Takes the native protocol; not open for a service without a port of it. */
   readonly native: ClientListener;
   readonly gatekeeper: Gatekeeper;
   service: GatewayService;
@@ -47,7 +47,7 @@ export class Gateway {
   readonly #listeners = new Map<string, Listener>();
   readonly #closing = new Set<Promise<void>>();
   readonly #upstreams = new Upstreams();
-  /** Of the last pass. */
+  /** What failed in the last pass. */
   #failures: ReadonlyMap<string, Error> = new Map();
 
   constructor(options: GatewayOptions) {

@@ -21,7 +21,7 @@ export type ToHost =
       readonly id: number;
       readonly address?: string;
       readonly ahead?: string;
-      /** Of the native protocol; "new" before the login. */
+      /** The session of the native protocol; "new" before the login. */
       readonly native?: NativeSession | "new";
     }
   /** See `HandoffSender.drain`. Answered with `drained`. */
@@ -56,7 +56,7 @@ export type FromHost =
   | ({ readonly type: "activity" } & Activity)
   /** Bytes that the service's tables use on disk, every few seconds. */
   | { readonly type: "disk"; readonly usedBytes: number }
-  /** Of asynchronous inserts, every few seconds. */
+  /** Counts asynchronous inserts, every few seconds. */
   | { readonly type: "inserts"; readonly numbers: InsertNumbers };
 
 /** Asynchronous inserts that wait now, and totals since the engine's start. */

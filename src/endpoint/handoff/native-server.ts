@@ -6,7 +6,7 @@ import type { NativeSession } from "../native/session.ts";
 
 export type NativeHooks = {
   readonly logins: Logins;
-  /** Of a client that has logged in elsewhere; undefined: it has not. */
+  /** A client that has logged in elsewhere brings it; undefined: it has not. */
   readonly session: NativeSession | undefined;
   /** Bytes of the client that were read before. */
   readonly ahead: Buffer;

@@ -23,7 +23,7 @@ export type HostNamesOptions = {
 };
 
 export type RelayOptions = {
-  /** Of connections between servers. */
+  /** The key of connections between servers. */
   readonly key: Buffer;
   /** Default: a free port. */
   readonly port?: number | undefined;

@@ -95,7 +95,7 @@ export class PacketInput {
     this.#notify?.();
   }
 
-  /** Of the connection, if somebody else can read it. */
+  /** The connection's descriptor, if somebody else can read it. */
   get descriptor(): number | undefined {
     return descriptorOf(this.#socket);
   }

@@ -19,7 +19,7 @@ import type { NativeSession } from "./session.ts";
 export type PipedClient = {
   /** Names the pipe in messages between both processes. */
   readonly pipe: string;
-  /** Of the client. */
+  /** The client's address. */
   readonly address: string;
   readonly session: NativeSession;
 };
@@ -36,7 +36,7 @@ export type PipeTarget = {
   readonly connector: UpstreamConnector;
   /** The header that lets them in. */
   readonly header: string;
-  /** Of an engine host, which may let the connection rest. */
+  /** An engine host has it, and may let the connection rest. */
   readonly sender?: HandoffSender;
 };
 

@@ -1,4 +1,4 @@
-/** Of the names and values in a session. It passes between processes, which hold it for connections that rest. */
+/** Limits names and values together: a session passes between processes, which hold it for connections that rest. */
 export const maxSessionCharacters = 65_536;
 
 /**
@@ -7,7 +7,7 @@ export const maxSessionCharacters = 65_536;
  */
 export type NativeSession = {
   readonly user: string;
-  /** Of the login: a session ends when the password changes. */
+  /** What the client logged in with: a session ends when the password changes. */
   readonly passwordSha256Hex: string;
   /** The smaller one of both sides. */
   readonly revision: number;

@@ -58,7 +58,7 @@ export async function openListeners(
   return new Map(problems.map(([id, error]) => [id, `Port ${portOf(id, error)} ${listenProblem(error)}.`]));
 }
 
-/** Of an embedded service, which gets one when it has none; undefined: none is free. */
+/** The port of an embedded service, which gets one when it has none; undefined: none is free. */
 async function nativePortOf(
   { id, name, runtime, nativePort }: Service,
   services: ServiceStore,

@@ -7,7 +7,7 @@ import { isIPv4, isIPv6, SocketAddress } from "node:net";
 export type ProxyHeader = {
   /** Bytes of the header; those of the client follow. */
   readonly length: number;
-  /** Of the client; undefined: the connection is the proxy's own, or the proxy does not know the client. */
+  /** The client's address; undefined: the connection is the proxy's own, or the proxy does not know the client. */
   readonly address: string | undefined;
 };
 

@@ -78,7 +78,7 @@ function tailOf(file: string): { text: string; isWhole: boolean } {
 /** True when the part, or one that it was merged into, has its folder. */
 function isThere(name: string, parts: readonly Blocks[]): boolean {
   const part = blocksOf(name);
-  // Of an old form of names: not judged.
+  // The name has an old form, and is not judged.
   if (part === undefined) return true;
   return parts.some(
     ({ partition, first, last }) => partition === part.partition && first <= part.first && last >= part.last,

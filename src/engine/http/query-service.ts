@@ -46,7 +46,7 @@ export type QueryVerdict = {
   /** What a statement about users, roles or grants changes; such a statement is not run by the engine. */
   readonly access: AccessChange | undefined;
   readonly kind: StatementKind;
-  /** Of an INSERT whose data begins at a known place. */
+  /** An INSERT whose data begins at a known place has it. */
   readonly head: InsertHead | undefined;
 };
 

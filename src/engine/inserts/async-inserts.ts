@@ -20,7 +20,7 @@ export type NewInsert = {
 
 export type AsyncInsertsOptions = {
   readonly insert: EngineInsert;
-  /** For inserts that are answered before they are in the table. */
+  /** Keeps inserts that are answered before they are in the table. */
   readonly folder: string;
   readonly logger: LineLogger;
 };

@@ -2,7 +2,7 @@
 import { MalformedPacket, type Reader } from "../../endpoint/native/codec.ts";
 import { clientPackets } from "../../endpoint/native/hello.ts";
 
-/** Of an empty block without compression. */
+/** An empty block without compression has as many. */
 const emptyBytes = 10;
 const frameHead = 9;
 

@@ -36,7 +36,7 @@ export class InsertAnswer {
     this.#progressNumbers = 3 + added.filter((one) => revision >= one).length;
   }
 
-  /** Of the exception. */
+  /** The exception's code. */
   get code(): number | undefined {
     return this.exception?.readInt32LE(1);
   }

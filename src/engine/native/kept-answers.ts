@@ -32,7 +32,7 @@ export async function settle(client: Pick<ClickHouseClient, "rows">, sessions: r
 
 export type KeptOptions = {
   readonly database: string;
-  /** Of a session that the engine keeps: the user that has logged in. */
+  /** The user that has logged in, of a session that the engine keeps. */
   readonly user: string | undefined;
   /** Called when the answer seems to have ended, or goes on after all. */
   readonly onRest: (atRest: boolean) => void;

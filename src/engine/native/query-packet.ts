@@ -89,7 +89,7 @@ function readClientInfo(reader: Reader, revision: number): { readonly kind: numb
   return { kind, origin: { osUser, hostName, clientName, version: [major, minor, patch], trace } };
 }
 
-/** Of a query that another server has received over HTTP. */
+/** Skips what a server says of a query that it has received over HTTP. */
 function readHttpInfo(reader: Reader, revision: number): void {
   reader.byte();
   reader.string();

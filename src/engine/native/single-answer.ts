@@ -25,7 +25,7 @@ export type SingleOptions = {
   readonly engine: SealedConnection;
   readonly splicer: Splicer;
   readonly compressed: boolean;
-  /** Of an INSERT: its answer has no rows, so that its end is seen at once. */
+  /** The answer to an INSERT has no rows, so that its end is seen at once. */
   readonly isInsert: boolean;
   /** True of a client that knows other packets than the engine sends. */
   readonly isOld: boolean;

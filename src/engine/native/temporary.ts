@@ -54,7 +54,7 @@ export async function temporaryTarget(
 
 export type TemporaryInsert = {
   readonly table: string;
-  /** Of the client's INSERT. */
+  /** The client's INSERT. */
   readonly text: Buffer;
   /** Authenticated as the internal user. */
   readonly client: Pick<ClickHouseClient, "text" | "stream">;
@@ -92,7 +92,7 @@ export async function insertTemporary(insert: TemporaryInsert): Promise<Buffer |
   return undefined;
 }
 
-/** Of a table that keeps its order. Throws the exception for the client when it is too large. */
+/** Reads a table that keeps its order. Throws the exception for the client when it is too large. */
 async function readAll(client: Pick<ClickHouseClient, "stream">, sql: string): Promise<Buffer[]> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -127,7 +127,7 @@ function explain(error: ClickHouseException): ClickHouseException {
 function withoutScope(error: ClickHouseException): ClickHouseException {
   const at = error.message.search(/:? ?In scope (?:SELECT formatQuerySingleLine\(|WITH ')/);
   if (at < 0) return error;
-  // For a long text the end of the message is missing, which contains the error's name.
+  // The end of the message contains the error's name, and is missing where the text is long.
   const name = isSyntaxError(error) ? "SYNTAX_ERROR" : error.codeName;
   return new ClickHouseException(error.code, name, error.message.slice(0, at));
 }

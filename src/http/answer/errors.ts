@@ -43,7 +43,7 @@ export function toAppError(error: unknown): AppError {
       return new AppError("BAD_REQUEST", "The Content-Length does not match the body.", { cause: error });
     case "FST_ERR_BAD_URL":
       return new AppError("BAD_REQUEST", "The URL is not well-formed.", { cause: error });
-    // Of a connection to an engine that has ended, where nobody closer to it has said so.
+    // An engine has ended while it was asked, and nobody closer to it has said so.
     case "ECONNREFUSED":
     case "ECONNRESET":
     case "EPIPE":
@@ -51,7 +51,7 @@ export function toAppError(error: unknown): AppError {
         cause: error,
       });
     default:
-      // Of the framework and its parts: a path with `%2e%2e`, say.
+      // The framework and its parts refuse a path with `%2e%2e`, say.
       if (isClientError(error)) {
         return new AppError("BAD_REQUEST", "The request has a path or head that is not accepted.", { cause: error });
       }

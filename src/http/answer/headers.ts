@@ -12,7 +12,7 @@ export function fixedHeaders(tls: boolean): string[] {
   return ["cache-control", "no-store", ...safeHeaders(tls)];
 }
 
-/** For responses with an entity tag. Callers may cache them, and must revalidate each time. */
+/** The headers of responses with an entity tag. Callers may cache them, and must revalidate each time. */
 export function taggedHeaders(tls: boolean): string[] {
   return ["cache-control", "private, no-cache", "vary", "Authorization, Cookie", ...safeHeaders(tls)];
 }
@@ -26,7 +26,7 @@ export function setHeaders(reply: FastifyReply, headers: readonly string[]): voi
   for (let i = 0; i < headers.length; i += 2) reply.header(headers[i] as string, headers[i + 1]);
 }
 
-/** For responses that the router sends. A response's own Cache-Control is kept. */
+/** Adds them to responses that the router sends. A response's own Cache-Control is kept. */
 export function addFixedHeaders(server: FastifyInstance, tls: boolean): void {
   const headers = fixedHeaders(tls);
   server.addHook("onSend", async (_request, reply) => {
@@ -37,7 +37,7 @@ export function addFixedHeaders(server: FastifyInstance, tls: boolean): void {
   });
 }
 
-/** For pages with markup: no scripts, no other origins, no framing. */
+/** Pages with markup have no scripts, no other origins and no framing. */
 export const pageHeaders = {
   "content-security-policy":
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",

@@ -8,10 +8,10 @@ export type Principal = {
   readonly organizationId: string;
   readonly role: KeyRole;
   readonly credentialId: string;
-  /** For the role `push`: the one pipe to which the key may send rows, and how many. */
+  /** The role `push` has it: the one pipe to which the key may send rows, and how many. */
   readonly pipeId?: string | undefined;
   readonly pushLimits?: PushLimits | undefined;
-  /** Of the credential, in ms since 1970. */
+  /** The end of the credential, in ms since 1970. */
   readonly expiresAt: number;
   /** Present when a browser's session authenticated the request, with `credentialId` as its key. */
   readonly sessionId?: string;

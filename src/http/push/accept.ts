@@ -17,11 +17,11 @@ const longestKey = 255;
 export type Sent = {
   readonly request: IncomingMessage;
   readonly config: PushConfig;
-  /** Of a row, that the pipe reads. */
+  /** The fields of a row that the pipe reads. */
   readonly fields: () => readonly string[];
   readonly inbox: Inbox;
   readonly signature: SignatureCheck | undefined;
-  /** Of a body after decompression. */
+  /** A body may have as many after decompression. */
   readonly mostBytes: number;
 };
 

@@ -30,7 +30,7 @@ export type Params = { readonly pipeId: string; readonly organizationId?: string
 
 type Asked = { readonly params: Params | undefined; readonly headers: IncomingHttpHeaders; readonly ip: string };
 
-/** Of a request at the API or at the gateway, whose clients may come from proxies. */
+/** Reads a request at the API or at the gateway, whose clients may come from proxies. */
 export function askedOf({ params, headers, raw }: FastifyRequest): Asked {
   return { params: params as Params, headers, ip: clientAddressOf(raw.socket) };
 }

@@ -11,7 +11,7 @@ import { type Encoding, exportTelemetry, type HeldBodies, outcomeOf, statusBody 
 export type OtlpHttpOptions = {
   readonly gate: PushGate;
   readonly held: HeldBodies;
-  /** Of a body after decompression. */
+  /** A body may have as many after decompression. */
   readonly mostBytes: number;
 };
 

@@ -24,7 +24,7 @@ export type PushOptions = OtlpHttpOptions & {
 
 export function addPush(server: FastifyInstance, options: PushOptions): void {
   const { gate } = options;
-  // Of its own, so that bodies of every type reach the handler unread.
+  // A scope of its own, so that bodies of every type reach the handler unread.
   server.register(async (own) => {
     own.removeAllContentTypeParsers();
     own.addContentTypeParser("*", (_request, _body, done) => done(null));

@@ -54,7 +54,7 @@ function answer(signal: Signal, encoding: Encoding, rejected: number, reason: st
 
 export type Refusal = {
   readonly status: number;
-  /** Of gRPC. */
+  /** The status code of gRPC. */
   readonly code: number;
   readonly message: string;
 };
@@ -73,7 +73,7 @@ function refusalOf(error: unknown): Refusal {
   return code === undefined ? { status: 503, code: unavailable, message } : { status, code, message };
 }
 
-/** For senders that are not told another time. */
+/** Senders that are not told another time come back after it. */
 const retrySeconds = 5;
 
 export type Outcome = { readonly message: Buffer } | { readonly refusal: Refusal; readonly retrySeconds?: number };

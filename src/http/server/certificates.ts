@@ -5,9 +5,9 @@ import type { CertificateFiles } from "../../lib/certificate-files.ts";
 import type { MetricSample } from "../../lib/metric-sample.ts";
 
 export type Certificates = {
-  /** Of --tls-cert. */
+  /** The files of --tls-cert. */
   readonly api: CertificateFiles | undefined;
-  /** Of --gateway-tls-cert. */
+  /** The files of --gateway-tls-cert. */
   readonly gateway: CertificateFiles | undefined;
 };
 

@@ -336,7 +336,7 @@ export function readBody(request: FastifyRequest): unknown {
   return parseJson(request.body as Buffer);
 }
 
-/** For responses that are sent through the router. */
+/** Adds them to responses that are sent through the router. */
 function addRateHeaders(options: RouterOptions, request: FastifyRequest, reply: FastifyReply): void {
   const headers = rateHeaders(options, apiOf(request), request);
   setHeaders(reply, headers);

@@ -41,7 +41,7 @@ export class QueryHistory {
   }
 
   /**
-   * A page of the log and, on the first one, what runs. Of a service that does not run, the first page has the newest
+   * A page of the log and, on the first one, what runs. The first page of a service that does not run has the newest
    * 1,000 records that were kept. Rejects when a running engine does not answer.
    */
   async page(service: Service, wanted: Wanted): Promise<QueryPage> {

@@ -39,11 +39,11 @@ export type InstallationSettings = {
 export type Wanted = Pick<Service, "id" | "ipAccessList" | "maxReplicaMemoryGb" | "numReplicas"> & {
   readonly diskGb: number | null;
   readonly users: readonly Pick<ServiceUser, "name" | "passwordSha256" | "readonly" | "rights">[];
-  /** Of `ownUser`, in hexadecimal. */
+  /** The hash of the password of `ownUser`, in hexadecimal. */
   readonly ownPasswordSha256: string;
 };
 
-/** Of a service that was created without `diskGb`. */
+/** A service that was created without `diskGb` gets as much. */
 const defaultVolumeGb = 100;
 
 export function installationName(serviceId: string): string {

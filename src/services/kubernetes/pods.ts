@@ -18,7 +18,7 @@ export type Pod = {
   };
 };
 
-/** Of a container that has not been started yet, which is no trouble. */
+/** The reasons of a container that has not been started yet, which is not a trouble. */
 const usual = new Set(["ContainerCreating", "PodInitializing"]);
 
 /** A clause about the first pod that cannot run; undefined when there is none. */

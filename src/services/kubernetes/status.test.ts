@@ -38,7 +38,7 @@ test("progress has the hosts and the operator's own error", () => {
   const before = { ...task, errors: ["2026-11-27T02:59:51Z no volume"] };
   const status = { ...before, error: "no volume" };
   expect(progressOf(told(status))).toBe("the ClickHouse operator says InProgress, 1 of 2 hosts done: no volume");
-  // Of a task before.
+  // A task before had this one.
   expect(progressOf(told(before))).toBe("the ClickHouse operator says InProgress, 1 of 2 hosts done");
 });
 

@@ -14,7 +14,7 @@ export type TableStatements = {
   readonly ttl: string | undefined;
 };
 
-/** Of a table of the MergeTree family, or of a table that stores nothing. `storedAs`: its name there. */
+/** Makes a table of the MergeTree family, or a table that stores nothing. `storedAs`: its name there. */
 export function tableStatements(
   { database, name, statement }: Definition,
   form: TableForm,
@@ -37,7 +37,7 @@ export function tableStatements(
   return { create: parts.join(""), ttl };
 }
 
-/** Of a view or dictionary. A definer is a user of the old side. */
+/** Makes a view or dictionary. A definer is a user of the old side. */
 export function objectStatement({ database, name, statement }: Definition, form: TableForm): string {
   const { nameEnd, kind } = clausesOf(statement);
   const rest = withoutDefiner(statement, nameEnd);

@@ -247,7 +247,7 @@ function hostsOf({ status }: Installation): readonly string[] {
   return status?.fqdns ?? [];
 }
 
-/** Of a process without access to a cluster: it connects to what others run there, and can start nothing. */
+/** A process without access to a cluster connects to what others run there, and can start nothing. */
 export class NoKubernetes implements ServiceRuntime {
   readonly #options: StoredHostsOptions;
 

@@ -1,7 +1,7 @@
 /** What a pipe fills, as connectors see it. */
 import type { Destination, TableDestination } from "./source.ts";
 
-/** For connectors that fill a table of the user: their pipes have no other destination. */
+/** Called by connectors that fill a table of the user: their pipes have no other destination. */
 export function requireTable(destination: Destination): TableDestination {
   if (destination.kind !== "table") throw new TypeError("the connector does not own its tables");
   return destination;

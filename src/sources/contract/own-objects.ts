@@ -16,12 +16,12 @@ export type SourceWatch = {
   }>;
 };
 
-/** Of a consumer or a consumer group. */
+/** The name of a consumer or a consumer group. */
 export function ownName(pipeId: string): string {
   return `millrace-${pipeId}`;
 }
 
-/** Of a slot or a publication, which take no dashes. */
+/** The name of a slot or a publication, which take no dashes. */
 export function ownSqlName(pipeId: string): string {
   return `millrace_${pipeId.replaceAll("-", "_")}`;
 }

@@ -1,6 +1,6 @@
 /** What a source does when an insert takes too long. */
 
-/** For a statement that should not take longer than `afterMs`. */
+/** What to do with a statement that takes longer than `afterMs`. */
 export type SlowInsert = {
   readonly afterMs: number;
   /** Shown from then on, as long as the statement runs. */

@@ -51,9 +51,9 @@ export type Insert = {
   readonly key?: string;
   /** Rows of the source that it carries. Absent where only the engine knows, which then counts the rows it writes. */
   readonly rows?: number;
-  /** For a source with several tables: the one whose rows it counts. */
+  /** A source with several tables names the one whose rows it counts. */
   readonly table?: string;
-  /** For a table with views, whose rows the engine counts too: the number of rows, counted before the insert. */
+  /** Counts the rows before the insert, where the engine would count those of views too. */
   readonly count?: (signal: AbortSignal) => Promise<number>;
   readonly slow?: SlowInsert;
   /** Engine settings the statement needs. They are saved with the intent, and a replay uses the saved ones. */
@@ -147,7 +147,7 @@ export type Query = (
   },
 ) => Promise<Record<string, unknown>[]>;
 
-/** For whom a connector opens connections, and under which rules. Every connection of it is subject to the policy. */
+/** The rules of a connector, and whom it works for. Every connection of it is subject to the policy. */
 export type NetworkContext = {
   readonly policy: OutgoingPolicy;
   /** External id when a role of AWS is assumed. */
@@ -178,7 +178,7 @@ export type SourceContext<D extends Durable = Durable> = {
   readonly ledger: SourceLedger<D>;
   readonly progress: SourceProgress;
   readonly destination: DestinationAccess;
-  /** For a kind with an inbox. */
+  /** A kind with an inbox uses it. */
   readonly inbox: InboxAccess;
 };
 
@@ -195,7 +195,7 @@ export type SourceLedger<D extends Durable = Durable> = {
   marks<K extends keyof D["marks"] & string>(keys: readonly K[]): Promise<ReadonlyMap<string, D["marks"][K]>>;
   /** Saves marks and adds to counters outside a batch. */
   note(marks: D["marks"], counts: NotedCounts): Promise<void>;
-  /** Deletes the positions of lanes, and marks. For lanes that have no batch in progress. */
+  /** Deletes the positions of lanes, and marks. The lanes have no batch in progress. */
   forget(lanes: readonly string[], marks: readonly (keyof D["marks"] & string)[]): Promise<void>;
   /** Records things outside a batch in the error table. A record with the same origin and position is written once. */
   reject(records: readonly RejectedRecord[]): Promise<void>;
@@ -224,7 +224,7 @@ export type DestinationAccess = {
   readonly form: TableForm;
   /** A statement that defines tables, for connectors that own theirs. */
   readonly define: (sql: string) => Promise<void>;
-  /** For an error of `define`: the engine's message when the statement can never succeed. */
+  /** The engine's message, after an error of `define`, when the statement can never succeed. */
   refusal(error: unknown): string | undefined;
 };
 
@@ -318,7 +318,7 @@ export type TypedConnector<Config> = {
   check(config: Config, options: CheckOptions, signal: AbortSignal): Promise<void>;
   open(config: Config, context: SourceContext, signal: AbortSignal): Promise<Source>;
   createdTables?(config: Config): readonly TableLayout[];
-  /** For a kind whose refused rows can be replayed. Does not connect to the source. */
+  /** A kind whose refused rows can be replayed has it. Does not connect to the source. */
   rowReplay?(config: Config, context: RowReplayContext): Promise<RowReplay>;
   /** Fields and types inferred from samples, and some of these. Throws SOURCE_* like `check`. */
   discover?(config: Config, options: DiscoverOptions, signal: AbortSignal): Promise<Discovery>;
@@ -346,7 +346,7 @@ export type CheckOptions = {
   readonly validateSamples: boolean;
   readonly destination: Destination;
   readonly query: Query;
-  /** Of the existing pipe: whatever it has created on both sides belongs to it. Undefined: it is new. */
+  /** Names the existing pipe: whatever it has created on both sides belongs to it. Undefined: it is new. */
   readonly pipeId: string | undefined;
   readonly stored?: JsonObject | undefined;
   /** Marks of the existing pipe; `stored` is its source before the change. */
@@ -364,11 +364,11 @@ export type SourceKind = SourceDescription & {
   readonly durable: DurableShapes;
   /** The members of a create request. */
   readonly request: z.ZodObject;
-  /** For a list that a patch request may also change in part. */
+  /** A list that a patch request may also change in part. */
   readonly listChange?: ListChange;
   /**
-   * For secret members whose address can be changed: the members that name it, as one text each or several between
-   * commas. Another address requires the secret again, so that whoever may change a pipe cannot have it sent elsewhere.
+   * The members that name the address of each secret member, as one text each or several between commas. Another
+   * address requires the secret again, so that whoever may change a pipe cannot have it sent elsewhere.
    */
   readonly sentTo?: Readonly<Record<string, readonly string[]>>;
   /** Removes secrets from a member that is shown, such as the key in a connection string. */
@@ -376,15 +376,15 @@ export type SourceKind = SourceDescription & {
   /** Cross-field rules; returns issues with paths below the kind's member. */
   readonly rules?: (config: JsonObject) => { readonly path: string; readonly message: string }[];
   /**
-   * For a connector that creates its tables itself: their names in the destination database. Such a pipe has one
+   * A connector that creates its tables itself names them, in the destination database. Such a pipe has one
    * worker, and its request names neither table nor columns. Undefined where the table is the user's.
    */
   readonly targets?: (config: JsonObject) => readonly string[] | undefined;
-  /** For such a connector: the state of each table, from the marks of the ledger as they are stored. */
+  /** Such a connector tells the state of each table, from the marks of the ledger as they are stored. */
   readonly tables?: (config: JsonObject, marks: Readonly<Record<string, Json>>) => readonly TableProgress[];
-  /** For a connector that can load one table anew while the others go on. */
+  /** A connector that can load one table anew while the others go on has it. */
   readonly resync?: TableResync;
-  /** For a connector that can load objects once more. */
+  /** A connector that can load objects once more has it. */
   readonly objectResync?: ObjectResync;
   /**
    * What a pipe makes at its source, by names that follow from its id: recorded before a worker starts, so that it is

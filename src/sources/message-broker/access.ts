@@ -66,7 +66,7 @@ function listOf(text: string): string[] {
     .filter((part) => part !== "");
 }
 
-/** For brokers without a protocol prefix: TLS is implied by a certificate, and by hosted brokers. */
+/** Decides for brokers without a protocol prefix: TLS is implied by a certificate, and by hosted brokers. */
 function impliesTls(config: MessageBrokerConfig): boolean {
   if (config.caCertificate !== undefined || config.authentication === "MUTUAL_TLS" || usesIam(config)) return true;
   return hosted.includes(config.type ?? "kafka");

@@ -55,7 +55,7 @@ export type Partition = {
 type Asked = {
   readonly partitions: readonly Partition[];
   readonly answer: Promise<readonly FetchedPartition[]>;
-  /** Of `performance.now`. */
+  /** A time of `performance.now`. */
   readonly since: number;
 };
 

@@ -69,8 +69,8 @@ class Look<M extends SourceMessage> {
   }
 
   /**
-   * The errors of unreadable rows by index. Of many rows, those that can be read without the field that the error of
-   * another one names have its error.
+   * The errors of unreadable rows by index. Where there are many, those that can be read without the
+   * field that the error of another one names have its error.
    */
   async causesOf(group: Group, unreadable: readonly number[]): Promise<Map<number, string>> {
     const causes = new Map<number, string>();

@@ -18,7 +18,7 @@ export function shortMessage(message: string): string {
   return (
     sentence
       .slice(0, atRow?.index)
-      // Of our own search for what does not fit.
+      // Our own search for what does not fit has asked so.
       .replace(/value of type Variant\((U?Int\d+)\) here/, "value of type $1 here")
       .replace(/ before: '(?:[^'\\]|\\.)*'/s, "")
       .replace(/:? ?\(Already have \d+ errors? out of \d+ rows[^)]*\)$/, "")

@@ -18,7 +18,7 @@ export type ReadColumn = {
   readonly declared: string;
   /** The value of the column, from the field as read. */
   value(field: string): string;
-  /** For single integers: the condition that the value fits, and the value of a row where it does. */
+  /** Single integers have it: the condition that the value fits, and the value of a row where it does. */
   readonly fitting?: { condition(field: string): string; value(field: string): string };
 };
 

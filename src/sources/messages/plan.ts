@@ -14,7 +14,7 @@ export type RowFormat = "JSONEachRow" | "Avro" | NamedFormat | ColumnarFormat;
 /** Fields have the names of a first line; a dot in one has no meaning. */
 type NamedFormat = "CSVWithNames" | "TabSeparatedWithNames";
 
-/** Of whole bodies. */
+/** Formats of whole bodies. */
 type ColumnarFormat = "Parquet" | "ORC" | "Arrow";
 
 /** A virtual column that a mapping reads, with its name in the rows that are sent to the engine. */

@@ -38,7 +38,7 @@ export async function decideRefusal<M extends SourceMessage>(
   return { kind: "without", refused: new Map([...before, [only, shortMessage(failure.message)]]) };
 }
 
-/** For a batch's `replay`: each reason once, with its positions. */
+/** What a batch's `replay` keeps: each reason once, with its positions. */
 export function byReason(refused: Refused): Record<string, Position[]> {
   const positions: Record<string, Position[]> = {};
   for (const [position, reason] of refused) {

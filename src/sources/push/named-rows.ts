@@ -14,7 +14,7 @@ export type NamedOptions<M extends SourceMessage> = {
   /** Contains `_head`. */
   readonly columns: VirtualColumns<M>;
   readonly delimiter: string;
-  /** Of the format. */
+  /** The format's way to quote a name. */
   readonly quote: (text: string) => string;
 };
 

@@ -4,7 +4,7 @@ import { Loop } from "../../lib/loop.ts";
 import type { ActivityStore } from "./activities.ts";
 
 const everyMs = 3_600_000;
-/** Of each organization, so that a flood in one of them takes nothing from the others. */
+/** Each organization keeps as many, so that a flood in one of them takes nothing from the others. */
 const most = 100_000;
 
 export function activityRetention(activities: ActivityStore, days: number, logger: Logger): Loop {

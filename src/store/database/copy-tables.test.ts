@@ -8,7 +8,7 @@ import { copyTables, proofOf, storedTables } from "./copy-tables.ts";
 import { openDatabase } from "./database.ts";
 
 const folder = () => mkdtempSync(join(tmpdir(), "millrace-copy-"));
-/** Of running processes, or of the file itself. */
+/** They belong to running processes, or to the file itself. */
 const left = ["migrations", "nodes", "leases", "pipe_holds", "pipe_reports", "store_facts"];
 
 test("every table is copied, unless it belongs to running processes", async () => {

@@ -173,7 +173,7 @@ function openConnection(file: string, lock: { close(): void }): Connection {
   }
 }
 
-/** Of the start: names the file, and what to do. */
+/** The error of the start: it names the file, and what to do. */
 function openError(file: string, cause: unknown): unknown {
   if (((cause ?? {}) as { errcode?: number }).errcode !== sqliteNotADatabase) return cause;
   const remedy = "restore it, as with `millrace restore-metadata` into an empty --data-dir";

@@ -13,7 +13,7 @@ export function nodeIdOf(dataDir: string): string {
 
 const elsewhere = "runtime = 'embedded' AND (node_id IS NULL OR node_id <> ?)";
 
-/** For a database that is in the data directory itself: so are the engines of all its services. */
+/** Serves a database that is in the data directory itself: so are the engines of all its services. */
 export async function adoptServices(db: Database, nodeId: string): Promise<void> {
   const one = await db.get(`SELECT 1 AS found FROM services WHERE ${elsewhere} LIMIT 1`, nodeId);
   // A disk at rest stays at rest.

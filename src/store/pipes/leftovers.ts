@@ -14,7 +14,7 @@ export type Leftover = {
   readonly pipeId: string;
   readonly pipeName: string;
   readonly sourceKind: string;
-  /** Of the object: `slot`, for example. */
+  /** The kind of object: `slot`, for example. */
   readonly kind: string;
   readonly name: string;
   /** When it was recorded, which is just before it was made. */

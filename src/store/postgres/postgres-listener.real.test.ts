@@ -13,7 +13,7 @@ import { openPostgres } from "./postgres-database.ts";
 
 const missing = postgresMissing(18);
 const secretKey = Buffer.alloc(32, 7).toString("base64");
-/** For what takes milliseconds, on a machine that is many times slower. */
+/** Enough for what takes milliseconds, on a machine that is many times slower. */
 const soon = { timeout: 30_000, interval: 10 };
 
 describe.skipIf(missing !== undefined)(`notifications between processes${missing ? `: ${missing}` : ""}`, () => {

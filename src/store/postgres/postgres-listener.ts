@@ -9,7 +9,7 @@ import { Backoff } from "../../lib/backoff.ts";
 import { settlesWithin } from "../../lib/timeout.ts";
 
 export type ListenerOptions = {
-  /** Of the host that is the primary now. */
+  /** Names the host that is the primary now. */
   readonly login: () => pg.ClientConfig;
   readonly channel: string;
   /** Told the first error of each time without a connection. */

@@ -167,7 +167,7 @@ function valueAt(ring: Buffer, begin: number, every: number, series: number): nu
   return ring.readUInt32LE(at) === begin ? ring.readFloatLE(at + 4 + series * 4) : Number.NaN;
 }
 
-/** Of the numbers that are known; NaN when none is. */
+/** The mean of the numbers that are known; NaN when none is. */
 function meanOf(values: readonly number[]): number {
   let sum = 0;
   let count = 0;

@@ -6,7 +6,7 @@ import type { Sealer } from "../database/secrets.ts";
 
 /** Without the password, which is sealed apart. */
 export type ServiceConnection = {
-  /** Of the hosts of one server or cluster: scheme, host and port. */
+  /** The hosts of one server or cluster: scheme, host and port. */
   readonly urls: readonly string[];
   readonly username: string;
   /** The cluster of the server's configuration, for servers without a replicated database. */

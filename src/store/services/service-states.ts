@@ -37,7 +37,7 @@ export async function writeServiceState(
 
 export type EngineFacts = {
   readonly databaseVersion: string;
-  /** Of a service in Kubernetes. */
+  /** A service in Kubernetes has it. */
   readonly managedConnection?: ManagedConnection | undefined;
 };
 

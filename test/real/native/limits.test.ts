@@ -6,7 +6,7 @@ import { Writer } from "../../../src/endpoint/native/codec.ts";
 import { readServerHello } from "../../../src/endpoint/native/hello.ts";
 import { type NativeStage, nativeStage } from "./stage.ts";
 
-/** Of a service that idles after 1.5 s, and of one that never does. */
+/** The stages of a service that idles after 1.5 s, and of one that never does. */
 let idling: NativeStage;
 let awake: NativeStage;
 
@@ -68,7 +68,7 @@ describe.each([
   test("lets the oldest of many connections of one address go, and others log in", async () => {
     await prepare();
     const stage = stageOf();
-    // Of another address, and ended by the ten seconds alone.
+    // It comes from another address, and is ended by the ten seconds alone.
     const witness = await NativeClient.dial({ port: stage.port, localAddress: "127.0.0.2" });
     const strangers: NativeClient[] = [];
     for (let i = 0; i < 510; i += 1) strangers.push(await dial(stage));

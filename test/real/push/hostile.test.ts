@@ -9,7 +9,7 @@ import { type PushAddress, pushPipe, send } from "../../../harness/push/pipes.ts
 import { telemetryPipe } from "../../../harness/push/telemetry.ts";
 import { query, runningService, type Served, serve } from "../../../harness/serve.ts";
 
-/** Of a body after decompression. */
+/** A body may have as many after decompression. */
 const limit = 1_048_576;
 let otlpPort: number;
 let served: Served;

@@ -103,7 +103,7 @@ function Pager({ search, nextCursor }: { readonly search: ActivitySearch; readon
 
 type Query = NonNullable<CallInput<"listActivities">["query"]>;
 
-/** Of all that match; the server keeps at most 100,000. */
+/** The server keeps at most 100,000. */
 const most = 10_000;
 
 /** Saves the activities that match as lines of JSON, newest first. */

@@ -16,7 +16,7 @@ export type AlertForm = {
    * chosen.
    */
   readonly watches: string;
-  /** Of an alert of states: `pipe:ID`, `service:ID`, or empty for all. */
+  /** What an alert of states is limited to: `pipe:ID`, `service:ID`, or empty for all. */
   readonly limit: string;
   readonly groupBy: string;
   readonly thresholdType: ThresholdType;

@@ -21,7 +21,7 @@ const shownAtFirst = 20;
 
 type EvaluationsPanelsProps = {
   readonly alert: Alert;
-  /** Of the series that are evaluated. */
+  /** Names the series that are evaluated. */
   readonly names: readonly string[];
 };
 

@@ -5,7 +5,7 @@ import { textsOf } from "../../lib/search.ts";
 import { stateMetricOf } from "./states.ts";
 
 export type NewAlertSearch = {
-  /** Of the chart; the alert gets the same name. */
+  /** Names the chart; the alert gets the same name. */
   readonly title?: string;
   readonly chart?: ChartDefinition;
   readonly metric?: StateMetric;

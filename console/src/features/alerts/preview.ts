@@ -41,7 +41,7 @@ type Condition = Pick<Alert, "threshold" | "thresholdMax" | "thresholdType">;
 export type Preview = {
   /** Windows that have a value. */
   readonly windows: number;
-  /** Of them, those in which one value of one series fulfils the condition. */
+  /** Those of them in which one value of one series fulfils the condition. */
   readonly fulfilled: number;
   /** How often it would have been told that the alert fires. */
   readonly alerts: number;

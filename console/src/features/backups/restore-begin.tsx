@@ -15,7 +15,7 @@ type BeginProps = {
   readonly backup: BackupDetails;
   readonly form: RestoreForm;
   readonly services: readonly Service[];
-  /** Of the plan that is shown. */
+  /** What the plan that is shown says. */
   readonly problems: readonly string[];
   /** The plan is that of the form. */
   readonly isCurrent: boolean;

@@ -114,7 +114,7 @@ type HeadProps = Pick<ExplorerProps, "sources" | "source" | "search"> & {
   readonly onAgain: () => void;
 };
 
-/** Of what, when, and what can be done with it. */
+/** Tells the source and the time, and what can be done with them. */
 function Head({ sources, source, search, bounds, isLive, onSource, onRange, onLive, onAgain }: HeadProps) {
   const [isEditing, setEditing] = useState(false);
   const { from, to } = search;

@@ -13,7 +13,7 @@ export type FileSample = {
   readonly rows: readonly Readonly<Record<string, unknown>>[];
 };
 
-/** Of text, as much as the parameter of a statement holds. */
+/** The parameter of a statement holds as much text. */
 const textBytes = 200_000;
 /** A file that is read as a whole, as a parameter in base 64. */
 const binaryBytes = 190_000;

@@ -186,7 +186,7 @@ function Differences({ differences }: { readonly differences: readonly Differenc
   );
 }
 
-/** Of texts with several lines, those that go and come. */
+/** The lines that go and come, where texts have several. */
 function changedLines(path: string, from: unknown, to: unknown): string[] {
   const [before, after] = [String(from ?? ""), String(to ?? "")].map((text) => text.split("\n")) as [
     string[],

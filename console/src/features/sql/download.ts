@@ -44,7 +44,7 @@ async function chooseFile(name: string): Promise<FileWriter | undefined> {
   }
 }
 
-/** For browsers that cannot write files: the parts are joined, and saved like any download. */
+/** Browsers that cannot write files join the parts, and save them like any download. */
 function blobWriter(name: string): FileWriter {
   const parts: Uint8Array<ArrayBuffer>[] = [];
   return {

@@ -19,7 +19,7 @@ export function isAccessStatement(tokens: readonly SqlToken[]): boolean {
   return beginning.test(first.value) || (second?.kind === "word" && beginning.test(`${first.value} ${second.value}`));
 }
 
-/** Of the request, with values as they are sent. */
+/** The parameters of the request, with values as they are sent. */
 type Parameters = readonly (readonly [name: string, value: string])[];
 
 /**

@@ -10,7 +10,7 @@ import { namedTags } from "../../answer/answer-cache.ts";
 import { gzipped, isWorthIt, wantsGzip } from "../../answer/compress.ts";
 import type { Context } from "../../caller/context.ts";
 
-/** For caches, a response with another coding is a different one. */
+/** Caches take a response with another coding for a different one. */
 const gzipSuffix = '-gzip"';
 
 export function chartHandlers(charts: Charts) {

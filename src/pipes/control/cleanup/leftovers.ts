@@ -60,8 +60,8 @@ export class LeftoverRemover {
   }
 
   /**
-   * What `list` finds once everything of it is removed or has been tried, or after `limitMs`. For an answer that names
-   * what is left.
+   * What `list` finds once everything of it is removed or has been tried, or after `limitMs`. Used by an answer
+   * that names what is left.
    */
   async afterAttempt(list: () => Promise<Leftover[]>, limitMs: number, signal: AbortSignal): Promise<Leftover[]> {
     const end = performance.now() + limitMs;

@@ -69,7 +69,7 @@ export class ReplicationSlotWatch {
     }
   }
 
-  /** Of a pipe without workers; nothing before the first look. */
+  /** What is known of a pipe without workers; nothing before the first look. */
   seen(pipeId: string): Seen {
     return this.#watched.get(pipeId)?.seen ?? nothing;
   }

@@ -11,7 +11,7 @@ import type { Pipe } from "../../../store/pipes/pipes.ts";
 
 type Stored = Pick<Pipe, "sourceKind" | "destination" | "fieldMappings" | "scaling" | "settings">;
 
-/** Of a pipe whose secrets this installation cannot open: what to set again. */
+/** What to set again in a pipe whose secrets this installation cannot open. */
 export function sealedOtherwise(sourceKind: string): string {
   const members = kindOf(sourceKind).secrets.map((name) => `\`${name}\``);
   return `the pipe's secrets were sealed with another key: set ${members.join(" or ")} again, as with \`millrace apply -f FILE --update-secrets\``;

@@ -15,7 +15,7 @@ export type Trend = "growing" | "steady" | "shrinking";
 /** A change below this share of the earlier value, or below one unit, is none. */
 const steadyShare = 0.05;
 
-/** Reads the gauges of a pipe's workers. Of lanes (partitions, shards) the one that is furthest behind counts. */
+/** Reads the gauges of a pipe's workers. The lane (partition, shard) that is furthest behind counts. */
 export function lagOf(gauges: Readonly<Record<string, number>>): PipeLag {
   const rows = gauges.lagMessages;
   const bytes = gauges.lagBytes ?? gauges.bytesPending;

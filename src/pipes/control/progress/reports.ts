@@ -51,14 +51,14 @@ export class SharedReports {
     this.#written = next;
   }
 
-  /** Of all pipes: what this process sees of its own, and what others say of theirs. */
+  /** The reports of all pipes: what this process sees of its own, and what others say of theirs. */
   all(): ReadonlyMap<string, PipeReport> {
     const { leases } = this.#options;
     const others = [...this.#others].filter(([id]) => !leases.holds("pipe", id));
     return new Map([...others, ...this.#own()]);
   }
 
-  /** Of one pipe, whichever process runs it. */
+  /** The report of one pipe, whichever process runs it. */
   of(pipeId: string): PipeReport {
     const { leases, own } = this.#options;
     return (leases.holds("pipe", pipeId) ? undefined : this.#others.get(pipeId)) ?? own(pipeId);

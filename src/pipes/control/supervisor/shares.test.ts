@@ -87,7 +87,7 @@ test("shares are equal but for one pipe, within the slots of each process, and a
       const places = (most: number) => slots.reduce((sum, one) => sum + Math.min(one, most), 0);
       const all = slots.reduce((sum, one) => sum + one, 0);
       expect(places(share), `${pipes} pipes, slots ${slots}`).toBeGreaterThanOrEqual(Math.min(pipes, all));
-      // Of the smallest such number.
+      // It is the smallest such number.
       if (share > 0) expect(places(share - 1)).toBeLessThan(pipes);
     }
   }

@@ -338,7 +338,7 @@ export class PipesSupervisor {
     await this.#record(pipe, fullConfig(pipe, secrets ?? {}), secrets !== undefined);
   }
 
-  /** For a pipe whose row is deleted. */
+  /** Forgets a pipe whose row is deleted. */
   async #forget(pipeId: string): Promise<void> {
     await this.#end(pipeId);
     this.#forgive(pipeId);

@@ -15,7 +15,7 @@ type ClientError = {
   readonly $metadata?: { readonly httpStatusCode?: number };
 };
 
-/** For requests that name no stream. */
+/** Explains the errors of requests that name no stream. */
 export function accountError(error: unknown, address: string): AppError {
   const known = errorOf(error, "the list of streams", address);
   if (known instanceof AppError) return known;

@@ -130,7 +130,7 @@ export class FanOutClient implements FanOutApi {
   #error(error: unknown, signal: AbortSignal): unknown {
     if (signal.aborted) return error;
     const known = streamError(error, this.#name, this.#address);
-    // For a subscription this means that the consumer or the shard is gone; a new start finds out which.
+    // The consumer or the shard of the subscription is gone; a new start finds out which.
     if (known instanceof StreamError && known.reason === "gone") {
       return new AppError("SOURCE_UNREACHABLE", `${this.#address} does not know the consumer or the position.`, {
         cause: error,

@@ -35,7 +35,7 @@ export async function* listen(
       for await (const event of fanOut.subscribe(consumer, shard, from(), signal)) {
         pause.reset();
         failures = 0;
-        // For a shard without records for a long time, the continuation advances, not the last record.
+        // The continuation advances, not the last record, where a shard is without records for a long time.
         reached = event.continuation ?? event.records.at(-1)?.sequence ?? reached;
         const silent = event.records.length === 0 && isClosed();
         const ended = event.ended || (silent && (await isDrained(api, shard, from(), signal)));

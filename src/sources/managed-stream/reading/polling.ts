@@ -12,7 +12,7 @@ import { compareSequences } from "./position.ts";
 const bytesPerMs = 2_000;
 const callGapMs = 200;
 const idleGapMs = 1_000;
-/** Of a response. One with as many has more behind it. */
+/** A response with as many has more behind it. */
 export const maxRecords = 10_000;
 /** Consecutive attempts at a call before the pipe handles its failure. */
 const maxAttempts = 4;

@@ -120,7 +120,7 @@ function long(value: number | bigint): Buffer {
   return Buffer.from(bytes);
 }
 
-/** Of a schema with all its references. The engine refuses deeper ones too. */
+/** Limits a schema with all its references. The engine refuses deeper ones too. */
 const limits = { characters: 1_000_000, depth: 500 };
 
 /** Why a schema is not used, as the end of a sentence: it would be read by functions that call themselves. */

@@ -16,7 +16,7 @@ import type { RegisteredSchema } from "./registry.ts";
 
 type Protobuf = typeof import("protobufjs");
 
-/** Of a schema with all its references; the parser's time is quadratic in a message's fields. */
+/** Limits a schema with all its references; the parser's time is quadratic in a message's fields. */
 const limits = { characters: 1_000_000, numbers: 10_000 };
 const mainFile = "the schema";
 

@@ -31,9 +31,9 @@ const agentOptions = { keepAlive: true, timeout: 5_000 };
 const unknownForMs = 5_000;
 const maxReferences = 200;
 const maxAnswerBytes = 16_000_000;
-/** Of a schema with all its references. */
+/** A schema with all its references has at most as many. */
 const maxSchemaCharacters = 16_000_000;
-/** Of all cached schemas, and ids that are cached as unknown: what is forgotten is asked for again. */
+/** Limits all cached schemas, and ids that are cached as unknown: what is forgotten is asked for again. */
 const cached = { characters: 64_000_000, unknown: 10_000 };
 
 type RegistryAnswer = {

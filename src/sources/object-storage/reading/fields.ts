@@ -58,7 +58,7 @@ export function fieldPlan(
   };
 }
 
-/** For a column whose expression is a checked conversion of a field. */
+/** What fits a column whose expression is a checked conversion of a field. */
 function fittingOf({ type }: DestinationColumn, expression: string | undefined, integers: IntegerReading) {
   const { fitting } = readColumn(type, integers);
   const field = /^accurateCast\((.*), '[^']*'\)$/s.exec(expression ?? "")?.[1];

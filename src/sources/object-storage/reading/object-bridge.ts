@@ -109,7 +109,7 @@ export class ObjectBridge {
     return (["unpacked", "plain"] as const).find((mode) => isToken(this.#tokens[mode]));
   }
 
-  /** For keys with characters that the engine treats as wildcards. */
+  /** Serves keys with characters that the engine treats as wildcards. */
   async #list(query: URLSearchParams, mode: BridgeMode, response: ServerResponse): Promise<void> {
     const after = query.get("continuation-token") ?? undefined;
     const page = await this.#store.list(query.get("prefix") ?? "", after, this.#stop.signal);

@@ -99,7 +99,7 @@ export class ObjectStatements {
           ? {
               min_insert_block_size_rows: 0,
               min_insert_block_size_bytes: unlimitedBlock,
-              // For small files, waiting takes longer than computing.
+              // Waiting takes longer than computing where files are small.
               max_threads: files.length === 1 ? options.threads : Math.max(options.threads, smallFileReaders),
             }
           : { max_threads: 1, max_block_size: 65_409 }),

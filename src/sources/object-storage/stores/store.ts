@@ -17,7 +17,7 @@ export function bytesOf(files: readonly ObjectFile[]): number {
 
 /** A table function call for the given keys, without its format arguments. */
 export type ReadCall = {
-  /** For example `s3({url:String}, {key:String}, {secret:String}, `: format, structure and compression follow. */
+  /** An example is `s3({url:String}, {key:String}, {secret:String}, `: format, structure and compression follow. */
   readonly head: string;
   readonly params: Readonly<Record<string, string>>;
 };

@@ -30,7 +30,7 @@ export type Frame = {
   readonly facts: FrameFacts;
   /** Empty where the rows are in a file of their own. */
   readonly body: Buffer;
-  /** Of the whole frame. */
+  /** The length of the whole frame. */
   readonly bytes: number;
 };
 

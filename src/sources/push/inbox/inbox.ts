@@ -27,7 +27,7 @@ export type NewRows = {
 };
 
 export type Accepted = {
-  /** Of the first row. */
+  /** The offset of the first row. */
   readonly offset: number;
   readonly rows: number;
   /** The same request was accepted before. */

@@ -42,7 +42,7 @@ export class Inboxes {
     return this.#open.get(owner.pipeId) ?? this.#begin(owner);
   }
 
-  /** Of the pipes whose inbox is open. */
+  /** The ids of the pipes whose inbox is open. */
   ids(): string[] {
     return [...this.#open.keys()];
   }
@@ -62,7 +62,7 @@ export class Inboxes {
     return pipeIds.reduce((sum, id) => sum + (this.#open.get(id)?.bytes ?? 0), 0);
   }
 
-  /** Of a pipe that is deleted, if it has one. */
+  /** Removes the inbox of a pipe that is deleted, if it has one. */
   async remove(pipeId: string): Promise<void> {
     await this.#end(pipeId);
     const { folder } = this;

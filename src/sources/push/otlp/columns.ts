@@ -46,7 +46,7 @@ export class Bytes {
     this.byte(rest);
   }
 
-  /** Of a number up to 2^53. */
+  /** Writes a number up to 2^53. */
   uint64(value: number): void {
     const at = this.#room(8);
     this.#buffer.writeUInt32LE(value % 0x1_0000_0000, at);

@@ -32,7 +32,7 @@ class Inspection {
   records = 0;
   rejected = 0;
   reason: string | undefined;
-  /** Of the record that is being read. */
+  /** What is wrong with the record that is being read. */
   #problem: string | undefined;
 
   message(message: Message, fields: Fields, depth: number): void {

@@ -41,7 +41,7 @@ function column(type: string, ...names: string[]): ColumnText[] {
   return names.map((name) => [name, type, zstd]);
 }
 
-/** Of the keys and of the values of maps. */
+/** Indexes of the keys and of the values of maps. */
 function mapIndexes(...maps: readonly (readonly [short: string, column: string])[]): string[] {
   return maps.flatMap(([short, name]) => [
     `INDEX idx_${short}_attr_key mapKeys(${name}) TYPE bloom_filter(0.01) GRANULARITY 1`,
@@ -73,7 +73,7 @@ const logs: Definition = {
     ...column(map, "ScopeAttributes", "LogAttributes"),
     ...textsOf("EventName"),
     ...materialized,
-    // Of the exporter before 0.151, which dashboards read.
+    // The exporter before 0.151 had these, which dashboards read.
     ["TimestampTime", "DateTime", "ALIAS toDateTime(Timestamp)"],
   ],
   indexes: [

@@ -15,7 +15,7 @@ export class Attributes {
   #order: number[] = [];
   #bytes: Buffer = Buffer.alloc(0);
 
-  /** For the next message. */
+  /** Makes room for the next message. */
   clear(): void {
     this.#ranges.length = 0;
     this.#order.length = 0;
@@ -43,7 +43,7 @@ export class Attributes {
     to.ends.add(this.#order.length);
   }
 
-  /** For several rows. */
+  /** A copy that several rows share. */
   kept(): Entries {
     const keys = new Bytes();
     const values = new Bytes();

@@ -37,19 +37,19 @@ const sourceType = z.object({
   /** `int4`; with the schema in front when it is not of `pg_catalog`: `public.mood`. */
   name: z.string(),
   kind: z.enum(["base", "enum", "domain", "array", "composite", "range", "multirange", "pseudo"]),
-  /** -1 for none. Of a domain's base: the domain's. */
+  /** -1 for none. A domain's base has the domain's. */
   typmod: z.number(),
   /** Character between the elements of an array of this type. */
   delimiter: z.string(),
-  /** Of an array. */
+  /** An array has it. */
   get element() {
     return z.optional(sourceType);
   },
-  /** Of a domain. */
+  /** A domain has it. */
   get base() {
     return z.optional(sourceType);
   },
-  /** Of an enum, in order. */
+  /** An enum has them, in order. */
   labels: z.optional(z.array(z.string())),
 });
 

@@ -84,7 +84,7 @@ export type SourceServer = {
   readonly network: NetworkContext;
   /** How long the source may say nothing, in ms. */
   readonly idleTimeoutMs?: number;
-  /** Of a pipe that runs. */
+  /** A pipe that runs has it. */
   readonly reader?: SlotReader;
 };
 

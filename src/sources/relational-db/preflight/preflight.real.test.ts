@@ -301,7 +301,7 @@ describe.each(usable)("pre-flight checks on Postgres %i", (version) => {
     expect(await parted("id", { tableEngine: "Null" })).toEqual([
       expect.stringMatching(/^tableMappings.0.partitionByExpr: must be absent with tableEngine Null/),
     ]);
-    // Of a pipe that has the table under another mapping, too.
+    // A pipe that has the table under another mapping is told as well.
     const kept = async () => ({ "table:t_good": { mapping: mapping("good", { partitionByExpr: "id" }) } });
     const changed = (partitionByExpr: string) =>
       problems(server, [mapping("good", { partitionByExpr })], {}, { pipeId: "a", marks: kept });

@@ -135,7 +135,7 @@ export class CopyFrames {
   #stream: Duplex | undefined;
   #failure: unknown;
 
-  /** For a socket without TLS: it reads into one buffer, over and over, instead of into a new one each time. */
+  /** Has a socket without TLS read into one buffer, over and over, instead of into a new one each time. */
   get socketOptions(): SocketConstructorOpts {
     const buffer = Buffer.allocUnsafeSlow(readBytes);
     return { onread: { buffer, callback: (bytes) => this.#receive(buffer.subarray(0, bytes)) } };

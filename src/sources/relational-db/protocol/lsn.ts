@@ -13,7 +13,7 @@ export function formatLsn(lsn: bigint): string {
 
 /** Changes of transactions are ordered by (position of the commit, number within the transaction). */
 export type StreamPosition = {
-  /** Of the transaction's commit. */
+  /** The position of the transaction's commit. */
   readonly lsn: bigint;
   /** Number of the last change that is covered; `whole` for the transaction with its end. */
   readonly change: number | "whole";

@@ -83,7 +83,7 @@ export type TruncateMessage = {
   readonly cascade: boolean;
   readonly restartIdentity: boolean;
 };
-/** Of `pg_logical_emit_message`. */
+/** What `pg_logical_emit_message` writes. */
 export type LogicalMessage = {
   readonly kind: "message";
   readonly xid?: number;

@@ -38,7 +38,7 @@ export type ExportedSnapshot = {
   readonly name: string;
   /** Copies show all transactions that committed before this position. Exact only for a slot's snapshot. */
   readonly lsn: string;
-  /** Of the rows that are copied in it. */
+  /** The version of the rows that are copied in it. */
   readonly version: string;
   close(): Promise<void>;
 };

@@ -44,7 +44,7 @@ function least(...ends: readonly (string | undefined)[]): bigint {
   return first;
 }
 
-/** For sentences: `timeline 2`. */
+/** The words for sentences: `timeline 2`. */
 export function timelineText({ timelines }: TimelineHistory): string {
   return `timeline ${timelines.at(-1)?.id}`;
 }

@@ -14,7 +14,7 @@ export function chunkBytes(memoryGb: number, chunks: number): number {
 /** Buffers that are used again: new memory costs more than what is written into it. */
 export class BufferPool {
   readonly #free: Buffer[] = [];
-  /** Of each. Memory that is not written to costs nothing. */
+  /** Each chunk has as many. Memory that is not written to costs nothing. */
   readonly bytes: number;
   #most: number;
 

@@ -13,7 +13,7 @@ export type CopiedRows = {
   insert(body: Buffer, rows: number): Insert;
 };
 
-/** Of the copy that the stream goes on from. */
+/** The version of the copy that the stream goes on from. */
 const firstVersion = "0";
 
 const settings = {

@@ -13,9 +13,9 @@ export type PageRange = {
   readonly together: number;
 };
 
-/** Of the table in a range. */
+/** A range has as much of the table at most. */
 const maxPartBytes = 32 * 2 ** 20;
-/** Of the table in ranges that are copied together: about as much as one insert takes. */
+/** Ranges that are copied together have about as much of the table as one insert takes. */
 const maxTogetherBytes = 64 * 2 ** 20;
 
 /** Cuts by the rows wanted in a part, and by size where rows are large. */

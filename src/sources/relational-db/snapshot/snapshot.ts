@@ -130,7 +130,7 @@ export class SnapshotCopy {
     this.#report();
   }
 
-  /** For each table, the oldest transaction that its first snapshot could not see: rows of later ones are new since. */
+  /** The oldest transaction that each table's first snapshot could not see: rows of later ones are new since. */
   async #since(reader: Reader): Promise<ReadonlyMap<string, string>> {
     const keys = new Map(
       this.#tables.map(({ plan, copyId }) => [plan.target, `since:${plan.target}:${copyId}`] as const),

@@ -23,7 +23,7 @@ type Batch = SourceBatch<PostgresDurable>;
 export type ChangeReaderParts = {
   readonly server: SourceServer;
   readonly names: ReplicationNames;
-  /** Of a table that the pipe has; undefined for others. */
+  /** The plan of a table that the pipe has; undefined for others. */
   readonly planOf: PlanOf;
   /** True when rows of this relation can be written as the table is now. */
   readonly fits: (relation: Relation) => boolean;
@@ -73,7 +73,7 @@ export class ChangeReader {
   readonly #unconfirmed = new Set<string>();
   /** Changes by kind and table since the worker began to follow. */
   readonly #changes: Record<string, number> = {};
-  /** Of the last transaction that was received, in ms. */
+  /** The commit of the last transaction that was received, in ms. */
   #committedAt = 0;
   /** The source has reported the end of its log: only then an empty stream means that there is no lag. */
   #isTold = false;

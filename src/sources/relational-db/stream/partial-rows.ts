@@ -29,7 +29,7 @@ export class PartialRows {
   /** Columns that some row lacks, as numbers in the plan. */
   readonly #lacking = new Set<number>();
   readonly #settledFrom: bigint;
-  /** Of all rows here: their changes are older than the last snapshot of the copy. */
+  /** The changes of all rows here are older than the last snapshot of the copy. */
   #isEarly = false;
 
   /** `places` and `keyPlaces`: where the plan's columns and its key are in a tuple, -1 for one that is not. */

@@ -21,7 +21,7 @@ function changes() {
       made.update({ kind: "update", relation: 1, row: tupleOf(row), ...told }, version(at));
     },
     delete: (at: number, key: Values) => made.delete({ kind: "delete", relation: 1, key: tupleOf(key) }, version(at)),
-    /** For each insert its lines; those of one that looks up values begin with `?`. */
+    /** The lines of each insert; those of one that looks up values begin with `?`. */
     taken: () =>
       made.take().map(({ sql, body }) => {
         const mark = sql.includes("LEFT JOIN") ? "? " : "";

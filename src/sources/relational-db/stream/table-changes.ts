@@ -35,7 +35,7 @@ export class TableChanges {
     this.#partial = new PartialRows(plan, places, this.#keyPlaces);
   }
 
-  /** Of all rows that are held. */
+  /** The bytes of all rows that are held. */
   get bytes(): number {
     return this.#bytes + this.#held((part) => part.bytes);
   }

@@ -150,7 +150,7 @@ export class TsvRowWriter {
   }
 }
 
-/** For each wanted name its place in a relation's columns, -1 for one that it does not have. */
+/** The place of each wanted name in a relation's columns, -1 for one that it does not have. */
 export function columnIndexes(relation: readonly { readonly name: string }[], wanted: readonly string[]): number[] {
   const places = new Map(relation.map(({ name }, index) => [name, index]));
   return wanted.map((name) => places.get(name) ?? -1);

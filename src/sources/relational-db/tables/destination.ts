@@ -92,7 +92,7 @@ export class DestinationTables {
     });
   }
 
-  /** Of the table and of the one beside it, where they exist. */
+  /** The comments of the table and of the one beside it, where they exist. */
   async #comments(plan: TablePlan): Promise<ReadonlyMap<string, string>> {
     const names = [plan.target, besideName(plan.target)].map(literal).join(", ");
     const rows = await this.#context.destination.query(

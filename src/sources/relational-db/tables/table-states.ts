@@ -193,7 +193,7 @@ export class TableStates {
     return this.#leaving.get(tableKey(relation.schema, relation.name));
   }
 
-  /** For when those batches are durable. Should the tables come back, they are copied anew. */
+  /** Called when those batches are durable. Should the tables come back, they are copied anew. */
   async forgetLeaving(): Promise<void> {
     if (this.#leaving.size === 0) return;
     const gone = this.leaving().map(({ plan }) => [tableMark(plan.target), null] as const);

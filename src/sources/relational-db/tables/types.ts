@@ -1,7 +1,7 @@
 /**
  * How a value of Postgres becomes a value of the engine. The engine itself converts, from the text that Postgres
  * prints: directly where its TabSeparated parser reads that text right, otherwise by an SQL expression over a String.
- * For copies Postgres can print some types in a way that needs no expression: rows then go straight into the table.
+ * Postgres can print some types of copies in a way that needs no expression: rows then go straight into the table.
  * `docs/postgres-types.md` is the table of it.
  */
 import { identifier } from "../../../clickhouse/sql.ts";
