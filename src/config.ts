@@ -216,7 +216,7 @@ export const settings = {
     .superRefine((text, context) => {
       const unknown = text.split(",").find((kind) => !sourceKindKeys.some((known) => known === kind));
       if (unknown === undefined) return;
-      const message = `"${unknown}" is no kind of pipes: name some of ${sourceKindKeys.join(", ")}, separated by commas`;
+      const message = `"${unknown}" is not a kind of pipes: name some of ${sourceKindKeys.join(", ")}, separated by commas`;
       context.addIssue({ code: "custom", message });
     })
     .optional()

@@ -116,7 +116,7 @@ export class TestCluster implements AsyncDisposable {
     });
   }
 
-  /** Throws for an answer that is no success. */
+  /** Throws for an answer that is not a success. */
   async must(method: string, path: string, body?: unknown, type?: string): Promise<Record<string, unknown>> {
     const { status, body: answer } = await this.call(method, path, body, type);
     if (status >= 300) throw new Error(`${method} ${path}: ${status} ${JSON.stringify(answer)}`);

@@ -163,7 +163,7 @@ test("a reason for a failure holds neither URL nor headers", async () => {
   expect(JSON.stringify(error)).not.toMatch(/very-secret-path|open-sesame|of the query/);
 });
 
-test("a body of one's own is filled in as JSON text, and what is filled in is no template", async () => {
+test("a body of one's own is filled in as JSON text, and what is filled in is not a template", async () => {
   const body = '{"summary": "{{ title }}", "text": "{{body}}", "level": "{{level}}"}';
   await window(await alertWith({ body }), 1, "ALERT");
   await deliver();

@@ -55,7 +55,7 @@ test("an alert that was told stays one after a gap, while its condition holds", 
   expect(after(told, 7, false).state).toBe("OK");
 });
 
-test("no value is no state, but no group is none that fires", () => {
+test("no value is not a state, but no group is none that fires", () => {
   expect(findingOf(created, windowAt(0), { readings: [], isGrouped: false }).state).toBe("INSUFFICIENT_DATA");
   expect(findingOf(created, windowAt(0), { readings: [], isGrouped: true }).state).toBe("OK");
 });

@@ -69,7 +69,7 @@ test("refused rows are those since the evaluation before, of a new pipe from its
     ["clicks", 3],
     ["new", 2],
   ]);
-  // Rows that were refused once are no reason to look for ever.
+  // Rows that were refused once are not a reason to look for ever.
   expect(valuesOf(alertOf("pipe_attention", { pipeId: "p" }))).toEqual([["clicks", 0]]);
 });
 

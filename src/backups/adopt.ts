@@ -31,7 +31,7 @@ export async function adoptBackups({
   signal,
 }: AdoptOptions): Promise<void> {
   if (database === undefined && !existsSync(join(dataDir, "millrace.db"))) {
-    throw new Error(`${dataDir} is no data directory: it has no millrace.db`);
+    throw new Error(`${dataDir} is not a data directory: it has no millrace.db`);
   }
   const { db, close } = await openStoresOf({ dataDir, secretKey, database, allowsAsyncReplication });
   try {

@@ -167,7 +167,7 @@ export class BackupJobs {
       });
       await restores.finish(restore.id, null, []);
     } catch (error) {
-      // Stopping the program is no outcome: the next start resumes the restore.
+      // Stopping the program is not an outcome: the next start resumes the restore.
       if (signal.aborted) throw error;
       logger.warn({ err: error, restoreId: restore.id }, "restore failed");
       // The engine may have died during the restore. The restore ends only when nothing of it is left; until then the

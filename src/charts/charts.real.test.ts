@@ -117,7 +117,7 @@ describe("aggregates", () => {
     }
   });
 
-  test("quantile interpolates, last_value goes by time, text that is no number does not count as 0", async () => {
+  test("quantile interpolates, last_value goes by time, text that is not a number does not count as 0", async () => {
     const { data } = await ask([
       { aggFn: "quantile", level: 0.95, field: "n" },
       { aggFn: "last_value", field: "n" },

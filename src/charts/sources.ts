@@ -6,7 +6,7 @@ import { setByServer, withoutNulls } from "../api/operation.ts";
 import { AppError, badRequest } from "../lib/errors.ts";
 import type { ChartSource, ChartSourceContent } from "../store/saved/chart-sources.ts";
 
-/** Members of a body that are no part of its definition. */
+/** Members of a body that are not part of its definition. */
 const apart = ["serviceId", "connection", ...Object.keys(setByServer)];
 
 /** What the store keeps of a validated body. */
@@ -36,7 +36,7 @@ export function sourceNotFound(message: string, path: string): AppError {
   return new AppError("NOT_FOUND", message, { issues: [issue] });
 }
 
-/** The table a series reads, and as what kind of metric; undefined for rows that are no metrics. */
+/** The table a series reads, and as what kind of metric; undefined for rows that are not metrics. */
 export type SeriesTarget = { readonly table: string; readonly metric: (typeof metricTypes)[number] | undefined };
 
 /** Throws AppError when the source has no table for the series. */

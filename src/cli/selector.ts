@@ -12,7 +12,7 @@ export function addSelectorFlag(command: Command, what: string): Command {
   return command.option("-l, --selector <tags>", `${what}: key=value, key!=value or key; all of a comma list hold`);
 }
 
-/** Tests tags. Throws a usage error for a text that is no selector. */
+/** Tests tags. Throws a usage error for a text that is not a selector. */
 export function selectorOf(text: string): Requirement {
   const requirements = text.split(",").map((part) => requirementOf(part.trim(), text));
   return (tags) => requirements.every((requirement) => requirement(tags));

@@ -22,7 +22,7 @@ export type ClickHouseAddress = {
   readonly settings?: Readonly<Record<string, string | number>>;
   /** HTTPS. `ca`: certificates in PEM that are trusted instead of the public authorities. */
   readonly tls?: { readonly ca?: string };
-  /** A server that is no engine of this program: `openAgent` is required. */
+  /** A server that is not an engine of this program: `openAgent` is required. */
   readonly isExternal?: true;
   /** An external server whose address no user has written: it follows `managedPolicy` of src/outgoing. */
   readonly isManaged?: true;

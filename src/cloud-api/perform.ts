@@ -102,7 +102,7 @@ function secureName({ protocol }: JsonObject): string {
   return protocol === "native" || protocol === "nativesecure" ? "nativesecure" : "https";
 }
 
-/** There a service has three workers. A total that is no valid size there is left out. */
+/** There a service has three workers. A total that is not a valid size there is left out. */
 function totalOf(name: string, replicaGb: number): object {
   const total = replicaGb * 3;
   return total >= 24 && total <= 1068 && total % 12 === 0 ? { [name]: total } : {};

@@ -61,7 +61,7 @@ export async function recorded<T>(
   return result;
 }
 
-/** A draft is saved with every pause of typing: that is no change of the organization. */
+/** A draft is saved with every pause of typing: that is not a change of the organization. */
 function isOfDraft(type: string, name: string | undefined, body: unknown): boolean {
   if (type === "savedObject") return name === undefined;
   return (body as { kind?: unknown } | undefined)?.kind === "draft";

@@ -36,9 +36,13 @@ const secret = "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----
 test.each<[string, () => void, RegExp]>([
   ["a key that is not written yet", () => writeFileSync(paths.cert, renewedCertificate.cert), /does not belong to/],
   ["a key of another certificate", () => writeFileSync(paths.key, renewedCertificate.key), /does not belong to/],
-  ["half a certificate", () => writeFileSync(paths.cert, renewedCertificate.cert.slice(0, 200)), /is no certificate/],
-  ["an empty key", () => writeFileSync(paths.key, ""), /is no private key in PEM without a passphrase/],
-  ["something else as a key", () => writeFileSync(paths.key, secret), /is no private key in PEM/],
+  [
+    "half a certificate",
+    () => writeFileSync(paths.cert, renewedCertificate.cert.slice(0, 200)),
+    /is not a certificate/,
+  ],
+  ["an empty key", () => writeFileSync(paths.key, ""), /is not a private key in PEM without a passphrase/],
+  ["something else as a key", () => writeFileSync(paths.key, secret), /is not a private key in PEM/],
   ["a file that is gone", () => rmSync(paths.key), /key\.pem cannot be read \(ENOENT\)/],
 ])("%s keeps the old pair, is told once, and is over when the files are right again", (_, breakFiles, reason) => {
   const files = new CertificateFiles(paths);

@@ -89,8 +89,8 @@ function readPair({ cert, key }: CertificatePaths): TlsFiles {
 
 /** Throws an error that names the file. */
 function checked(pair: TlsFiles, { cert: certPath, key: keyPath }: CertificatePaths) {
-  const certificate = parsed(`${certPath} is no certificate in PEM`, () => new X509Certificate(pair.cert));
-  const key: KeyObject = parsed(`${keyPath} is no private key in PEM without a passphrase`, () =>
+  const certificate = parsed(`${certPath} is not a certificate in PEM`, () => new X509Certificate(pair.cert));
+  const key: KeyObject = parsed(`${keyPath} is not a private key in PEM without a passphrase`, () =>
     createPrivateKey(pair.key),
   );
   if (!certificate.checkPrivateKey(key)) {

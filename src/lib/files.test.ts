@@ -32,7 +32,7 @@ test("a folder is removed with paths that are too long for the kernel, and no li
   expect(existsSync(join(kept, "file"))).toBe(true);
 });
 
-test("a missing folder is no error", async () => {
+test("a missing folder is not an error", async () => {
   await removeFolder(join(house, "missing"));
 });
 

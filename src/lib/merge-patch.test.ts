@@ -9,7 +9,7 @@ test("members are replaced, added and removed, also in inner objects, and others
   expect(document).toEqual({ a: 1, b: { c: 2, d: 3 }, e: [1, 2] });
 });
 
-test("what is no object is replaced", () => {
+test("what is not an object is replaced", () => {
   expect(mergePatch([1], { a: { b: null } })).toEqual({ a: {} });
   expect(mergePatch({ a: 1 }, "x")).toBe("x");
 });

@@ -45,6 +45,6 @@ test("the reason is found below wrappers and among aggregated errors", () => {
   expect(connectionFailure(wrapped, "a:1")).toMatch(/^nothing listens at a:1/);
 });
 
-test("an answer that refuses is no failure of the connection", () => {
+test("an answer that refuses is not a failure of the connection", () => {
   expect(connectionFailure(Object.assign(new Error("denied"), { code: "AccessDenied" }), "a:1")).toBeUndefined();
 });

@@ -218,8 +218,8 @@ export class ServiceAccess {
   }
 
   /**
-   * The address of the running engine for reads that are no use of the service: they neither wake it nor keep it awake,
-   * and the engine may end while they run. Undefined when no engine runs.
+   * The address of the running engine for reads that are not a use of the service: they neither wake it nor keep it
+   * awake, and the engine may end while they run. Undefined when no engine runs.
    */
   observeReader(serviceId: string): RunningEngine["readerAddress"] | undefined {
     return this.#engines.get(serviceId)?.readerAddress;

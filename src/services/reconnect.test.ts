@@ -47,7 +47,7 @@ describe("a connection to pods that is not current", () => {
     await expect(served()).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" });
   });
 
-  test("that ends meanwhile is no death of the next one", async () => {
+  test("that ends meanwhile is not a death of the next one", async () => {
     s.runtime.die("the pod is gone");
     await vi.waitFor(() => expect(s.access.engines().size).toBe(0), 60_000);
     api.resolve();

@@ -13,7 +13,7 @@ export type EngineProcess = {
 };
 
 export type RunningEngine = {
-  /** The engine host; undefined for a server that is no process of ours. */
+  /** The engine host; undefined for a server that is not a process of ours. */
   readonly process?: EngineProcess;
   /** The engine's ClickHouse HTTP interface, for the control plane and its workers; only they know the password. */
   readonly address: ClickHouseAddress;
@@ -37,8 +37,8 @@ export type RunningEngine = {
   /** Resolves when the engine's process has ended, or an external server is away, with a sentence that says how. */
   readonly ended: Promise<string>;
   /**
-   * Stops the process, after a moment for running queries; resolves when it has ended. A server that is no process of
-   * ours is left as it is.
+   * Stops the process, after a moment for running queries; resolves when it has ended. A server that is not a process
+   * of ours is left as it is.
    */
   stop(): Promise<void>;
 };

@@ -84,7 +84,7 @@ describe("settings", () => {
     expect((await call("GET", path)).body.result).toEqual({});
   });
 
-  test("are left as they are by a body that is no object", async () => {
+  test("are left as they are by a body that is not an object", async () => {
     const path = `${root}/${await storedPipe("objectStorage", initial)}/settings`;
     for (const body of [[], "text", null]) {
       const { status, body: answer } = await call("PUT", path, body === null ? "null" : body);

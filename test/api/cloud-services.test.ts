@@ -74,7 +74,7 @@ test("the total memory of three workers is the memory of one replica", async () 
   expect(refused.body.error).toMatch(/^BAD_REQUEST: minTotalMemoryGb: must be a number that is divisible by 3/);
 });
 
-test("a size that is no valid total there is left out, and not invented", async () => {
+test("a size that is not a valid total there is left out, and not invented", async () => {
   const { path } = await created({ minReplicaMemoryGb: 4, maxReplicaMemoryGb: 8 });
   const { result } = (await call("GET", path)).body;
   expect(result).toMatchObject({ minReplicaMemoryGb: 4, maxTotalMemoryGb: 24 });

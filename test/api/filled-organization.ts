@@ -111,7 +111,7 @@ async function storedObjects(api: Api, organizationId: string, serviceId: string
     },
     limits.pipes,
   );
-  // The pipe is gone: what belongs to one that exists is no leftover.
+  // The pipe is gone: what belongs to one that exists is not a leftover.
   const gone = { id: randomUUID(), serviceId, name: "Shop", sourceKind: "relationalDb" };
   await api.leftovers.record(gone, [{ kind: "slot", name: "millrace_x" }], {});
   const [leftover] = await api.leftovers.ofPipe(gone.id);

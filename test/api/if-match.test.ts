@@ -111,7 +111,7 @@ describe.each(Object.entries(changes))("%s", (id, { object }) => {
   });
 });
 
-test("what Millrace itself writes is no new version: states, batches, disk use", async () => {
+test("what Millrace itself writes is not a new version: states, batches, disk use", async () => {
   const [serviceId, pipeId] = [paths.service, paths.pipe].map((path) => path.split("/").at(-1) as string) as [
     string,
     string,

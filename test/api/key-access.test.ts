@@ -47,7 +47,7 @@ test("a key cannot shut itself out", async () => {
   expect((await api.call("GET", keys, { auth })).status).toBe(200);
 });
 
-test("an entry that is no address names its field", async () => {
+test("an entry that is not an address names its field", async () => {
   await using api = await startApi();
   const body = { name: "k", roles: ["admin"], ipAccessList: [{ source: "office" }] };
   const refused = await api.call("POST", keys, { body });

@@ -144,7 +144,7 @@ describe("headers", () => {
     }
   });
 
-  test("a body that does not end is given up, and what is no request is answered in the form of the API", async () => {
+  test("a body that does not end is given up, and what is not a request is answered in the form of the API", async () => {
     await api.server.listen({ host: "127.0.0.1", port: 0 });
     const { port } = api.server.server.address() as { port: number };
     const socket = connect(port, "127.0.0.1");

@@ -114,7 +114,7 @@ describe("a request as it is on the wire", () => {
       `200000\r\n${" ".repeat(0x200000)}\r\n0\r\n\r\n`,
     ],
     [
-      "a length that is no number",
+      "a length that is not a number",
       400,
       "BAD_REQUEST",
       /well-formed HTTP/,

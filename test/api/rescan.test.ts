@@ -49,5 +49,5 @@ test("an operator's command needs a data directory", async () => {
   const backupLocation = new BackupTarget(backupLocationOptions({ backupBucketRegion: "" }, api.backupDir));
   const options = { backupLocation, dataDir: api.backupDir, organizationId: api.organizationId, tell: () => {} };
   const adopting = adoptBackups({ ...options, signal: new AbortController().signal });
-  await expect(adopting).rejects.toThrow(/is no data directory/);
+  await expect(adopting).rejects.toThrow(/is not a data directory/);
 });

@@ -129,7 +129,7 @@ test("validate saves nothing", async () => {
   expect((await call("GET", "/dashboards")).body.meta.total).toBe(total);
 });
 
-test("they are no saved objects of the management API, but count as such", async () => {
+test("they are not saved objects of the management API, but count as such", async () => {
   const { data } = (await call("POST", "/saved-searches", { name: "search", sourceId })).body;
   const path = "/v1/organizations/{o}/savedObjects";
   expect((await api.call("GET", path)).body.result).toEqual([]);

@@ -22,6 +22,10 @@ test("no sentence of a comment or a page begins with Of or For", () => {
   expect([...inComments, ...found(guides, fragments)]).toEqual([]);
 });
 
+test("nothing is called no thing in code, comments and pages", () => {
+  expect(found([...files, ...guides], foreign)).toEqual([]);
+});
+
 test("fragments are found at the beginning of a comment, a page's line and a sentence, and nowhere else", () => {
   expect(fragments("/** Of a row. */")).toEqual(["Of a row."]);
   expect(fragments("/**\n * Reads it. For a pipe\n * with views it waits. */")).toEqual([
@@ -48,6 +52,13 @@ function longLines(text: string): string[] {
   return numbers
     .map((number) => lines[number] as string)
     .filter((line) => line.length > maxColumns && line.replaceAll(/https?:\/\/\S+/g, "").length > maxColumns);
+}
+
+/** "Is no" before a noun, where a native reader expects "is not a". */
+function foreign(text: string): string[] {
+  return [...text.matchAll(/(?<!\b[Tt]here )(?<!\bwhere )\b(?:is|are|was|were) no (?!longer\b|more\b)[A-Za-z]+/g)].map(
+    ([words]) => words,
+  );
 }
 
 /** Sentences that begin with "Of" or "For": a reader has to guess what they are about. */

@@ -60,7 +60,7 @@ describe("names", () => {
     expect([...rooms].filter(([, names]) => names.size > 1 && names.has("lib"))).toEqual([]);
   });
 
-  test("words that were replaced are no name and no file", () => {
+  test("words that were replaced are neither a name nor a file", () => {
     const replaced = new Set(terms.flatMap((term) => term.replaced));
     expect(replaced.size).toBeGreaterThan(50);
     const back = files.flatMap((file) =>

@@ -25,7 +25,7 @@ function problemOf(subject: string): string | undefined {
 
 test("a subject that says neither where nor what is found", () => {
   expect(problemOf("endpoint: pass trace headers on over TLS")).toBeUndefined();
-  expect(problemOf("An element of a tuple is no name of a table")).toMatch(/begin/);
+  expect(problemOf("An element of a tuple is not a name of a table")).toMatch(/begin/);
   expect(problemOf("guard: an element of a tuple")).toMatch(/verb/);
   expect(problemOf("cli: list worker in help.")).toMatch(/stop/);
   expect(problemOf("cli: list worker; and move-store")).toMatch(/sentences/);

@@ -10,7 +10,7 @@ test("handing over and receiving takes less than a quarter of the work", async (
   const here = await cpuMs(() => Array.from(answerOf(large).chunks, String).join(""));
   const threads = new AnswerThreads();
   const { signal } = new AbortController();
-  // The start of a thread is no part of an answer: it costs as much for a small one.
+  // The start of a thread is not part of an answer: it costs as much for a small one.
   await threads.run(answerTask(1, 1), signal);
   const meanwhile = await cpuMs(async () => await threads.run(large, signal));
   expect(meanwhile).toBeLessThan(here / 4);

@@ -7,7 +7,7 @@ import { environmentName, loadConfig, settings } from "../../src/config.ts";
 type Range = { readonly type: string; readonly minimum: number; readonly maximum: number };
 type Quantity = Range & { readonly name: string };
 
-/** Addresses are tested where they are listened on. A limit of one request is no limit with which one can look. */
+/** Addresses are tested where they are listened on. A limit of one request is not a limit with which one can look. */
 const left = ["port", "cloudPort", "gatewayPort", "relayPort", "rateLimit"];
 
 const quantities = Object.entries(settings).flatMap(([name, setting]): Quantity[] => {

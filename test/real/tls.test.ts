@@ -125,7 +125,7 @@ describe.skipIf(missing !== undefined)("TLS", () => {
     expect(more).toEqual([]);
 
     writeFileSync(file("used.pem"), "nothing");
-    await until("the broken file is told", async () => /no certificate/.test((await system()).certificate.problem));
+    await until("the broken file is told", async () => /not a certificate/.test((await system()).certificate.problem));
     expect(await certificates()).toEqual(["second", "second", "second"]);
     const metrics = (await get(`${baseUrl}/metrics`, {})).text;
     const expiry = Date.parse((await system()).certificate.validTo) / 1_000;

@@ -185,7 +185,7 @@ function seriesOptions(input: PlotInput): uPlot.Series[] {
   return display === "line" ? options : options.reverse();
 }
 
-/** A value between two gaps is no line: it is drawn as a point. */
+/** A value between two gaps is not a line: it is drawn as a point. */
 const pointsOf: uPlot.Series.Points = {
   size: 5,
   show: (plot, index) => lonely(plot, index).length > 0,

@@ -55,7 +55,7 @@ function RangeDialog({ range, onChange, onClose }: RangeDialogProps) {
   return (
     <FormDialog
       {...{ title: "Time range", action: "Apply", busy: false, onClose, onSubmit: apply }}
-      refusal={bounds === undefined ? "This is no range of time." : undefined}
+      refusal={bounds === undefined ? "This is not a range of time." : undefined}
     >
       <TextField
         label="From"
@@ -67,7 +67,7 @@ function RangeDialog({ range, onChange, onClose }: RangeDialogProps) {
       <TextField label="To" value={to} onChange={setTo} mono />
       <p role="status">
         {bounds === undefined
-          ? "This is no range of time."
+          ? "This is not a range of time."
           : `${timeText(bounds.from)} to ${timeText(bounds.to)}, ${zoneText(bounds.to)}`}
       </p>
     </FormDialog>

@@ -14,7 +14,7 @@ test("relative times, dates and times with an offset are understood", () => {
   expect(parseTime(endText(now), now)).toBe(now);
 });
 
-test("other text is no time", () => {
+test("other text is not a time", () => {
   for (const text of ["", "yesterday", "now-", "now-5x", "2024-13-01", "24-05-01"]) {
     expect(parseTime(text, now)).toBeUndefined();
   }

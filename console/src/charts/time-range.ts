@@ -42,7 +42,7 @@ export function parseTime(text: string, now: number): number | undefined {
   return Number.isNaN(time) ? undefined : time;
 }
 
-/** Undefined when an end is no time, or the range is empty or backwards. */
+/** Undefined when an end is not a time, or the range is empty or backwards. */
 export function boundsOf(range: TimeRange, now: number): Bounds | undefined {
   const [from, to] = [parseTime(range.from, now), parseTime(range.to, now)];
   if (from === undefined || to === undefined || from >= to) return undefined;

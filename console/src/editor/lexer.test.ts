@@ -19,7 +19,7 @@ test("semicolons in quotes and comments separate nothing", () => {
   expect(texts("SELECT 'open; SELECT 2")).toEqual(["SELECT 'open; SELECT 2"]);
 });
 
-test("a comment before a statement is no part of it", () => {
+test("a comment before a statement is not part of it", () => {
   expect(texts("-- first\nSELECT 1; /* second */ SELECT 2")).toEqual(["SELECT 1", "SELECT 2"]);
 });
 

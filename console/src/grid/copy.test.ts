@@ -15,7 +15,7 @@ test("TSV keeps one row in one line", () => {
   expect(copyText("TSV", columns, rows)).toBe('id\ttext\tid\n18446744073709551615\ta "b", c d\t[1]\n1\t\t[]');
 });
 
-test("CSV quotes what needs it, and text that begins like a formula is no formula", () => {
+test("CSV quotes what needs it, and text that begins like a formula is not a formula", () => {
   expect(copyText("CSV", columns, rows)).toBe('id,text,id\n18446744073709551615,"a ""b"",\tc\nd",[1]\n1,,[]');
   expect(copyText("CSV", [{ name: "x", type: "String" }], [["=1+1"], ["-5"]])).toBe("x\n'=1+1\n-5");
 });

@@ -84,7 +84,7 @@ function useParts(): Parts {
   return useContext(PartsContext) as Parts;
 }
 
-/** Text that is no action. */
+/** Text that is not an action. */
 export function MenuNote({ children }: { readonly children: ReactNode }) {
   return <div className={css.heading}>{children}</div>;
 }

@@ -39,7 +39,7 @@ export const manifestSchema = z.object({
     idleScaling: z.boolean(),
     idleTimeoutMinutes: z.int(),
   }),
-  /** Made by a server that is no process of ours. */
+  /** Made by a server that is not a process of ours. */
   isExternal: z.literal(true).optional(),
   /** Definitions of SQL functions, which the engine's own backup omits. */
   functions: z.array(z.string()),

@@ -1,4 +1,4 @@
-/** Restores one database or table of a backup into a server that is no process of ours, which reads the bucket. */
+/** Restores one database or table of a backup into a server that is not a process of ours, which reads the bucket. */
 import { ClickHouseClient } from "../../clickhouse/client.ts";
 import { AppError } from "../../lib/errors.ts";
 import { checkFiles } from "../check.ts";

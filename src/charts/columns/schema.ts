@@ -116,7 +116,7 @@ export function splitColumn(
   return undefined;
 }
 
-/** The error for a name that is no column: names up to three near matches. */
+/** The error for a name that is not a column: names up to three near matches. */
 export function unknownColumn(schema: TableSchema, name: string, position: number): FilterError {
   const near = nearMatches(name, [...schema.columns.keys()]);
   const hint = near.length === 0 ? "" : `; did you mean ${near.join(", ")}?`;

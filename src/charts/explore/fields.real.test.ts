@@ -115,7 +115,7 @@ test("more rows than are counted: a sample, which says so, whatever the prefix",
 test.each([
   ["m", "field"],
   ["nope", "field"],
-])("%s is no field whose values can be listed", async (field, path) => {
+])("%s is not a field whose values can be listed", async (field, path) => {
   const error = await values(field).catch((caught) => caught);
   expect([error.status, error.issues?.[0].path]).toEqual([400, path]);
 });

@@ -138,7 +138,7 @@ async function fieldExpression(text: string, read: SourceRead, params: Params) {
   await types.ask(read, params);
   const [field] = typed();
   const { sql = "", type = parseType("String") } = field ?? {};
-  const refused: Partial<Record<string, string>> = { map: "name a key of it", aggregate: "it is no value" };
+  const refused: Partial<Record<string, string>> = { map: "name a key of it", aggregate: "it is not a value" };
   const reason = refused[type.family];
   if (reason !== undefined) throw badRequest("field", `values of type ${type.text} cannot be listed; ${reason}`);
   const each = (name: string) => {

@@ -35,7 +35,7 @@ export function writeCursor(at: PagePosition): string {
   return Buffer.from(JSON.stringify(at)).toString("base64url");
 }
 
-/** Throws AppError when the text is no cursor of the request. */
+/** Throws AppError when the text is not a cursor of the request. */
 export function readCursor(cursor: string, of: string, keys: number): PagePosition {
   const parsed = position.safeParse(parsedJson(Buffer.from(cursor, "base64url").toString("utf8")));
   if (parsed.success && parsed.data.of === of && parsed.data.values.length === keys) return parsed.data;

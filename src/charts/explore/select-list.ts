@@ -40,7 +40,7 @@ export async function selectedOf(
   return selected;
 }
 
-/** States of aggregates are no values. */
+/** States of aggregates are not values. */
 function allColumns(schema: TableSchema, params: Params): Selected[] {
   return [...schema.columns.values()].flatMap(({ name, type }) => {
     if (type.family === "aggregate") return [];

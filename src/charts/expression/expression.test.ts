@@ -126,7 +126,7 @@ describe("what is refused", () => {
     expect(() => emit(text)).toThrow(FilterError);
   });
 
-  test("depth and length are bounded, and deep input is no stack overflow", () => {
+  test("depth and length are bounded, and deep input is not a stack overflow", () => {
     for (const text of [
       "(".repeat(30_000),
       "-".repeat(16_000) + "a",

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { startEngine } from "../../../harness/engine/chart-engine.ts";
 import { allowedFunctions } from "./functions.ts";
 
-test("every allowed function exists under exactly that name and is no aggregate", async () => {
+test("every allowed function exists under exactly that name and is not an aggregate", async () => {
   await using engine = await startEngine();
   const known = await engine.client.rows<{ name: string }>(
     "SELECT name FROM system.functions WHERE is_aggregate = 0 AND origin = 'System'",

@@ -26,7 +26,7 @@ export function parseExpression(text: string): Expression {
   return first;
 }
 
-/** Undefined for what is no expression. */
+/** Undefined for what is not an expression. */
 export function parsedExpression(text: string): Expression | undefined {
   try {
     return parseExpression(text);

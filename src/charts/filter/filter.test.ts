@@ -71,7 +71,7 @@ describe("what is refused", () => {
     expect(refusal(filter)).toEqual([message, position]);
   });
 
-  test("depth, size and number of conditions are bounded, and deep input is no stack overflow", () => {
+  test("depth, size and number of conditions are bounded, and deep input is not a stack overflow", () => {
     expect(refusal("(".repeat(20_000))[0]).toContain("nested deeper");
     expect(refusal("-".repeat(20_000) + "a")[0]).toContain("nested deeper");
     expect(refusal("NOT ".repeat(5_000) + "a")[0]).toContain("nested deeper");

@@ -11,7 +11,7 @@ export function isNumber(text: string): boolean {
   return text.length <= 400 && numberText.test(text);
 }
 
-/** Binds a number so that comparing it with a column of the type is exact, or undefined for text that is no number. */
+/** Binds a number so that comparing it with a column of the type is exact; undefined for text that is not a number. */
 export function bindNumber(text: string, type: ColumnType, params: Params): string | undefined {
   if (!isNumber(text)) return undefined;
   if (type.name === "Float32" || type.name === "BFloat16") return params.bind(String(Number(text)), "Float32");

@@ -107,7 +107,8 @@ function printable(field: TypedExpression): string {
 }
 
 /**
- * The field as a number, natively where it is one. Times count in ms since the epoch; text that is no number is NULL.
+ * The field as a number, natively where it is one. Times count in ms since the epoch; text that is not a number is
+ * NULL.
  */
 export function numeric(field: TypedExpression, path: string): { readonly sql: string; readonly nullable: boolean } {
   const { sql, type } = field;

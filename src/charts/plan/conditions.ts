@@ -145,7 +145,7 @@ function groupable(expression: TypedExpression): TypedExpression {
   return expression;
 }
 
-/** An expression, or a bare path such as `ResourceAttributes.k8s.pod-name`, which is no SQL. Throws FilterError. */
+/** An expression, or a bare path such as `ResourceAttributes.k8s.pod-name`, which is not SQL. Throws FilterError. */
 export function expressionOrPath(text: string, schema: TableSchema, params: Params) {
   try {
     return emitExpression(text, schema, params);

@@ -230,7 +230,7 @@ type Grouped = {
 
 /**
  * The rows of a grouped query that belong to the groups whose first value is greatest in any bucket, ranked as
- * `limitGroups` does: what is no finite number comes last, equals go by group.
+ * `limitGroups` does: what is not a finite number comes last, equals go by group.
  */
 function ranked(query: string, { prefix, names, values, kind, most }: Grouped): string {
   const columns = [...names, ...values].join(", ");

@@ -66,7 +66,7 @@ test.each([
   }
 });
 
-test("more groups than an answer may have are no obstacle to a limit", async () => {
+test("more groups than an answer may have are not an obstacle to a limit", async () => {
   const series = [{ sourceId: "many", aggFn: "max" as const, field: "id", groupBy: ["id"] }];
   const { data, truncated } = await room.guardQuery({ ...range, series, limit: 2 });
   expect([data.map((row) => row["series_0.data"]), truncated]).toEqual([[1_199_998, 1_199_999], true]);

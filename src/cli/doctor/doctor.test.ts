@@ -17,7 +17,7 @@ describe("the clock", () => {
     [-400, "fail"],
   ])("%d s is %s", (offset, result) => expect(clockCheck(at(offset), now, now + 100).result).toBe(result));
 
-  test("a slow answer is no difference of clocks", () => {
+  test("a slow answer is not a difference of clocks", () => {
     expect(clockCheck(at(60), now, now + 120_000).result).toBe("ok");
   });
 

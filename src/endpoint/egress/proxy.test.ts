@@ -106,7 +106,7 @@ describe("requests for http", () => {
   });
 
   test.each(["/relative", "https://h/", "ftp://h/", "http://u:p@h/", "*"])(
-    "%s is no request for a proxy",
+    "%s is not a request for a proxy",
     async (path) => {
       const { port: at } = await proxyOf(policyOf(["any"])).open("s");
       expect(await through(at, path)).toMatchObject({ status: 400 });
@@ -160,7 +160,7 @@ describe("tunnels", () => {
   });
 
   test.each(["localhost", "localhost:0", "localhost:99999", "a@b:1", "http://h:1"])(
-    "%s is no target",
+    "%s is not a target",
     async (target) => {
       const { port: at } = await proxyOf(policyOf(["any"])).open("s");
       expect((await tunnel(at, target)).status).toBe(400);

@@ -50,7 +50,7 @@ export function sessionOf(told: unknown): NativeSession {
   for (const pairs of [settings, parameters]) {
     const arePairs = Array.isArray(pairs) && pairs.every((pair) => Array.isArray(pair) && pair.length === 2);
     if (!arePairs || !pairs.flat().every((text) => isText(text, maxSessionCharacters))) {
-      throw new Error("a session has settings or parameters that are no texts");
+      throw new Error("a session has settings or parameters that are not texts");
     }
   }
   const session = { user, passwordSha256Hex, revision, database, settings, parameters };

@@ -103,7 +103,7 @@ test.each<[string, object]>([
     "a type that only the server has",
     { type: "events", events: [{ ...event, event: { ...event.event, type: "leftover_given_up" } }] },
   ],
-  ["a time that is no date", { type: "events", events: [{ ...event, firstAt: Number.NaN }] }],
+  ["a time that is not a date", { type: "events", events: [{ ...event, firstAt: Number.NaN }] }],
   ["events without end", { type: "events", events: Array(1_001).fill(event) }],
   ["a session that is none", { type: "session", id: 0, session: null }],
   [

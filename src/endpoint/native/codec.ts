@@ -6,7 +6,7 @@
 /** More bytes are needed. */
 export class Incomplete extends Error {}
 
-/** Bytes that are no packet; the message is a sentence for the client. */
+/** Bytes that are not a packet; the message is a sentence for the client. */
 export class MalformedPacket extends Error {}
 
 /** Reads from the beginning of some bytes. Throws Incomplete at their end. */

@@ -112,7 +112,7 @@ describe("targets", () => {
     },
   );
 
-  test("user info in an absolute target is no login", async () => {
+  test("user info in an absolute target is not a login", async () => {
     const head = "GET http://default:pw@x/?query=1 HTTP/1.1\r\nHost: default:pw@x\r\nConnection: close\r\n\r\n";
     expect(await statusesOf(head)).toBe("401");
     expect(seen).toEqual([]);
@@ -146,7 +146,7 @@ describe("credentials in odd places", () => {
     ["bytes that are not UTF-8", "/?user=reader&password=p%e9", ""],
     ["a password of a million bytes", `/?password=${"p".repeat(1_000_000)}`, ""],
     ["headers of our own", "/", "X-Millrace-User: default\r\nX-Millrace-Readonly: 0\r\nX-Millrace-Key: k\r\n"],
-  ])("%s is no login", async (_, path, headers) => {
+  ])("%s is not a login", async (_, path, headers) => {
     expect(await one(path, headers)).toMatch(/^(401|403)$/);
     expect(seen).toEqual([]);
   });

@@ -36,7 +36,7 @@ const ports = (first: number, last: number, taken: [number, string][] = []) => {
 };
 
 describe("a port for a new service", () => {
-  test("lies in the range, is no other service's, and nobody listens on it", async () => {
+  test("lies in the range, is not another service's, and nobody listens on it", async () => {
     const busy = await occupiedBeforeFree();
     const picked = await ports(busy - 1, busy + 1, [[busy - 1, "sales"]]).pick();
     expect(picked).toBe(busy + 1);

@@ -11,7 +11,7 @@ export type ProxyHeader = {
   readonly address: string | undefined;
 };
 
-/** Why bytes are no header that can be used; the message is a clause without secrets. */
+/** Why bytes are not a header that can be used; the message is a clause without secrets. */
 export class ProxyHeaderError extends Error {}
 
 /** The specification bounds a line of version 1, CR and LF included. */

@@ -201,7 +201,7 @@ describe.each(["plain", "tls"] as const)("%s", (kind) => {
     expect(sent).toBeLessThan(16 * 2 ** 20);
   });
 
-  test("a proxy that connects and sends nothing is no mistake", async () => {
+  test("a proxy that connects and sends nothing is not a mistake", async () => {
     const client = await dial();
     client.raw.end();
     await client.closed;

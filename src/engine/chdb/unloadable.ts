@@ -77,7 +77,7 @@ function definitionsIn(dataDir: string): Definition[] {
   );
 }
 
-/** Nothing of what is no folder. */
+/** Nothing of what is not a folder. */
 function entriesOf(path: string): string[] {
   try {
     return readdirSync(path);

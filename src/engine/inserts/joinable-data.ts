@@ -1,7 +1,7 @@
 /**
  * Data of an INSERT as a piece of a larger text, which the engine reads as the same rows that it reads of the piece
  * alone. So a piece must end where a row ends, whatever it contains: a quote that stays open would take the rows of
- * another client for a part of its value. What is not certain is no piece, and inserted alone.
+ * another client for a part of its value. What is not certain is not a piece, and inserted alone.
  *
  * Texts are latin1 strings: one character is one byte, and no byte of a UTF-8 sequence is an ASCII character.
  */
@@ -16,7 +16,7 @@ export type Piece = {
 };
 
 type Form = {
-  /** The number of rows; undefined when the text is no piece. */
+  /** The number of rows; undefined when the text is not a piece. */
   readonly rows: (text: string) => number | undefined;
   readonly separator: string;
 };

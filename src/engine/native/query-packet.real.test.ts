@@ -109,7 +109,7 @@ test("the engine runs the text, the settings and the client of the packet that w
       expect(query.text.toString()).toBe(text);
       const last = new Map<string, string>(given.map(([name, value]) => [name, value]));
       expect(new Map(passedSettings(query.settings).map(({ name, value }) => [name, value]))).toEqual(last);
-      // A default is no change.
+      // A default is not a change.
       const changed = [...last].filter(([, value]) => value !== "").map(([name, value]) => `${name}=${hex(value)}`);
       const held = always.filter((entry) => !last.has(entry.split("=")[0] as string));
       expect(await run(query, revision)).toEqual([

@@ -39,7 +39,7 @@ const http = 2;
 const complete = 2;
 /** The stages that a server asks another one for. */
 const lastStage = 4;
-/** Marks a setting that is no setting of the engine: all parameters have it. */
+/** Marks a setting that is not a setting of the engine: all parameters have it. */
 export const customFlag = 2;
 
 /** The rest of a Query packet, after its type. Throws MalformedPacket with a sentence for the client. */

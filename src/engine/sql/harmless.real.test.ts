@@ -77,7 +77,7 @@ describe("what is harmless works, byte for byte", () => {
   });
 });
 
-describe("values that are no plain literals", () => {
+describe("values that are not plain literals", () => {
   test.each([
     ["DateTime64(3)", "'2025-07-15 14:30:45'::DateTime64(3)", "2025-07-15 14:30:45.000"],
     ["Decimal(9, 2)", "'1.5'::Decimal(9, 2)", "1.5"],

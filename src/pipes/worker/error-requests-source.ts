@@ -39,7 +39,7 @@ export type ErrorRequestsParts = {
   readonly now: () => number;
 };
 
-/** These rows are no rows of the source: they are counted for themselves. */
+/** These rows are not rows of the source: they are counted for themselves. */
 const notLoaded = { fetchedRows: 0, sentRows: 0, sentBytes: 0 };
 
 export class ErrorRequestsSource implements Source<ErrorRequestDurable> {

@@ -74,7 +74,7 @@ function worker(world: World, run: string, index: number, ids: readonly string[]
   return new Runner(parts, new AbortController().signal);
 }
 
-test("an engine that is killed again and again is no reason to give a batch up", async () => {
+test("an engine that is killed again and again is not a reason to give a batch up", async () => {
   const world = newWorld();
   const failures = [...Array(5).fill(new Error("socket hang up")), new ClickHouseError(499, 500, "Code: 499. Once")];
   await worker(world, "run", 0, ["a"], () => failures.shift()).run();

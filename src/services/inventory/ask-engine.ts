@@ -1,4 +1,4 @@
-/** Questions to running engines as the internal user: they wake no service and are no activity. */
+/** Questions to running engines as the internal user: they wake no service and are not an activity. */
 import { ClickHouseClient, type QueryOptions } from "../../clickhouse/client.ts";
 import type { ServiceAccess } from "../access.ts";
 import type { RunningEngine } from "../runtime.ts";

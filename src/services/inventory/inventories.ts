@@ -1,6 +1,6 @@
 /**
- * What is in services, also while they sleep. A running engine is asked as the internal user, which is no activity; its
- * tables are also kept in a file, every few minutes and before the engine is stopped. Nothing here wakes a service.
+ * What is in services, also while they sleep. A running engine is asked as the internal user, which is not an activity;
+ * its tables are also kept in a file, every few minutes and before the engine is stopped. Nothing here wakes a service.
  */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";

@@ -11,7 +11,7 @@ const clear = { name: "c", cluster: { server: "http://10.0.0.1:8080" } };
 const context = { contexts: [{ name: "c", context: { cluster: "c", user: "u" } }], "current-context": "c" };
 
 test.each([
-  ["is no YAML", "{", "cannot be read"],
+  ["is not YAML", "{", "cannot be read"],
   ["names no cluster", JSON.stringify({ clusters: [clear], users: [] }), "has no current context that names a cluster"],
   [
     "has no TLS",

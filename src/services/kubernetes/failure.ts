@@ -31,7 +31,7 @@ export function isAbsent(error: unknown): boolean {
 export function kubernetesFailure(error: unknown, url: string, what: string): AppError {
   if (error instanceof AppError) return error;
   const { code, message } = error as { code?: unknown; message?: unknown };
-  // The end of the time to answer has a number too, which is no status.
+  // The end of the time to answer has a number too, which is not a status.
   if (typeof code !== "number" || error instanceof DOMException) {
     if (/^Unrecognized API version and kind/.test(String(message))) return missingResource(error);
     const text = connectionFailure(error, url) ?? `no answer from ${url}`;

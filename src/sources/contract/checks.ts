@@ -140,7 +140,7 @@ export class CheckRun {
   }
 }
 
-/** What says nothing about the definition is no outcome of a check. */
+/** What says nothing about the definition is not an outcome of a check. */
 function isFinding(code: ErrorCode): boolean {
   return code !== "TOO_MANY_REQUESTS" && code !== "INTERNAL";
 }

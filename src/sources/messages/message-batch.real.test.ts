@@ -96,7 +96,7 @@ describe("JSON messages", () => {
     expect(rejected.find(({ position }) => position === "8")?.raw).toBe(payloads[8]);
   });
 
-  test("mapped names, nested fields and virtual columns, also with bytes that are no UTF-8", async () => {
+  test("mapped names, nested fields and virtual columns, also with bytes that are not UTF-8", async () => {
     const encoder = json(await table("mapped", mapped));
     const bytes = Buffer.concat([
       Buffer.from('{"id":5,"more":{"deep":"'),

@@ -152,7 +152,7 @@ function tableOfCursor(cursor: string): TableName {
     const [schema, name] = JSON.parse(cursor) as unknown[];
     if (typeof schema === "string" && typeof name === "string") return { schema, name };
   } catch {
-    // Reported below, like every text that is no cursor.
+    // Reported below, like every text that is not a cursor.
   }
   throw badRequest("cursor", "is not a nextCursor of this listing");
 }

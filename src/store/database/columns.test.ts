@@ -15,7 +15,7 @@ const toThing = recordReader<Thing>()(["id isOn tags", "lastSeenAt limit"], {
   limit: (limit: number | null) => limit ?? undefined,
 });
 
-test("a record that was stored is read as it was, without columns that are no members", () => {
+test("a record that was stored is read as it was, without columns that are not members", () => {
   const thing: Thing = { id: "1", isOn: true, tags: ["a"], lastSeenAt: null, limit: 3 };
   const stored = columnsOf(thing);
   expect(stored).toEqual({ id: "1", is_on: 1, tags: '["a"]', last_seen_at: null, limit: 3 });

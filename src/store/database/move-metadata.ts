@@ -36,7 +36,7 @@ export async function moveMetadata(options: MoveMetadataOptions): Promise<void> 
   if (problemOfUrl(url) !== undefined) {
     throw new Error("--to must be sqlite, or a URL such as postgres://user:password@host:5432/database");
   }
-  if (!isHome && !existsSync(file)) throw new Error(`${dataDir} is no data directory: it has no millrace.db`);
+  if (!isHome && !existsSync(file)) throw new Error(`${dataDir} is not a data directory: it has no millrace.db`);
   const sealer = new Sealer(keyOf(dataDir, secretKey));
   await using opened = new AsyncDisposableStack();
   const postgres = await openPostgres(url, { allowsAsyncReplication });

@@ -17,7 +17,7 @@ export type WrittenState = {
   readonly observedGeneration: number;
 };
 
-/** Writes the state; it is no activity when nothing has changed. */
+/** Writes the state; it is not an activity when nothing has changed. */
 export async function writePipeState(tx: Queries, id: string, written: WrittenState): Promise<void> {
   const { state, lastError, observedGeneration } = written;
   const now = new Date().toISOString();
@@ -44,7 +44,7 @@ function isSameReason(before: string | null, now: string | null): boolean {
   return before?.replaceAll(/\d+/g, "#") === now?.replaceAll(/\d+/g, "#");
 }
 
-/** A stopped pipe's reason is no error: it waits for its service. */
+/** A stopped pipe's reason is not an error: it waits for its service. */
 async function noteError(tx: Queries, id: string, message: string, at: string): Promise<void> {
   await tx.run(
     `INSERT INTO pipe_outcomes (pipe_id, last_error, last_error_at) VALUES (?, ?, ?)

@@ -76,7 +76,7 @@ describe.skipIf(missing !== undefined)(`a metadata database of two hosts${missin
     await pool.end();
   });
 
-  test("of hosts that are no primary the error names all, and no password", async () => {
+  test("of hosts that are not a primary the error names all, and no password", async () => {
     await expect(openPostgres("postgres://u:secret@127.0.0.1:1,127.0.0.1:2/db")).rejects.toThrow(
       /^the metadata database postgres:\/\/127\.0\.0\.1:1,127\.0\.0\.1:2\/db cannot be used: .*ECONNREFUSED/,
     );

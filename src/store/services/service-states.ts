@@ -12,7 +12,7 @@ type Before = {
   readonly state_message: string | null;
 };
 
-/** Writes the state; it is no activity when nothing has changed. */
+/** Writes the state; it is not an activity when nothing has changed. */
 export async function writeServiceState(
   tx: Queries,
   id: string,

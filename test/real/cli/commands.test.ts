@@ -63,7 +63,7 @@ describe("a service and a pipe", () => {
   });
 
   test("3: --wait of a pipe that fails says why", async () => {
-    await store.put("bad/1.json", "this is no JSON\n");
+    await store.put("bad/1.json", "this is not JSON\n");
     const { code, stderr } = await run(create("bad", "bad/*.json", "--wait", "--timeout", "60s"));
     expect(stderr).toMatch(/millrace: FAILED_STATE: pipe bad is Failed: /);
     expect(code).toBe(3);
@@ -161,7 +161,7 @@ describe("refused rows", () => {
     expect(groups).toHaveLength(1);
     expect(groups[0].rows).toBe(1);
     const rows = JSON.parse((await run("pipe errors bad --rows -o json")).stdout);
-    expect(rows[0].raw).toContain("this is no JSON");
+    expect(rows[0].raw).toContain("this is not JSON");
     expect((await run("pipe errors bad --replay")).code).toBe(2);
     const discarded = await run("pipe errors bad --discard --all --yes --wait --timeout 60s -o json");
     expect(JSON.parse(discarded.stdout)).toMatchObject({ kind: "discard", state: "done", selectedRows: 1 });

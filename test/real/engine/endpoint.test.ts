@@ -207,7 +207,7 @@ describe("inserts", () => {
     expect(await only()).toBe("['u;v','value;']");
   });
 
-  test("EPHEMERAL columns are no part of the row", async () => {
+  test("EPHEMERAL columns are not part of the row", async () => {
     await stage.ok("CREATE TABLE e (a Int8, u String EPHEMERAL, h String DEFAULT upper(u)) ENGINE = Memory");
     await stage.ok("1\tx\n", { query: "INSERT INTO e FORMAT TSV" });
     expect((await stage.query("INSERT INTO e VALUES (3, 'q', 'w')")).status).not.toBe(200);

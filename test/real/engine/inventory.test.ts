@@ -110,7 +110,7 @@ test("asking does not keep it awake; asleep it shows what was there and stays as
   expect(await state()).toBe("idle");
 });
 
-test("a new service without an engine: nothing is known, which is no error", async () => {
+test("a new service without an engine: nothing is known, which is not an error", async () => {
   const { organizationId } = served.credentials;
   const { service: made } = await served.api.createService({ params: { organizationId }, body: { name: "new" } });
   const params = { organizationId, serviceId: made.id };

@@ -59,7 +59,7 @@ describe("the connection of a new service", () => {
     await refused({ username: small.name, password: small.password }, "connection.username", grant);
   });
 
-  test("a host that does not exist, a closed port and something that is no ClickHouse server are told apart", async () => {
+  test("a host that does not exist, a closed port and something that is not a ClickHouse server are told apart", async () => {
     await refused({ urls: ["http://nowhere.invalid:8123"] }, "connection.urls[0]", /DNS does not know nowhere.invalid/);
     await refused({ urls: [`http://127.0.0.1:${await freePort()}`] }, "connection.urls[0]", /nothing listens/);
     const api = new URL(served.credentials.baseUrl);

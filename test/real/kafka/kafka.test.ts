@@ -342,7 +342,7 @@ describe.skipIf(kafkaMissing !== undefined)("Kafka pipes", () => {
     expect(await rows("SELECT id, name FROM protobuf ORDER BY id")).toBe("1\tn1\n2\tn2\n3\tn3\n4\tn4\n5\tn5\n8\tn8");
     expect((await errorsOf("protobuf", 2)).map(({ position, message }) => `${position} ${message}`)).toEqual([
       "5 The schema registry does not know the schema 99.",
-      "6 The message is no p.R: The message ends in the middle of a field.",
+      "6 The message is not of the type p.R: The message ends in the middle of a field.",
     ]);
   });
 

@@ -108,7 +108,7 @@ describe.skipIf(kafkaMissing !== undefined)("refused rows", () => {
     { sourceField: "_offset", destinationField: "at_offset" },
     { sourceField: "_key", destinationField: "key" },
   ];
-  /** Ids 0 to `count - 1`; the amount of every second one is no number. */
+  /** Ids 0 to `count - 1`; the amount of every second one is not a number. */
   const payments = (topic: string, count: number) =>
     Array.from({ length: count }, (_, id) => ({
       topic,

@@ -80,7 +80,7 @@ describe.each([
   });
 });
 
-test("sessions that rest are no strangers: others log in beside them, and all of them continue", async () => {
+test("sessions that rest are not strangers: others log in beside them, and all of them continue", async () => {
   const clients: NativeClient[] = [];
   for (let i = 0; i < 510; i += 1) {
     const client = await idling.connect();

@@ -96,7 +96,7 @@ test("a misspelt field, and one that no column takes, are warned of by validate 
   ];
   expect(await validate(body)).toMatchObject({ ok: true, warnings });
   expect(await validate(pipeBody(store, "d/*.json", "warned"))).not.toHaveProperty("warnings");
-  // A prefix without objects has no sample, which is no reason to refuse the pipe.
+  // A prefix without objects has no sample, which is not a reason to refuse the pipe.
   expect(await validate(pipeBody(store, "later/*.json", "warned"))).toMatchObject({ ok: true });
   const made = await served.api.createPipe({ params: service.params, body });
   expect(made.warnings).toEqual(warnings);

@@ -128,7 +128,7 @@ describe.skipIf(missing !== undefined)("the life of Postgres pipes", () => {
     await until("the slot is gone", async () => (await slots()) === 0);
   });
 
-  test("rows that changed and went away before a copy are no obstacle to the stream, which begins earlier", async () => {
+  test("rows that changed and went away before a copy are not an obstacle to the stream, which begins earlier", async () => {
     await source.sql(`CREATE TABLE known (id int PRIMARY KEY, n int, big text);
       CREATE TABLE newer (id int PRIMARY KEY, n int, big text);
       ALTER TABLE newer ALTER big SET STORAGE EXTERNAL;

@@ -83,7 +83,7 @@ describe.skipIf(missing !== undefined)("rows of a Postgres pipe that the engine 
     await query(service, "ALTER TABLE narrow DROP CONSTRAINT small");
     await query(service, "DROP VIEW seen");
     await expect(command(id, "resync", ["narrow"])).rejects.toThrow(
-      "tables.0: narrow is no table of this pipe, which has public.narrow, public.viewed, public.fine",
+      "tables.0: narrow is not a table of this pipe, which has public.narrow, public.viewed, public.fine",
     );
     // One alone: another one stays stopped, and the third one is not copied again, or its rows would be there twice.
     await command(id, "resync", ["public.narrow"]);

@@ -211,7 +211,7 @@ describe("answers", () => {
       {
         code: 3,
         message:
-          "The body is no OTLP message in JSON: resourceSpans[0].scopeSpans[0].spans[0].kind must be an integer, as a number or a string.",
+          "The body is not an OTLP message in JSON: resourceSpans[0].scopeSpans[0].spans[0].kind must be an integer, as a number or a string.",
       },
     ]);
     const cut = await bytes(`${to.url}/v1/traces`, to.key, Buffer.from([0x0a, 0x05, 0x0a]), protobuf);

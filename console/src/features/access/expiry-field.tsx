@@ -8,7 +8,7 @@ export type Expiry = {
   readonly date: string;
 };
 
-/** The `expireAt` of a request; undefined: as it is. Dates that are no dates go to the server as they are. */
+/** The `expireAt` of a request; undefined: as it is. Dates that are not dates go to the server as they are. */
 export function expireAtOf({ choice, date }: Expiry): string | null | undefined {
   if (choice === "same") return undefined;
   if (choice === "never") return null;

@@ -43,7 +43,7 @@ test("an alert of states is sent back as it is, and brings the condition that mo
   for (const member of ["metric", "pipeId", "serviceId"]) expect(body).not.toHaveProperty(member);
 });
 
-test("text that is no number is left for the server to refuse", () => {
+test("text that is not a number is left for the server to refuse", () => {
   const form = { ...newForm("n", undefined), threshold: "ten", windows: "" };
   expect(bodyOf(form, search)).toMatchObject({ threshold: undefined, numConsecutiveWindows: null });
 });

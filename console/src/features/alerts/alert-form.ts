@@ -109,7 +109,7 @@ function split(text: string, separator: string): readonly [string, string?] {
 }
 
 /**
- * The request. Text that is no number is left out, so that the server says what it wants. An alert that exists keeps
+ * The request. Text that is not a number is left out, so that the server says what it wants. An alert that exists keeps
  * what the form does not show.
  */
 export function bodyOf(form: AlertForm, subject: Subject, before?: Alert): AlertBody {

@@ -100,7 +100,7 @@ function ShowDashboard({ name, dashboard, onEdit }: ShowProps) {
         </EmptyState>
       )}
       {bounds === undefined ? (
-        <EmptyState title="This is no range of time">Choose another one above.</EmptyState>
+        <EmptyState title="This is not a range of time">Choose another one above.</EmptyState>
       ) : (
         <>
           <VariableBar {...{ variables, values, bounds }} onChange={(is) => change({ is })} />

@@ -99,7 +99,7 @@ function ImportButton() {
       await refetch("listSavedObjects");
       await navigate({ to: "/dashboards/$dashboardId", params: { dashboardId: id } });
     } catch (error) {
-      toastError(error instanceof SyntaxError ? new Error(`${file.name} is no JSON.`) : error);
+      toastError(error instanceof SyntaxError ? new Error(`${file.name} is not JSON.`) : error);
     }
   };
   return (

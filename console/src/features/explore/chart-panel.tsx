@@ -35,7 +35,8 @@ export function ChartPanel({ chart, query, bounds, onRange, onTime }: ChartPanel
 function Content({ chart, query, bounds, onRange, onTime }: ChartPanelProps) {
   const { error } = query;
   const shown = useKeptAnswer(chart, query, bounds);
-  if (bounds === undefined) return <EmptyState title="This is no range of time">Choose another one above.</EmptyState>;
+  if (bounds === undefined)
+    return <EmptyState title="This is not a range of time">Choose another one above.</EmptyState>;
   const missing = missingIn(chart);
   if (missing !== undefined) return <EmptyState title="Not complete yet">{missing}</EmptyState>;
   if (error?.code === "SERVICE_ASLEEP" && shown === undefined) return <ChartAway chart={chart} bounds={bounds} />;

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { emptyForm } from "./form.ts";
 import { foundIn } from "./found.ts";
 
-test("what a source has is told in numbers, and that nothing matches is no success", () => {
+test("what a source has is told in numbers, and that nothing matches is not a success", () => {
   const form = { ...emptyForm, values: { url: "https://b.example/raw/part-?{1,2}*.parquet" } };
   const objects = ["part-01.parquet", "part-12.parquet", "notes.txt"].map((key) => ({
     key: `raw/${key}`,

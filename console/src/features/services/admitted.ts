@@ -1,6 +1,6 @@
 /** Which entries of an access list admit an address, by the rules of the server. */
 
-/** False for text that is no address or range. */
+/** False for text that is not an address or range. */
 export function admits(source: string, address: string): boolean {
   if (source === "anywhere" || source === "0.0.0.0/0") return true;
   const [base = "", length] = source.split("/");

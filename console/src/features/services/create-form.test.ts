@@ -13,7 +13,7 @@ test("what the user leaves empty is left to the server", () => {
   });
 });
 
-test("text that is no number reaches the server, which says what is wrong", () => {
+test("text that is not a number reaches the server, which says what is wrong", () => {
   const body = serviceBodyOf({ ...defaultForm, name: "a", disk: "ten", access: "anywhere", idle: false, memory: "8" });
   expect(body).toEqual({
     ...{ name: "a", diskGb: "ten", idleScaling: false },

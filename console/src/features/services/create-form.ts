@@ -33,7 +33,7 @@ export const defaultForm: ServiceForm = {
 
 type Body = CallInput<"createService">["body"];
 
-/** Text that is no number stays text: the server says what is wrong with it. */
+/** Text that is not a number stays text: the server says what is wrong with it. */
 function numberOf(text: string): number {
   return /^\d+$/.test(text.trim()) ? Number(text) : (text.trim() as unknown as number);
 }

@@ -23,7 +23,7 @@ const longestText = 4_000;
 /** Below the size that the server allows for an object. */
 const mostCharacters = 200_000;
 
-/** Ended by the page at its limit is no failure. */
+/** Ended by the page at its limit is not a failure. */
 export function outcomeOf({ status, cutAt }: Pick<RunState, "status" | "cutAt">): Outcome {
   if (status === "done" && cutAt !== undefined) return "limited";
   return status === "running" ? "cancelled" : status;

@@ -78,6 +78,6 @@ function targetsOf({ sourceKind, source }: Pipe, tables: readonly string[]): str
     if (found.length > 0) return found.map(({ targetTable }) => targetTable);
     const names = known.slice(0, 5).map(({ sourceTable }) => sourceTable);
     const rest = known.length > 5 ? ` and ${known.length - 5} more` : "";
-    throw badRequest(`tables.${index}`, `${table} is no table of this pipe, which has ${names.join(", ")}${rest}`);
+    throw badRequest(`tables.${index}`, `${table} is not a table of this pipe, which has ${names.join(", ")}${rest}`);
   });
 }

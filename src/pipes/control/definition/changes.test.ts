@@ -144,12 +144,12 @@ test.each([
   [
     "a table that the pipe does not have",
     { tableMappingsToRemove: [mapped("u")] },
-    "ToRemove.0: s.u into u is no table of",
+    "ToRemove.0: s.u into u is not a table of",
   ],
   [
     "a table under another target",
     { tableMappingsToRemove: [mapped("t", { targetTable: "u" })] },
-    "ToRemove.0: s.t into u is no table of this pipe",
+    "ToRemove.0: s.t into u is not a table of this pipe",
   ],
   ["the last table", { tableMappingsToRemove: [mapped("t")] }, "ToRemove: leaves no table; delete the pipe instead"],
   [

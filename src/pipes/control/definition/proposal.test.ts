@@ -27,7 +27,7 @@ test("values that repeat come first, then the time, then what tells rows apart, 
   expect(createTable).toContain("ORDER BY (`level`, `received_at`, `event_id`)");
 });
 
-test("few samples say nothing of repetition, and a field without a value in every sample is no key", () => {
+test("few samples say nothing of repetition, and a field without a value in every sample is not a key", () => {
   expect(proposedTable({ fields, samples: rows(4) }, target).tableDefinition.sortingKey).toEqual([
     "received_at",
     "event_id",

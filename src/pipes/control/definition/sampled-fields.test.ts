@@ -24,7 +24,7 @@ test("many fields are cut", () => {
   expect(messages(fields, "f0")[0]).toMatch(/: f1, .*, f20 and 4 more$/);
 });
 
-test("a source without samples is no reason to refuse, but a request that is over is", async () => {
+test("a source without samples is not a reason to refuse, but a request that is over is", async () => {
   const fails = async () => {
     throw new Error("no messages");
   };

@@ -13,7 +13,7 @@ type Columns = readonly Pick<TargetTable["columns"][number], "name" | "sourceFie
 
 /** Fields that columns take and no sample has, and fields that no column takes. */
 export function mappingWarnings(fields: readonly string[], columns: Columns): Issue[] {
-  // Facts about a message, such as its offset or the whole text, are no fields of it.
+  // Facts about a message, such as its offset or the whole text, are not fields of it.
   const [facts, named] = [columns.filter(isFact), columns.filter((one) => !isFact(one))];
   const firstStep = (field: string) => (fields.includes(field) ? field : (pathSteps(field)[0] ?? field));
   const missing = named.filter(({ sourceField }) => !fields.includes(firstStep(sourceField)));
@@ -35,7 +35,7 @@ function isFact({ sourceField }: Columns[number]): boolean {
   return sourceField.startsWith("_");
 }
 
-/** The names, or none when there is no sample in time: that is no reason to refuse a pipe. */
+/** The names, or none when there is no sample in time: that is not a reason to refuse a pipe. */
 export async function sampledFields(
   discover: (signal: AbortSignal) => Promise<readonly { readonly name: string }[]>,
   requestSignal: AbortSignal,

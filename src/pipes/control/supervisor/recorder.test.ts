@@ -58,7 +58,7 @@ test("rates are what was counted since the sample before; the first sample has n
   expect(latencySeconds.slice(0, 2)).toEqual([null, 1.5]);
 });
 
-test("a pipe without workers leaves a gap, and what it has loaded before is no rate of the next worker", async () => {
+test("a pipe without workers leaves a gap, and what it has loaded before is not a rate of the next worker", async () => {
   set({ sentRows: 10 });
   await recordAfter(0);
   set({ sentRows: 20 });

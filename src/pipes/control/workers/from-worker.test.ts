@@ -20,8 +20,8 @@ test.each([
   ["no status", { type: "status", slot: 1, status: null }],
   ["an unknown phase", { type: "status", slot: 1, status: { phase: "constructor" } }],
   ["no reason", { type: "status", slot: 1, status: { phase: "failed" } }],
-  ["gauges that are no numbers", { type: "gauges", slot: 1, gauges: { lag: "x" } }],
-  ["arguments that are no list", { type: "call", slot: 1, id: 1, name: "begin", args: {} }],
+  ["gauges that are not numbers", { type: "gauges", slot: 1, gauges: { lag: "x" } }],
+  ["arguments that are not a list", { type: "call", slot: 1, id: 1, name: "begin", args: {} }],
 ])("a message with %s is refused", (_, message) => {
   expect(() => readFromWorker(message)).toThrow();
 });

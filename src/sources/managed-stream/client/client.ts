@@ -163,9 +163,9 @@ export function fetchedOf({ Records: records = [], MillisBehindLatest }: WirePag
 /** Without a position no batch could end at the record. */
 function recordOf(record: WireRecord, address: string): StreamRecord {
   const { SequenceNumber: sequence = "", PartitionKey: key = "", Data: data = new Uint8Array() } = record;
-  if (!sequenceForm.test(sequence)) throw lie(address, "sent a record with a sequence number that is no number");
+  if (!sequenceForm.test(sequence)) throw lie(address, "sent a record with a sequence number that is not a number");
   if (typeof key !== "string" || !(data instanceof Uint8Array)) {
-    throw lie(address, "sent a record whose key is no text, or whose data are no bytes");
+    throw lie(address, "sent a record whose key is not text, or whose data are not bytes");
   }
   return { sequence, key, arrivalMs: record.ApproximateArrivalTimestamp?.getTime() || 0, data };
 }

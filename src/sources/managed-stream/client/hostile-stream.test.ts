@@ -90,10 +90,10 @@ test.each([undefined, "", "-1", "01", "1.5", "1e9", "x", "9".repeat(200)])(
   async (SequenceNumber) => {
     const record = { SequenceNumber, PartitionKey: "k", Data: "YQ==" };
     const stream = await streamOf((_, response) => say(response, { Records: [record], NextShardIterator: "i" }));
-    await expect(stream.records("i", 10, never)).rejects.toThrow("sequence number that is no number");
+    await expect(stream.records("i", 10, never)).rejects.toThrow("sequence number that is not a number");
     const fanOut = await fanOutOf((_, response) => subscribed(response, [eventOf({ Records: [record] })]));
     await expect(all(fanOut.subscribe("arn:c", "a", { from: "horizon" }, never))).rejects.toThrow(
-      "sequence number that is no number",
+      "sequence number that is not a number",
     );
   },
 );

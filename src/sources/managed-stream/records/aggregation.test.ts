@@ -26,7 +26,7 @@ test("what the AWS library aggregates comes back: keys, bytes and order", () => 
   );
 });
 
-test("a record with any bit changed is no aggregated record", () => {
+test("a record with any bit changed is not an aggregated record", () => {
   const { Data } = aggregated([
     { key: "a", data: Buffer.from("one") },
     { key: "b", data: Buffer.from("two") },

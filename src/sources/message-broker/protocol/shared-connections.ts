@@ -1,6 +1,6 @@
 /**
  * Connections for short requests, shared by the pipes of a worker with the same brokers and credentials. Requests that
- * at the broker are no candidates: those behind them on the connection would wait, too.
+ * at the broker are not candidates: those behind them on the connection would wait, too.
  */
 import type { BrokerAccess } from "../access.ts";
 import { BrokerConnections } from "./connections.ts";

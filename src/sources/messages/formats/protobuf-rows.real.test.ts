@@ -193,7 +193,7 @@ test("two schemas in one batch; what cannot be read is rejected, whoever refuses
     { id: "10", more: "" },
   ]);
   expect(rejected.map(({ position, message: reason }) => `${position} ${reason}`)).toEqual([
-    "2 The message is no R: The message ends in the middle of a field.",
+    "2 The message is not of the type R: The message ends in the middle of a field.",
     expect.stringMatching(/^3 .*id/),
     "4 The schema 4 is of type AVRO; expected PROTOBUF.",
     "5 The schema registry does not know the schema 9.",
@@ -219,6 +219,6 @@ test("samples: which column does not fit, and which field is not there", async (
   await expect(checkSamples(samples, misspelled, engine.checkQuery)).rejects.toThrow(/no field "idd"/);
   const cut = samplesOf([message(0, everything.message(1, "shop.Order", full).subarray(0, -1))]);
   await expect(checkSamples(cut, destination, engine.checkQuery)).rejects.toThrow(
-    /cannot be read: The message is no shop.Order/,
+    /cannot be read: The message is not of the type shop.Order/,
   );
 });

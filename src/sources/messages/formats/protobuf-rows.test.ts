@@ -64,7 +64,7 @@ describe("values", () => {
     );
   });
 
-  test("bytes and texts that are no UTF-8 stay as they are", async () => {
+  test("bytes and texts that are not UTF-8 stay as they are", async () => {
     const plan = proto3("message M { bytes a = 1; string b = 2; }");
     const { batch } = await load({ 1: { schema: plan } }, [framed(1, [0x0a, 3, 0xff, 0x22, 0x00, 0x12, 1, 0xe9])]);
     const row = batch.groups[0]?.rows.part(0, 1).toString("latin1");
@@ -82,7 +82,9 @@ describe("values", () => {
     );
     const old = proto2("message M { optional int32 a = 1; required int32 b = 2; repeated int32 c = 3; }");
     expect(await rowOf(old, [16, 5])).toBe('{"b":5,"c":[]}');
-    await expect(rowOf(old, [8, 5])).rejects.toThrow('0 The message is no M: The message has no required field "b".');
+    await expect(rowOf(old, [8, 5])).rejects.toThrow(
+      '0 The message is not of the type M: The message has no required field "b".',
+    );
   });
 
   test("of several values the last one counts, also in a oneof; parts of a message are one", async () => {

@@ -68,7 +68,7 @@ export class ProtobufRows<M extends SourceMessage> implements RowEncoder<M> {
     try {
       row = this.#json.object(shape, message.bytes, (frameOf(message) as Frame).from, message.end);
     } catch (error) {
-      if (error instanceof ProtobufWireError) return `The message is no ${shape.name}: ${error.message}`;
+      if (error instanceof ProtobufWireError) return `The message is not of the type ${shape.name}: ${error.message}`;
       throw error;
     }
     const members = virtualMembers(this.plan, message);

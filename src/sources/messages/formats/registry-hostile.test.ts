@@ -33,7 +33,7 @@ test.each([
   '{"schema": "{}", "references": [null]}',
   '{"schema": "{}", "references": [{"name": "a", "subject": "\\ud800", "version": 1}]}',
   '{"schema": "{}", "references": [{"name": "a", "subject": "s", "version": "../../subjects"}]}',
-])("%s is no schema", async (answer) => {
+])("%s is not a schema", async (answer) => {
   const registry = await registryOf(() => answer);
   await expect(registry.ask(1)).rejects.toMatchObject({ code: "SOURCE_UNREACHABLE" });
 });

@@ -137,7 +137,7 @@ export class ObjectStatements {
     return await this.#over({ file, format, signal }, { structure: plan.structure }, settings, sqlOf);
   }
 
-  /** Counts the rows of a file that is no text, and those with integers that do not fit their columns. */
+  /** Counts the rows of a file that is not text, and those with integers that do not fit their columns. */
   async countUnfit(file: ObjectFile, format: ObjectFormat, signal: AbortSignal): Promise<Statement> {
     const plan = this.#plan(format, "lenient");
     const sqlOf = (call: string) => `SELECT count() AS rows, countIf(NOT (1${plan.condition})) AS unfit FROM ${call}`;

@@ -142,7 +142,7 @@ async function rowLines({ file, format, reading, query }: Reading, signal: Abort
   return lines.every((line) => isRow(line, format)) ? lines : undefined;
 }
 
-/** A document over several lines has lines that are no objects; a field over several has a quote that stays open. */
+/** A document over several lines has lines that are not objects; a field over several has a quote that stays open. */
 function isRow(line: string, format: ObjectFormat): boolean {
   if (format.startsWith("JSON")) return line.trimStart().startsWith("{");
   return !format.startsWith("CSV") || (line.split('"').length - 1) % 2 === 0;

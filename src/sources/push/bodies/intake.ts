@@ -141,7 +141,7 @@ class Intake {
   /** Decides by the first byte: an array is a document whatever its media type. */
   #asLines(piece: Buffer): Buffer {
     if (this.#isBlank) {
-      // A mark of the byte order is no part of the first row.
+      // A mark of the byte order is not part of the first row.
       if (piece[0] === 0xef && piece[1] === 0xbb && piece[2] === 0xbf) piece.fill(0x20, 0, 3);
       const first = piece.find((byte) => byte > 0x20);
       if (first === undefined) return piece;

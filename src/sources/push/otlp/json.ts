@@ -10,7 +10,7 @@ export function fromJson(signal: Signal, body: Buffer): Buffer {
   try {
     document = JSON.parse(body.toString());
   } catch (cause) {
-    throw new AppError("INVALID_JSON", "The body is no JSON document.", { cause });
+    throw new AppError("INVALID_JSON", "The body is not a JSON document.", { cause });
   }
   return encodedMessage(signals[signal].request, document, "", 0);
 }
@@ -113,5 +113,5 @@ function zigzag(value: bigint): bigint {
 }
 
 function wrong(path: string, problem: string): AppError {
-  return new AppError("BAD_REQUEST", `The body is no OTLP message in JSON: ${path || "it"} ${problem}.`);
+  return new AppError("BAD_REQUEST", `The body is not an OTLP message in JSON: ${path || "it"} ${problem}.`);
 }

@@ -10,7 +10,7 @@ export const fixed32 = 5;
 const longestVarint = 10;
 
 /**
- * The fields between two positions, one after the other. Throws BAD_REQUEST for bytes that are no message, so that a
+ * The fields between two positions, one after the other. Throws BAD_REQUEST for bytes that are not a message, so that a
  * message whose every part was read once can be read again without errors.
  */
 export class Fields {
@@ -108,7 +108,7 @@ export function zigzagAt(bytes: Buffer, from: number): number {
 }
 
 export function malformed(problem: string): AppError {
-  return new AppError("BAD_REQUEST", `The body is no OTLP message in Protobuf: ${problem}.`);
+  return new AppError("BAD_REQUEST", `The body is not an OTLP message in Protobuf: ${problem}.`);
 }
 
 /** Writes messages: the answers, and what came as JSON. */

@@ -9,7 +9,7 @@ const parse = (member: "host" | "tlsHost", value: string) => {
 };
 
 test.each(["/var/run/postgresql", "@abstract", "..\\pipe", "a b", "host/socket"])(
-  "%s is no host: drivers take some of these for unix sockets, where the server's own OS user may log in",
+  "%s is not a host: drivers take some of these for unix sockets, where the server's own OS user may log in",
   (value) => {
     expect(parse("host", value)).toEqual(["host"]);
     expect(parse("tlsHost", value)).toEqual(["tlsHost"]);

@@ -70,7 +70,7 @@ function isSameTable(mapping: JsonObject, { sourceSchemaName, sourceTable, targe
 
 function removalIssue(index: number, { targetTable, ...wanted }: JsonObject): Issue {
   const into = targetTable == null ? "" : ` into ${targetTable}`;
-  return { path: `tableMappingsToRemove.${index}`, message: `${shown(wanted)}${into} is no table of this pipe` };
+  return { path: `tableMappingsToRemove.${index}`, message: `${shown(wanted)}${into} is not a table of this pipe` };
 }
 
 function additionIssues(index: number, wanted: JsonObject, mappings: readonly JsonObject[]): Issue[] {

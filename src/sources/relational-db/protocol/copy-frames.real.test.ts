@@ -86,7 +86,7 @@ describe.skipIf(missing !== undefined)("copies of Postgres", () => {
     expect((await rowsOf(client, frames, "COPY (SELECT 1 WHERE false) TO STDOUT")).rows).toBe(0);
   });
 
-  test("notices and changed parameters within a copy are no rows", async () => {
+  test("notices and changed parameters within a copy are not rows", async () => {
     await server.sql(`CREATE FUNCTION loud(i int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN
       RAISE NOTICE 'row %', i; PERFORM set_config('application_name', 'at ' || i, false); RETURN i; END $$`);
     await using opened = await open();

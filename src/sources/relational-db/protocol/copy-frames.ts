@@ -44,7 +44,7 @@ export class FrameSplitter {
     this.#parser = parser;
   }
 
-  /** Throws when the bytes are no messages of Postgres, and what the sink throws. */
+  /** Throws when the bytes are not messages of Postgres, and what the sink throws. */
   push(chunk: Buffer): void {
     let at = 0;
     while (at < chunk.length) {

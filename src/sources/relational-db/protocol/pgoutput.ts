@@ -5,7 +5,7 @@
 import { ByteReader, MalformedBytes } from "./byte-reader.ts";
 import { Tuple, valueKind } from "./tuple.ts";
 
-/** Bytes that are no pgoutput message: names the message kind, the offset and what was expected there. */
+/** Bytes that are not a pgoutput message: names the message kind, the offset and what was expected there. */
 export class PgoutputError extends Error {
   override readonly name = "PgoutputError";
 }

@@ -63,7 +63,7 @@ describe.skipIf(missing !== undefined)("connections to Postgres", () => {
     expect((await failure({ caCertificate: certificate, tlsHost: "other.example" })).message).toMatch(
       /"other.example"/,
     );
-    expect((await failure({ caCertificate: "garbage" })).message).toMatch(/caCertificate: is no certificate/);
+    expect((await failure({ caCertificate: "garbage" })).message).toMatch(/caCertificate: is not a certificate/);
   });
 
   test("DNS, port, login and database are told apart, and no message has the password", async () => {

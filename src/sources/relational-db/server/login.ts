@@ -87,7 +87,7 @@ function tlsOptions({ caCertificate, skipCertVerification }: RelationalDbConfig)
   } catch (cause) {
     throw invalid(
       "caCertificate",
-      "is no certificate; give it in PEM form, -----BEGIN CERTIFICATE----- included",
+      "is not a certificate; give it in PEM form, -----BEGIN CERTIFICATE----- included",
       cause,
     );
   }
