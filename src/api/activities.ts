@@ -12,7 +12,7 @@ export const activityRecord = z
     type: z
       .string()
       .describe(
-        "Of a request: object and verb (`pipe_create`, `service_stop`, `pipe_settings_update`). Of a state: object and state (`service_idle`, `pipe_degraded`, `backup_done`)",
+        "A request has object and verb (`pipe_create`, `service_stop`, `pipe_settings_update`), a state object and state (`service_idle`, `pipe_degraded`, `backup_done`)",
       ),
     actorType: z.enum(["api", "system"]).describe("`api`: a request with a key or token; `system`: Millrace itself"),
     actorId: uuid.optional().describe("Id of the key or token"),
@@ -56,7 +56,7 @@ export const activityOperations = operations(shared, {
     }),
     result: z.object({
       activities: z.array(activityRecord),
-      nextCursor: z.string().optional().describe("For older activities; absent when there are none"),
+      nextCursor: z.string().optional().describe("Names older activities; absent when there are none"),
     }),
   },
   getActivity: {

@@ -44,20 +44,24 @@ const members = {
     .enum(["saved_search", "tile", "state"])
     .default("saved_search")
     .describe("state, for services and pipes, is an addition to the HyperDX API"),
-  savedSearchId: id.optional().describe("For saved_search: rows of it are counted"),
-  groupBy: z.string().max(10_000).optional().describe("For saved_search: a comma list of what rows are counted by"),
-  dashboardId: id.optional().describe("For tile"),
-  tileId: id.optional().describe("For tile: one of type line, stacked_bar or number"),
+  savedSearchId: id.optional().describe("The search whose rows are counted, with source saved_search"),
+  groupBy: z
+    .string()
+    .max(10_000)
+    .optional()
+    .describe("A comma list of what rows are counted by, with source saved_search"),
+  dashboardId: id.optional().describe("The dashboard of the tile, with source tile"),
+  tileId: id.optional().describe("A tile of type line, stacked_bar or number, with source tile"),
   metric: z
     .enum(metricNames)
     .optional()
     .describe(
-      `For state: ${Object.entries(stateMetrics)
+      `What is watched, with source state: ${Object.entries(stateMetrics)
         .map(([name, meaning]) => `\`${name}\`: ${meaning}`)
         .join("; ")}`,
     ),
-  serviceId: uuid.optional().describe("For state: only this service, or its pipes"),
-  pipeId: uuid.optional().describe("For state with a metric of pipes: only this one"),
+  serviceId: uuid.optional().describe("Only this service, or its pipes, with source state"),
+  pipeId: uuid.optional().describe("Only this pipe, with source state and a metric of pipes"),
   noData: z
     .enum(["keep", "alert", "ok"])
     .optional()
@@ -145,7 +149,7 @@ const record = stored
     silenced: z.null().describe("Alerts are not silenced; enabled false is what stops one"),
     executionErrors: z
       .array(alertError)
-      .describe("Of the last evaluation, and of notifications that were not delivered"),
+      .describe("Errors of the last evaluation, and of notifications that were not delivered"),
     version,
     createdAt: timestamp,
     updatedAt: timestamp,
@@ -157,7 +161,7 @@ const reading = z.object({
   series: z.int().min(0).describe("Index of the value in the tile"),
   value: z.number(),
   fires: z.boolean().describe("Whether it fulfils the condition"),
-  reason: z.string().optional().describe("For state: why the pipe or service needs attention"),
+  reason: z.string().optional().describe("Why the pipe or service needs attention, with source state"),
 });
 
 const evaluation = z

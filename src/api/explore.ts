@@ -91,7 +91,7 @@ const searchResponse = z
     nextCursor: z
       .string()
       .optional()
-      .describe("For the next page; absent on the last one, and for requests with an offset or without a range"),
+      .describe("Names the next page; absent on the last one, and for requests with an offset or without a range"),
     meta: readMeta.extend({
       columns: z.array(z.object({ name: z.string(), type: z.string() })).describe("What each row has, in order"),
       warnings,

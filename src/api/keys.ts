@@ -8,13 +8,13 @@ import { operations, plainText, timestamp, uuid, version } from "./operation.ts"
 export const keyRoles = ["admin", "developer", "read_only", "push"] as const;
 export type KeyRole = (typeof keyRoles)[number];
 
-const pipeId = uuid.describe("For the role push: the pipe to which the key sends rows; it may do nothing else");
+const pipeId = uuid.describe("The pipe to which a key with the role push sends rows; it may do nothing else");
 const pushLimits = z
   .strictObject({
     rowsPerSecond: z.int().min(1).max(100_000_000).optional(),
     bytesPerSecond: z.int().min(1).max(100_000_000_000).optional(),
   })
-  .describe("For the role push: more is answered with 429 and Retry-After. Replaces the limits; default: none");
+  .describe("Limits the role push: more is answered with 429 and Retry-After. Replaces the limits; default: none");
 export type PushLimits = z.output<typeof pushLimits>;
 
 const credentialState = z.enum(["enabled", "disabled"]);

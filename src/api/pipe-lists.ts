@@ -101,7 +101,7 @@ export const pipeListOperations = {
     result: z.object({
       pipes: z.array(pipeSummary),
       total: z.int().describe("Pipes that match the filters, on all pages"),
-      nextCursor: z.string().optional().describe("For the next page; absent on the last one"),
+      nextCursor: z.string().optional().describe("Names the next page; absent on the last one"),
     }),
   }),
 };

@@ -184,7 +184,7 @@ const pipeTable = z
     lagSeconds: z
       .number()
       .optional()
-      .describe("Of a table that is followed: the lag of the stream of changes, which all tables share, if known"),
+      .describe("The lag of a table that is followed: that of the stream of changes, which all tables share, if known"),
     reason: z.string().optional().describe("Why the table is Stopped"),
     stoppedAt: timestamp
       .optional()
@@ -219,7 +219,7 @@ export const pipeDetails = pipeRecord
     tables: z
       .array(pipeTable)
       .optional()
-      .describe("For a pipe with several tables, when it is read alone: each table with its own state"),
+      .describe("Each table with its own state, for a pipe with several tables that is read alone"),
     progress: z
       .record(z.string(), z.number())
       .describe(
@@ -286,7 +286,7 @@ export const pipeOperations = operations(tag, {
         .enum(["keep", "truncate"])
         .nullish()
         .describe(
-          `For resync of other sources than ${kindsWith("resync")}: what becomes of the rows that are in the table`,
+          `What becomes of the rows that are in the table, for resync of other sources than ${kindsWith("resync")}`,
         ),
       tables: z
         .array(z.string().min(1).max(127))
@@ -294,7 +294,7 @@ export const pipeOperations = operations(tag, {
         .max(10_000)
         .nullish()
         .describe(
-          `For resync of ${kindsWith("resync")}: only these tables, by sourceTable (public.orders), are copied anew, while the ` +
+          `Only these tables, by sourceTable (public.orders), are copied anew by resync of ${kindsWith("resync")}, while the ` +
             "others are followed. Absent: all",
         ),
       objects: z
@@ -304,7 +304,7 @@ export const pipeOperations = operations(tag, {
         ])
         .nullish()
         .describe(
-          `For resync of ${kindsWith("objectResync")}, with rows: keep: only this object, or those whose keys begin so, of those that ` +
+          `With rows: keep, for resync of ${kindsWith("objectResync")}: only this object, or those whose keys begin so, of those that ` +
             "the pipe has read, are loaded again in their present version. Absent: all",
         ),
     }),

@@ -16,8 +16,8 @@ const object = z.object({
   kind: z.enum(["table", "view", "materializedView", "dictionary", "function"]),
   database: z.string().optional(),
   name: z.string(),
-  rows: z.int().optional().describe("Of a table"),
-  bytes: z.int().optional().describe("Of a table, uncompressed"),
+  rows: z.int().optional().describe("Rows of a table"),
+  bytes: z.int().optional().describe("Bytes of a table, uncompressed"),
 });
 
 const problem = z.object({

@@ -205,7 +205,9 @@ const patchBody = z.strictObject({
   diskGb: diskGb.describe("New disk quota, in GiB; null removes the quota"),
   connection: connectionChange
     .optional()
-    .describe("Of an external service: the members that change; the server is connected to before they are stored"),
+    .describe(
+      "The members of an external service's connection that change; the server is connected to before they are stored",
+    ),
 });
 
 const sha256Base64 = z.string().regex(/^[A-Za-z0-9+/]{43}=$/, { error: "must be base64(sha256(password))" });

@@ -94,7 +94,7 @@ export const webhookBody = knownObject({
 const record = z
   .object({
     ...{ id: uuid, ...shown, version, createdAt: timestamp, updatedAt: timestamp },
-    url: z.string().optional().describe("For administrators: it may hold a secret"),
+    url: z.string().optional().describe("Shown to administrators alone: it may hold a secret"),
   })
   .describe("Without headers and query parameters: they may hold secrets")
   .meta({ id: "Webhook" });

@@ -17,7 +17,9 @@ test("no line of a comment is longer than 120 columns", () => {
   expect(found(files, longLines)).toEqual([]);
 });
 
-test("no sentence of a comment or a page begins with Of or For", () => {
+test("no sentence of a comment, a page or a text of the program begins with Of or For", () => {
+  const texts = files.filter((file) => /^(src|console)\//.test(file));
+  expect(found(texts, (text) => text.match(/["'`>](?:Of|For) \w+/g) ?? [])).toEqual([]);
   const inComments = found(files, (text) => [...text.matchAll(comment)].flatMap(([words]) => fragments(words)));
   expect([...inComments, ...found(guides, fragments)]).toEqual([]);
 });

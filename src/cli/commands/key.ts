@@ -26,7 +26,7 @@ export function addKey(command: Command, shell: Shell): void {
     .command("create <name>")
     .description("Creates an API key; its secret is shown once")
     .requiredOption("--role <role>", "admin, developer, read_only or push")
-    .option("--pipe <id>", "For the role push: the pipe to which it sends rows")
+    .option("--pipe <id>", "Pipe to which a key with the role push sends rows")
     .option("--expires <duration>", "Lifetime (90d), or never")
     .option("--allow <cidr>", "Address or range that may use it (default: anywhere); may be repeated", repeated)
     .option("--secret-file <file>", "Writes id:secret to this new file instead of showing it")

@@ -41,7 +41,7 @@ export function addService(command: Command, shell: Shell): void {
 function addSettings(command: Command): Command {
   return command
     .option("--memory <gb>", "Memory limit in GiB: 1, 2 or a multiple of 4")
-    .option("--replicas <number>", "Of a service in Kubernetes: number of replicas")
+    .option("--replicas <number>", "Number of replicas of a service in Kubernetes")
     .option("--idle <time>", "Sleeps after this time without a query (15m, 2h), or never")
     .option("--allow <cidr>", "Address or range that may connect; may be repeated", repeated)
     .option("--tag <key=value>", "Tag; may be repeated", repeated)
@@ -70,7 +70,7 @@ function addCreate(command: Command, shell: Shell): void {
 function addUpdate(command: Command, shell: Shell): void {
   addConnectionFlags(addSettings(command.command("update <service>")))
     .description("Changes name, memory, idling, access list, tags, port, disk quota or connection")
-    .option("--password-file <file>", "Of an external service: file with the server's new password; - reads stdin")
+    .option("--password-file <file>", "File with the new password of an external service's server; - reads stdin")
     .option("--name <name>", "New name")
     .option("--remove-allow <cidr>", "Address or range to remove; may be repeated", repeated)
     .option("--remove-tag <key>", "Tag to remove; may be repeated", repeated)

@@ -64,7 +64,7 @@ export const sourceListing = z
       .optional()
       .describe("All schemas with tables; on the first page"),
     tables: z.array(listedTable).optional(),
-    nextCursor: z.string().optional().describe("For the next page; absent on the last one"),
+    nextCursor: z.string().optional().describe("Names the next page; absent on the last one"),
   })
   .meta({ id: "SourceListing" });
 

@@ -127,7 +127,7 @@ function TopValues({ source, field, bounds, filter, onFilter }: TopValuesProps) 
           </span>
         </li>
       ))}
-      {!data.meta.complete && <li className="muted">Of the first million rows.</li>}
+      {!data.meta.complete && <li className="muted">Counted in the first million rows.</li>}
     </ul>
   );
 }

@@ -86,7 +86,7 @@ function AddDialog({ service, onClose }: DialogProps) {
         mono
         autoFocus
         label="Address or CIDR range"
-        hint="For example 203.0.113.7 or 10.0.0.0/8"
+        hint="An address or a range: 203.0.113.7 or 10.0.0.0/8"
         value={source}
         error={error?.issueAt("ipAccessList")}
         onChange={setSource}

@@ -56,7 +56,7 @@ function Fields(props: FormProps<ServiceForm>) {
         <div className="cells pair">
           <Select
             label="Memory limit"
-            hint="Of the engine; it takes only what its queries need."
+            hint="The engine takes only what its queries need."
             {...field("memory")}
             options={[{ value: "", label: "Default" }, ...memoryOptions()]}
             error={error?.issueAt("minReplicaMemoryGb") ?? error?.issueAt("maxReplicaMemoryGb")}

@@ -42,7 +42,7 @@ function ConnectionFields({ form, issues, onChange }: Omit<MoveFieldsProps, "ser
     <>
       <TextArea
         label="URLs"
-        hint="Of the HTTP interface, one per line: the server, or the replicas of one shard."
+        hint="The HTTP interface of the server or of the replicas of one shard, one per line."
         rows={2}
         mono
         {...field("urls")}
@@ -60,7 +60,7 @@ function ConnectionFields({ form, issues, onChange }: Omit<MoveFieldsProps, "ser
       </div>
       <TextField
         label="Cluster"
-        hint="Of the server's configuration; empty for a single server."
+        hint="The cluster in the server's configuration; empty for a single server."
         mono
         {...field("cluster")}
         error={at("cluster")}

@@ -88,7 +88,7 @@ function Begin({ service, planned: { body, plan } }: { readonly service: Service
         />
       )}
       <Note>
-        The service goes on while its rows are copied. For the last part it is stopped, and both sides are compared. Its
+        The service goes on while its rows are copied. It is stopped for the last part, and both sides are compared. Its
         pipes, users, passwords and address stay.
       </Note>
       {begin.error !== null && <Note tone="bad">{begin.error.message}</Note>}

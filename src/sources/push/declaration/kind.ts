@@ -35,7 +35,7 @@ const request = z.strictObject({
   ttlDays: z
     .strictObject({ logs: days, traces: days, metrics: days })
     .optional()
-    .describe("For otlp: days after which telemetry is deleted, by its kind; default: never"),
+    .describe("Days after which telemetry is deleted, by its kind, with otlp; default: never"),
   delimiter: z.string().length(1).optional().describe("Field separator of CSV, default `,`"),
   signature: signature
     .optional()
