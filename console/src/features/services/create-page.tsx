@@ -12,6 +12,7 @@ import { Select } from "../../parts/select.tsx";
 import { ConnectDialog } from "./connect-dialog.tsx";
 import { accessListOf, defaultForm, type ServiceForm, serviceBodyOf } from "./create-form.ts";
 import { memoryOptions } from "./memory-sizes.ts";
+import { SleepPanel } from "./sleep-panel.tsx";
 
 /** A new database, from nothing or from a backup. */
 export function CreateServicePage() {
@@ -47,7 +48,7 @@ export function CreateServicePage() {
 }
 
 function Fields(props: FormProps<ServiceForm>) {
-  const { form, error } = props;
+  const { error } = props;
   const field = fieldsOf(props);
   return (
     <>
@@ -70,21 +71,7 @@ function Fields(props: FormProps<ServiceForm>) {
         </div>
         <TextField label="Tags" hint="key=value, separated by commas" {...field("tags")} />
       </Panel>
-      <Panel title="Sleep">
-        <Checkbox
-          label="Sleep while nobody asks it"
-          hint="A sleeping service takes no memory. The next query wakes it in about 0.2 s, and no connection breaks."
-          {...field("idle")}
-        />
-        {form.idle && (
-          <TextField
-            label="Minutes without a query"
-            hint="5 to 10,080"
-            inputMode="numeric"
-            {...field("idleMinutes", "idleTimeoutMinutes")}
-          />
-        )}
-      </Panel>
+      <SleepPanel {...props} />
       <AccessField {...props} />
       <Panel title="Content">
         <BackupField {...props} />

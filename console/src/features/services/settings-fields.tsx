@@ -1,8 +1,9 @@
-import { Checkbox, type FormProps, fieldsOf, TextField } from "../../parts/field.tsx";
+import { type FormProps, fieldsOf, TextField } from "../../parts/field.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { Select } from "../../parts/select.tsx";
 import { memoryOptions } from "./memory-sizes.ts";
 import type { SettingsForm } from "./settings-form.ts";
+import { SleepPanel } from "./sleep-panel.tsx";
 
 const periods = [6, 8, 12, 16, 20, 24, 36, 48];
 
@@ -25,20 +26,7 @@ export function SettingsFields(props: FormProps<SettingsForm>) {
         </div>
         <Select label="Release channel" {...field("releaseChannel")} options={["slow", "default", "fast"]} />
       </Panel>
-      <Panel title="Sleep">
-        <Checkbox
-          label="Sleep while nobody asks it"
-          hint="The next query wakes it in about 0.2 s."
-          {...field("idle")}
-        />
-        <TextField
-          label="Minutes without a query"
-          hint="5 to 10,080"
-          inputMode="numeric"
-          {...field("idleMinutes")}
-          disabled={!form.idle}
-        />
-      </Panel>
+      <SleepPanel {...props} />
       <ScheduleFields {...props} />
     </>
   );
