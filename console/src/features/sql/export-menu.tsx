@@ -8,8 +8,8 @@ import { Menu, MenuItem, MenuNote } from "../../parts/menu.tsx";
 import { toast, toastError } from "../../parts/toast.tsx";
 
 type ExportMenuProps = {
-  /** The statement whose result is exported; undefined before one has run. */
-  readonly statement: Statement | undefined;
+  /** The statement whose result is exported. */
+  readonly statement: Statement;
   readonly words: EngineWords;
 };
 
@@ -31,7 +31,6 @@ export function ExportMenu({ statement, words }: ExportMenuProps) {
   const [busy, setBusy] = useState(false);
   const others = words.formats.filter(({ name, output }) => output && !common.some(([format]) => format === name));
   const save = async (format: string, ending: string) => {
-    if (statement === undefined) return;
     setBusy(true);
     try {
       const { download } = await import("./download.ts");
@@ -43,22 +42,14 @@ export function ExportMenu({ statement, words }: ExportMenuProps) {
       setBusy(false);
     }
   };
-  const refusal = statement === undefined ? "Run a statement first." : undefined;
-  if (refusal !== undefined || busy) {
-    return (
-      <Button small icon={Download} refusal={refusal} busy={busy}>
-        Export
-      </Button>
-    );
-  }
+  const button = (
+    <Button small icon={Download} busy={busy}>
+      Export
+    </Button>
+  );
+  if (busy) return button;
   return (
-    <Menu
-      trigger={
-        <Button small icon={Download}>
-          Export
-        </Button>
-      }
-    >
+    <Menu trigger={button}>
       <MenuNote>Runs again, all rows</MenuNote>
       {common.map(([format, ending]) => (
         <MenuItem key={format} onSelect={() => void save(format, ending)}>

@@ -1,11 +1,13 @@
-import { Link2, ListTree, Play, Save, Square, WandSparkles } from "lucide-react";
+import { Download, Link2, ListTree, Play, Save, Square, WandSparkles } from "lucide-react";
 import type { EngineWords } from "../../editor/words.ts";
 import type { RunState, Statement } from "../../grid/query-run.ts";
 import { Store, useStore } from "../../lib/store.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
-import { ExportMenu } from "./export-menu.tsx";
+import { late } from "../../parts/late.tsx";
 import css from "./sql.module.css";
 import type { Runs } from "./use-runs.ts";
+
+const ExportMenu = late(async () => (await import("./export-menu.tsx")).ExportMenu);
 
 const noRun = new Store<RunState | undefined>(undefined);
 
@@ -54,7 +56,13 @@ export function Toolbar(props: ToolbarProps) {
       <Button small icon={Save} needs="developer" onClick={props.onSave}>
         Save
       </Button>
-      <ExportMenu statement={exported} words={words} />
+      {exported === undefined ? (
+        <Button small icon={Download} refusal="Run a statement first.">
+          Export
+        </Button>
+      ) : (
+        <ExportMenu statement={exported} words={words} />
+      )}
     </div>
   );
 }
