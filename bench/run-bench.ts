@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { chromiumProgram } from "../harness/chromium.ts";
 import { type Cost, costOf, type Summary } from "./bench.ts";
 
 /** `summary` is missing when the run has measured nothing. */
@@ -20,7 +21,9 @@ export async function runBench(root: string, name: string, limitMs: number): Pro
   let output = "";
   const cost = await costOf(async () => {
     const args = ["run", "--silent", "bench", "--", name];
-    const child = spawn("npm", args, { cwd: root, stdio: ["ignore", "pipe", "pipe"], detached: true });
+    // The same browser for every checkout: an older one may prefer another.
+    const env = { ...process.env, ...(chromiumProgram === undefined ? {} : { MILLRACE_CHROMIUM: chromiumProgram }) };
+    const child = spawn("npm", args, { cwd: root, stdio: ["ignore", "pipe", "pipe"], detached: true, env });
     for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += String(chunk)));
     const limit = setTimeout(() => process.kill(-(child.pid as number), "SIGKILL"), limitMs);
     await once(child, "close");

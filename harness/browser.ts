@@ -2,25 +2,16 @@
  * The console in a real browser against a real server: one server and one Chromium for a test file, a fresh context per
  * page. Everything that a user would not see but that is wrong is collected: see `Watched`.
  */
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { chromiumProgram } from "./chromium.ts";
 import { requireTool } from "./missing.ts";
 import { type Served, serve } from "./serve.ts";
 
-// The first one has no windows, tabs and toolbars of its own, for which the others compute without showing them.
-const programs = [
-  "/usr/bin/chromium-headless-shell",
-  "/usr/bin/chromium",
-  "/usr/bin/chromium-browser",
-  "/usr/bin/google-chrome",
-];
-
-const program = [process.env.MILLRACE_CHROMIUM, ...programs].find((path) => path !== undefined && existsSync(path));
-
 /** Why there is no browser here; undefined where there is one. */
 export const chromiumMissing =
-  program === undefined ? "Chromium is not installed (apt-get install chromium-headless-shell)." : undefined;
+  chromiumProgram === undefined ? "Chromium is not installed (apt-get install chromium-headless-shell)." : undefined;
 
 /** A page, and what went wrong on it. */
 export type Watched = {
@@ -57,7 +48,7 @@ export async function openConsole(options: { readonly served?: Served } = {}): P
   const own = options.served === undefined;
   const served = options.served ?? (await serve());
   const browser = await chromium.launch({
-    executablePath: program as string,
+    executablePath: chromiumProgram as string,
     // Without the last one the processor draws as if it were a graphics card, for a tenth more of its time.
     args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
   });
