@@ -8,7 +8,7 @@ const defaults = {
   streaming_max_insert_wait_ms: 5_000,
   object_storage_polling_interval_ms: 30_000,
   object_storage_max_insert_bytes: 10 * 2 ** 30,
-  object_storage_max_file_count: 100,
+  object_storage_max_file_count: 1_000,
   object_storage_use_cluster_function: true,
 };
 

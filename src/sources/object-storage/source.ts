@@ -21,7 +21,8 @@ import { ObjectBridge } from "./reading/object-bridge.ts";
 import { changedMarker, ObjectStatements } from "./reading/reading.ts";
 import { findBadRows } from "./reading/rejects.ts";
 import { type KeyPattern, keyPattern } from "./selection/glob.ts";
-import { type ListedPage, Packer, type PackLimits, packId } from "./selection/packing.ts";
+import { Packer, type PackLimits, packId, partsOf } from "./selection/packing.ts";
+import { type ListedPage, withNext } from "./selection/runs.ts";
 import { marksOf, sortByKey, Tracker } from "./selection/tracker.ts";
 import { bytesOf, type ObjectFile, type ObjectStore } from "./stores/store.ts";
 
@@ -143,9 +144,9 @@ export class ObjectSource implements Source<ObjectDurable> {
   async *#readFrom(after: string | undefined, signal: AbortSignal, tail = after): AsyncGenerator<Batch, Listed> {
     let last = tail;
     let pages = 0;
-    for await (const page of prefetch(this.#pages(after, signal), pagesAhead)) {
-      yield* this.#batchesOf(page.fresh, signal, page.listed);
-      last = page.last ?? last;
+    for await (const { fresh, ...page } of prefetch(withNext(this.#pages(after, signal)), pagesAhead)) {
+      yield* this.#batchesOf(fresh, signal, page);
+      last = page.keys.at(-1) ?? last;
       pages += 1;
     }
     if (last !== undefined && last !== tail) await this.#tracker.moveCursor(last);
@@ -161,8 +162,7 @@ export class ObjectSource implements Source<ObjectDurable> {
       await this.#skipReplaced(replaced);
       this.#tracker.take(fresh);
       this.#tracker.listed(Math.round(performance.now() - started));
-      const listed = { keys: page.files.map((file) => file.key), after: from, more: page.more };
-      yield { fresh, last: page.last, listed };
+      yield { fresh, keys: page.files.map((file) => file.key), after: from };
       more = page.more;
       from = page.last ?? from;
     }
@@ -261,9 +261,7 @@ export class ObjectSource implements Source<ObjectDurable> {
     if (failure.kind === "crash") return await this.#afterCrash(batch, signal);
     const pack = batch.replay;
     if (pack.files.length > 1) {
-      const { folder: _, ...rest } = pack;
-      const parts = pack.files.map((file) => ({ ...rest, files: [file] }));
-      return await Promise.all(parts.map((part) => this.#batch(part, signal)));
+      return await Promise.all(partsOf(pack).map((part) => this.#batch(part, signal)));
     }
     const [file] = pack.files as readonly [ObjectFile];
     const now = await this.stat(file.key, signal);

@@ -20,3 +20,25 @@ test("the engine asks the store for a list of them, and for each of them once", 
   expect(asked.filter((line) => !line.startsWith("GET"))).toEqual([]);
   expect(asked).toHaveLength(files - 1);
 });
+
+test("a thousand objects with long names are few batches, and a bad one is found in few steps", async () => {
+  await using store = await startFauxqs();
+  await using served = await serve({ env: { MILLRACE_SQL_NETWORKS: "any" } });
+  const service = await runningService(served, { idleScaling: false });
+  const files = 1_000;
+  const bad = 567;
+  const put = async (at: number) => {
+    const key = `long/${"x".repeat(150)}/${String(at).padStart(4, "0")}.json`;
+    await store.put(key, at === bad ? "not a row" : rows(at * 10, at * 10 + 10));
+  };
+  for (let at = 0; at < files; at += 20) await Promise.all(Array.from({ length: 20 }, (_, next) => put(at + next)));
+  const id = await createPipe(served, service, pipeBody(store, "long/**.json", "long") as PipeBody);
+  await untilState(served, service, id, "Completed");
+  const good = (files - 1) * 10;
+  expect(await query(service, "SELECT count(), uniqExact(id) FROM long")).toBe(`${good}\t${good}`);
+  const [inserts = ""] = (
+    await query(service, "SELECT max(max_block_number) FROM system.parts WHERE table = 'long'")
+  ).split("\n");
+  // Two batches because of the names, and three times the tenths of what was refused.
+  expect(Number(inserts)).toBeLessThan(35);
+});

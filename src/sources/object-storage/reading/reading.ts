@@ -37,6 +37,9 @@ const patience = {
  */
 const unpackedSettings = { max_download_threads: 1, s3_max_single_read_retries: 1, s3_use_adaptive_timeouts: 0 };
 
+/** The packer limits the names of a batch, which stand in the statement twice. */
+const manyNames = { max_query_size: 2 ** 20 };
+
 export type Statement = {
   readonly sql: string;
   readonly params: Readonly<Record<string, string>>;
@@ -260,7 +263,13 @@ export class ObjectStatements {
 
   #settings(files: readonly ObjectFile[], format: ObjectFormat): Record<string, string | number> {
     const unpacked = this.#isUnpacked(files, format) ? unpackedSettings : {};
-    return { ...patience, ...unpacked, ...objectFormatSettings(format, this.#config.delimiter, this.#lenientValues) };
+    const named = files.length > 1 ? manyNames : {};
+    return {
+      ...patience,
+      ...unpacked,
+      ...named,
+      ...objectFormatSettings(format, this.#config.delimiter, this.#lenientValues),
+    };
   }
 
   /** A statement about one file, which is read `as` something with further settings. */

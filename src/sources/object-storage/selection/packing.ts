@@ -3,8 +3,9 @@ import { createHash } from "node:crypto";
 import type { Pack } from "../declaration/durable.ts";
 import type { ObjectStorageConfig } from "../declaration/kind.ts";
 import { isCompressed, isUnpacked, type ObjectFormat } from "../reading/formats.ts";
-import { isPlainKey, listedPrefix } from "../stores/keys.ts";
+import { isPlainKey } from "../stores/keys.ts";
 import type { ObjectFile } from "../stores/store.ts";
+import { type ListedPage, Runs } from "./runs.ts";
 
 /** Limits of a packer, and the page of the listing that the files come from. */
 export type PackLimits = {
@@ -15,21 +16,19 @@ export type PackLimits = {
   readonly page?: ListedPage;
 };
 
-export type ListedPage = {
-  /** Every key of the page, including unwanted objects. */
-  readonly keys: readonly string[];
-  /** The last key before the page, and whether keys follow it. */
-  readonly after: string | undefined;
-  readonly more: boolean;
-};
-
 /** Stored bytes that become one block in memory; columnar and compressed files grow when they are read. */
 const oneBlockTextBytes = 64 * 2 ** 20;
 const oneBlockPackedBytes = 16 * 2 ** 20;
 /** The engine expands a list of at most this many keys. */
 const maxListedKeys = 1000;
-/** A statement must stay well below the engine's limit of its own length. */
-const maxListedChars = 100_000;
+/** A bad object of a refused batch is found in few steps, and many at once. */
+const partsOfRefused = 10;
+/** The names are a parameter of the statement, which must stay well below the engine's limit of a URL. */
+const maxListedChars = 200_000;
+/** What stands beside the key and the version of an object in the statement: the bucket and punctuation. */
+const charsBeside = 80;
+/** A LIST more is not worth its cost for fewer objects. */
+const leastListed = 10;
 
 export function fitsOneBlock(bytes: number, packed: boolean): boolean {
   return bytes <= (packed ? oneBlockPackedBytes : oneBlockTextBytes);
@@ -45,6 +44,8 @@ export function isPacked(file: ObjectFile, format: ObjectFormat, compression: Ob
  */
 export class Packer {
   readonly #limits: PackLimits;
+  readonly #maxFiles: number;
+  readonly #runs: Runs | undefined;
   readonly #compression: ObjectStorageConfig["compression"];
   #files: ObjectFile[] = [];
   #format: ObjectFormat | undefined;
@@ -53,9 +54,13 @@ export class Packer {
   #bytes = 0;
   #chars = 0;
   #added = 0;
+  /** The place in the listing where the batch ends at the latest, so that the engine can list it. */
+  #end: number | undefined;
 
   constructor(limits: PackLimits, compression: ObjectStorageConfig["compression"]) {
     this.#limits = limits;
+    this.#maxFiles = Math.min(limits.maxFiles, maxListedKeys);
+    this.#runs = limits.page && new Runs(limits.page);
     this.#compression = compression;
   }
 
@@ -68,27 +73,32 @@ export class Packer {
       const threads = this.#limits.threads[this.#added > 1 ? "beside" : "alone"];
       return [{ files: [file], format, oneBlock: fitsOneBlock(file.size, packed), lenient: false, threads }];
     }
+    const chars = encodeURIComponent(file.key).length + file.etag.length + charsBeside;
+    const place = this.#runs?.placeOf(file.key) ?? 0;
+    const end = this.#runs?.endOf(place, this.#maxFiles);
     const full =
       this.#format !== format ||
       this.#packed !== packed ||
       this.#unpacked !== unpacked ||
-      this.#files.length >= Math.min(this.#limits.maxFiles, maxListedKeys) ||
+      this.#files.length >= this.#maxFiles ||
       this.#bytes + file.size > this.#limits.maxBytes ||
-      this.#chars + file.key.length > maxListedChars ||
-      !fitsOneBlock(this.#bytes + file.size, packed);
+      this.#chars + chars > maxListedChars ||
+      !fitsOneBlock(this.#bytes + file.size, packed) ||
+      (this.#end === undefined ? end !== undefined : place >= this.#end);
     const done = full ? this.flush() : [];
+    if (this.#files.length === 0) this.#end = end;
     this.#format = format;
     this.#packed = packed;
     this.#unpacked = unpacked;
     this.#files.push(file);
     this.#bytes += file.size;
-    this.#chars += file.key.length;
+    this.#chars += chars;
     return done;
   }
 
   flush(): Pack[] {
     if (this.#files.length === 0) return [];
-    const folder = folderOf(this.#files, this.#limits.page);
+    const folder = this.#files.length < leastListed ? undefined : this.#runs?.prefixOf(this.#files);
     const pack = {
       files: this.#files,
       format: this.#format as ObjectFormat,
@@ -104,22 +114,11 @@ export class Packer {
   }
 }
 
-/**
- * A common prefix of the files under which the store has few other keys, none in deeper folders, and none whose name
- * goes on after a file's, like that of a checksum beside it: the engine would read it with them.
- */
-function folderOf(files: readonly ObjectFile[], page: ListedPage | undefined): string | undefined {
-  if (page === undefined || files.length < 10) return undefined;
-  const keys = new Set(files.map(({ key }) => key));
-  const prefix = listedPrefix([...keys]);
-  if (prefix === undefined) return undefined;
-  const same = page.keys.filter((key) => key.startsWith(prefix));
-  const cutBefore = page.after?.startsWith(prefix) === true;
-  const cutAfter = page.more && page.keys.at(-1)?.startsWith(prefix) === true;
-  const stems = [...keys].map((key) => key.slice(0, -1));
-  const goesOn = (key: string) => !keys.has(key) && stems.some((stem) => key.startsWith(stem));
-  const isApart = same.some((key) => key.includes("/", prefix.length) || goesOn(key));
-  return cutBefore || cutAfter || isApart || same.length > 2 * files.length ? undefined : prefix;
+/** What a refused batch of several files is tried again in. */
+export function partsOf({ folder: _, ...pack }: Pack): Pack[] {
+  const size = Math.ceil(pack.files.length / partsOfRefused);
+  const files = Array.from({ length: partsOfRefused }, (_, part) => pack.files.slice(part * size, (part + 1) * size));
+  return files.filter(({ length }) => length > 0).map((part) => ({ ...pack, files: part }));
 }
 
 /** Equal for the same object versions read in the same way, and only for them. */

@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import { enginePattern, isPlainKey, listedPrefix } from "../stores/keys.ts";
 import { engineUrl, parseUrl } from "../stores/location.ts";
 import { compareKeys, keyPattern } from "./glob.ts";
-import { Packer } from "./packing.ts";
+import { Packer, partsOf } from "./packing.ts";
+import { type ListedPage, withNext } from "./runs.ts";
 
 describe("key patterns", () => {
   test.each([
@@ -34,6 +35,13 @@ describe("key patterns", () => {
   });
 });
 
+/** The batches of a page's keys. */
+function packed(page: ListedPage, keys: readonly string[], maxFiles = 1_000) {
+  const packer = new Packer({ maxBytes: 1e6, maxFiles, threads: { beside: 1, alone: 1 }, page }, undefined);
+  const packs = keys.flatMap((key) => packer.add({ key, etag: "e", size: 1 }, "JSONEachRow"));
+  return [...packs, ...packer.flush()];
+}
+
 describe("the engine's path arguments", () => {
   test("characters that are wildcards there become one wildcard, everything else is percent-encoded", () => {
     expect(enginePattern(["d/a{1,2}*.json"], encodeURIComponent)).toBe("d/a*1%2C2*.json");
@@ -55,10 +63,8 @@ describe("the engine's path arguments", () => {
   test("a folder is listed for a batch unless the engine would read other objects of it", () => {
     const keys = Array.from({ length: 12 }, (_, at) => `d/${String(at).padStart(2, "0")}.json`);
     const folderBeside = (others: readonly string[]) => {
-      const page = { keys: [...keys, ...others].sort(), after: undefined, more: false };
-      const packer = new Packer({ maxBytes: 1e6, maxFiles: 100, threads: { beside: 1, alone: 1 }, page }, undefined);
-      for (const key of keys) packer.add({ key, etag: "e", size: 1 }, "JSONEachRow");
-      return packer.flush()[0]?.folder;
+      const page = { keys: [...keys, ...others].sort(), after: undefined, next: undefined };
+      return packed(page, keys)[0]?.folder;
     };
     expect(folderBeside([])).toBe("d/");
     expect(folderBeside(["d/00.csv", "d/_SUCCESS"])).toBe("d/");
@@ -66,6 +72,51 @@ describe("the engine's path arguments", () => {
     expect(folderBeside(["d/00.jso"])).toBeUndefined();
     expect(folderBeside(["d/e/00.json"])).toBeUndefined();
   });
+
+  test("a batch ends where the engine can list it, also at the ends of a page", () => {
+    const hour = (name: string, files: number) =>
+      Array.from({ length: files }, (_, at) => `d/${name}/${String(at).padStart(3, "0")}.json`);
+    const keys = [...hour("01", 60).slice(40), ...hour("02", 70), ...hour("03", 5), ...hour("04", 120)];
+    const ends = (page: Omit<ListedPage, "keys">, maxFiles?: number) =>
+      packed({ keys, ...page }, keys, maxFiles).map(({ folder, files }) => [folder, files.length]);
+    const cut = { after: "d/01/039.json", next: "d/04/120.json" };
+    expect(ends(cut)).toEqual([
+      [undefined, 20],
+      ["d/02/0", 70],
+      [undefined, 5],
+      // The folder goes on after the page, but its keys with 0 do not.
+      ["d/04/0", 100],
+      [undefined, 20],
+    ]);
+    expect(ends({ after: "d/00/000.json", next: undefined }).at(-1)).toEqual(["d/04/", 120]);
+    expect(ends({ ...cut, next: undefined }, 100).slice(-2)).toEqual([
+      ["d/04/0", 100],
+      ["d/04/1", 20],
+    ]);
+  });
+
+  test("a page knows what follows it", async () => {
+    const pages = async function* () {
+      yield { keys: ["a", "b"] };
+      yield { keys: ["c"] };
+    };
+    const next: unknown[] = [];
+    for await (const page of withNext(pages())) next.push(page.next);
+    expect(next).toEqual(["c", undefined]);
+  });
+
+  test.each([2, 7, 10, 11, 99, 1_000])(
+    "a refused batch of %d objects is ten or fewer, with the same objects",
+    (count) => {
+      const files = Array.from({ length: count }, (_, at) => ({ key: `${at}`, etag: "e", size: 1 }));
+      const pack = { files, format: "JSONEachRow", oneBlock: true, lenient: false, threads: 1, folder: "x" } as const;
+      const parts = partsOf(pack);
+      expect(parts.length).toBeLessThanOrEqual(10);
+      expect(parts.length).toBeGreaterThan(1);
+      expect(parts.flatMap((part) => part.files)).toEqual(files);
+      expect(parts.some((part) => "folder" in part)).toBe(false);
+    },
+  );
 });
 
 describe("urls", () => {

@@ -24,7 +24,7 @@ export function enginePattern(keys: readonly string[], encode: (text: string) =>
 }
 
 /** The engine makes a regular expression of a pattern, which has no automaton from about 20,000 characters on. */
-const maxPatternChars = 10_000;
+export const maxPatternChars = 10_000;
 
 /** The longest prefix of plain keys with which `enginePattern` can list them; undefined when there is none. */
 export function listedPrefix(keys: readonly string[]): string | undefined {
