@@ -234,8 +234,8 @@ async function restorePipes({ pipes, restore }: RestoreDeps, snapshots: readonly
   return made.map((pipe) => noteOf(pipe, restore.pipes));
 }
 
-/** The remark about a recreated pipe. */
+/** The remark about a recreated pipe, true before the restore and after it. */
 export function noteOf({ name, against }: Pick<RestoredPipe, "name" | "against">, pipes: PipesChoice): string {
-  if (against !== undefined) return `Pipe ${name} was recreated stopped. ${against}`;
-  return `Pipe ${name} was recreated and ${pipes === "running" ? "runs on" : "can be started"} from its position in the backup.`;
+  if (against !== undefined) return `Pipe ${name} stays stopped. ${against}`;
+  return `Pipe ${name} ${pipes === "running" ? "runs on" : "can be started"} from its position in the backup.`;
 }

@@ -88,7 +88,7 @@ describe("a pipe that inserts while backups are made", () => {
     const [pipe] = await served.api.listPipes({ params: copy.params });
     expect(pipe).toMatchObject({ name: "flow", state: "Stopped" });
     const [restore] = await served.api.listRestores({ params: copy.params });
-    expect(restore?.notes).toEqual(["Pipe flow was recreated and can be started from its position in the backup."]);
+    expect(restore?.notes).toEqual(["Pipe flow can be started from its position in the backup."]);
     const without = await restored(served, backup.id, { restorePipes: "none" });
     expect(await served.api.listPipes({ params: without.params })).toEqual([]);
   });
