@@ -53,7 +53,8 @@ describe.skipIf(chromiumMissing !== undefined)("sessions of the console", () => 
 
   test("the form takes a key by keyboard, and the pasted pair or file in one field", async () => {
     const { keyId, keySecret } = opened.served.credentials;
-    for (const pasted of [`${keyId}:${keySecret}`, JSON.stringify({ keyId, keySecret }), undefined]) {
+    const pair = `${keyId}:${keySecret}`;
+    for (const pasted of [pair, JSON.stringify({ keyId, keySecret }), "typed", undefined]) {
       const { page, problems } = await opened.blank();
       await page.goto(`${opened.served.credentials.baseUrl}/console/pipes`);
       await page.getByLabel("Key id").waitFor();
@@ -61,9 +62,8 @@ describe.skipIf(chromiumMissing !== undefined)("sessions of the console", () => 
         await page.keyboard.type(keyId);
         await page.keyboard.press("Tab");
         await page.keyboard.type(keySecret);
-      } else {
-        await page.getByLabel("Key id").fill(pasted);
-      }
+      } else if (pasted === "typed") await page.keyboard.type(pair);
+      else await page.getByLabel("Key id").fill(pasted);
       await page.keyboard.press("Enter");
       await page.getByRole("heading", { level: 1, name: "Pipes" }).waitFor();
       expect(problems.splice(0)).toEqual(["401: GET /console/session"]);

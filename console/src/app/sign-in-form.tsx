@@ -6,24 +6,26 @@ import { TextField } from "../parts/field.tsx";
 import { Note } from "../parts/note.tsx";
 import css from "./sign-in.module.css";
 
-/** Key id and secret; a pasted pair or the content of the credentials file fills both. */
+/** Key id and secret; a pair or the content of the credentials file fills both. */
 export function SignInForm() {
   const [keyId, setKeyId] = useState("");
   const [keySecret, setKeySecret] = useState("");
   const [error, setError] = useState<string>();
   const [busy, setBusy] = useState(false);
   const changeId = (text: string) => {
-    const found = credentialsIn(text);
+    // A pair that is typed is not whole before it is sent.
+    const found = text.length > keyId.length + 1 ? credentialsIn(text) : undefined;
     setKeyId(found?.keyId ?? text);
     if (found !== undefined) setKeySecret(found.keySecret);
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (busy) return;
-    if (keyId.trim() === "" || keySecret === "") return setError("Enter the key id and its secret.");
+    const key = (keySecret === "" ? credentialsIn(keyId) : undefined) ?? { keyId, keySecret };
+    if (key.keyId.trim() === "" || key.keySecret === "") return setError("Enter the key id and its secret.");
     setBusy(true);
     setError(undefined);
-    signIn({ keyId: keyId.trim(), keySecret: keySecret.trim() })
+    signIn({ keyId: key.keyId.trim(), keySecret: key.keySecret.trim() })
       .catch((reason) => setError(sentenceFor(reason)))
       .finally(() => setBusy(false));
   };
@@ -32,7 +34,7 @@ export function SignInForm() {
       {error !== undefined && <Note tone="bad">{error}</Note>}
       <TextField
         label="Key id"
-        hint="Or paste id:secret, or the content of credentials.json."
+        hint="Or id:secret, or the content of credentials.json."
         name="username"
         autoComplete="username"
         mono
