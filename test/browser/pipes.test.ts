@@ -9,7 +9,7 @@ import {
 } from "../../harness/browser.ts";
 import { startTestStore, type TestStore } from "../../harness/objects/object-store.ts";
 import { untilState } from "../../harness/pipes.ts";
-import { type BenchService, runningService } from "../../harness/serve.ts";
+import { type BenchService, query, runningService, until } from "../../harness/serve.ts";
 
 if (chromiumMissing !== undefined) console.log(`skipped: ${chromiumMissing}`);
 
@@ -110,6 +110,33 @@ describe.skipIf(chromiumMissing !== undefined)("pipes in the console", () => {
     await page.getByRole("button", { name: "Next" }).click();
     await expect.poll(() => page.getByLabel("Table", { exact: true }).inputValue()).toBe("trips");
     await page.getByLabel("Column of id").or(page.getByLabel("Field of id")).first().waitFor();
+  });
+
+  test("rows go into a table that exists, whose columns keep their types", async () => {
+    await store.put("more/cities.csv", "id,city,noise\n3,Bern,x\n");
+    await query(service, "CREATE TABLE places (id UInt8, city LowCardinality(String)) ENGINE = MergeTree ORDER BY id");
+    await query(service, "INSERT INTO places VALUES (1, 'Oslo')");
+    const { page } = await console_.open("/new-pipe");
+    await page.getByRole("button", { name: "Amazon S3, MinIO" }).click();
+    await page.getByLabel("URL").fill(`${store.endpoint}/${store.bucket}/more/*.csv`);
+    await page.getByLabel("Authentication").selectOption({ label: "Access key" });
+    await page.getByLabel("Access key id").fill(store.accessKey.accessKeyId);
+    await page.getByLabel("Secret key").fill(store.accessKey.secretKey);
+    await page.getByRole("button", { name: "Next" }).click();
+    await page.getByRole("button", { name: "List again" }).waitFor();
+    await page.getByRole("button", { name: "Next" }).click();
+    await page.getByLabel("Load noise").waitFor();
+    await page.getByLabel("Table", { exact: true }).fill("places");
+    await page.getByRole("alert").getByText("default.places exists.").waitFor();
+    await page.getByLabel("Create the table").uncheck();
+    await page.getByText("The table has no column noise").waitFor();
+    await page.getByLabel("Load noise").uncheck();
+    await page.getByRole("button", { name: "Next" }).click();
+    await page.getByRole("list", { name: "Checks" }).waitFor();
+    expect(await page.getByRole("region", { name: "YAML file" }).textContent()).toContain("UInt8");
+    await page.getByRole("button", { name: "Create pipe" }).click();
+    await page.getByRole("heading", { level: 1, name: "more" }).waitFor();
+    await until("its rows are there", async () => (await query(service, "SELECT count() FROM places")).trim() === "2");
   });
 
   test("a file of the own computer is shown with its types, and the table begins with its columns", async () => {

@@ -7,7 +7,7 @@ import type { KeptForm } from "./saved-draft.ts";
 
 type Pipe = OperationResult<"getPipe">;
 
-/** Another name and another table; secrets are asked for again. */
+/** Another name, and another table unless several pipes may load into it; secrets are asked for again. */
 export function cloneOf({ name, serviceId, source, destination, fieldMappings }: Pipe): KeptForm {
   const presets = presetGroups.flatMap((group) => group.presets);
   const kind = (Object.keys(source) as SourceKind[]).find((one) => presets.some((preset) => preset.kind === one));
@@ -27,7 +27,11 @@ export function cloneOf({ name, serviceId, source, destination, fieldMappings }:
       target: `${one.targetTable}_copy`,
     })),
     database: destination.database ?? "default",
-    table: destination.table ? `${destination.table}_copy` : "",
+    table:
+      !destination.table || destination.managedTable === false
+        ? (destination.table ?? "")
+        : `${destination.table}_copy`,
+    isNewTable: destination.managedTable !== false,
     columns: fieldMappings.map(({ sourceField, destinationField }) => ({
       field: sourceField,
       name: destinationField,

@@ -1,7 +1,7 @@
 import { Plus } from "lucide-react";
 import { Button } from "../../parts/button.tsx";
 import { inputClass, TextField } from "../../parts/field.tsx";
-import type { Column, Form } from "./form.ts";
+import type { Column, Form, TypedColumn } from "./form.ts";
 import css from "./new-pipe.module.css";
 
 type ColumnEditorProps = {
@@ -9,6 +9,8 @@ type ColumnEditorProps = {
   readonly change: (next: Partial<Form>) => void;
   /** Why the sorting key was proposed. */
   readonly reason: string | undefined;
+  /** The columns of a table that exists. */
+  readonly existing: readonly TypedColumn[] | undefined;
 };
 
 const commonTypes = [
@@ -17,7 +19,7 @@ const commonTypes = [
 ];
 
 /** Which field becomes which column, of which type. */
-export function ColumnEditor({ form, change, reason }: ColumnEditorProps) {
+export function ColumnEditor({ form, change, reason, existing = [] }: ColumnEditorProps) {
   const { columns, sortingKey, isNewTable } = form;
   const set = (index: number, next: Partial<Column>) =>
     change({ columns: columns.map((column, at) => (at === index ? { ...column, ...next } : column)) });
@@ -28,6 +30,11 @@ export function ColumnEditor({ form, change, reason }: ColumnEditorProps) {
       <datalist id="column-types">
         {commonTypes.map((type) => (
           <option key={type} value={type} />
+        ))}
+      </datalist>
+      <datalist id="column-names">
+        {existing.map(({ name }) => (
+          <option key={name} value={name} />
         ))}
       </datalist>
       <div className="group">
@@ -64,6 +71,8 @@ function namesOf(text: string): string[] {
   return text.split(",").map((name) => name.trimStart());
 }
 
+const lists = { field: undefined, name: "column-names", type: "column-types" } as const;
+
 type ColumnRowProps = {
   readonly column: Column;
   readonly hasType: boolean;
@@ -78,7 +87,7 @@ function ColumnRow({ column: { field, name, type, skip = false }, hasType, set }
       placeholder={label}
       spellCheck={false}
       disabled={skip}
-      list={key === "type" ? "column-types" : undefined}
+      list={lists[key]}
       value={value}
       onChange={(event) => set({ [key]: event.target.value })}
     />

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { bodyOf, emptyForm, type Form, shownBody, sourceOf, withoutSecrets } from "./form.ts";
+import { bodyOf, emptyForm, type Form, fitted, shownBody, sourceOf, withoutSecrets } from "./form.ts";
 
 const kafka: Form = {
   ...emptyForm,
@@ -40,13 +40,21 @@ describe("the body", () => {
     });
   });
 
-  test("leaves out columns that are skipped, and those of a table that exists", () => {
+  test("leaves out columns that are skipped, and the definition of a table that exists", () => {
+    const columns = [{ name: "id", type: "UInt64" }];
+    const fieldMappings = [{ sourceField: "Id", destinationField: "id" }];
     expect(bodyOf(kafka)).toMatchObject({
-      destination: { table: "clicks", managedTable: true, columns: [{ name: "id", type: "UInt64" }] },
-      fieldMappings: [{ sourceField: "Id", destinationField: "id" }],
+      destination: { table: "clicks", managedTable: true, columns },
+      fieldMappings,
     });
-    expect(bodyOf({ ...kafka, isNewTable: false })).toMatchObject({ destination: { managedTable: false } });
-    expect(bodyOf({ ...kafka, isNewTable: false }).destination).not.toHaveProperty("columns");
+    const existing = bodyOf({ ...kafka, isNewTable: false });
+    expect(existing).toMatchObject({ destination: { table: "clicks", managedTable: false, columns }, fieldMappings });
+    expect(existing.destination).not.toHaveProperty("tableDefinition");
+  });
+
+  test("takes the types that the columns of a table have", () => {
+    const types = fitted(kafka.columns, [{ name: "id", type: "UInt32" }]).map(({ type }) => type);
+    expect(types).toEqual(["UInt32", "String"]);
   });
 });
 

@@ -13,6 +13,8 @@ export type Column = {
   readonly skip?: boolean;
 };
 
+export type TypedColumn = { readonly name: string; readonly type: string };
+
 export type TableChoice = { readonly schema: string; readonly table: string; readonly target: string };
 
 export type Form = {
@@ -88,13 +90,17 @@ export function bodyOf(form: Form): Record<string, unknown> {
   const { name, database, table, isNewTable, columns, sortingKey } = form;
   if (ownsTables(form)) return { name, source, destination: { database } };
   const kept = columns.filter(({ skip }) => skip !== true);
-  const own = {
-    columns: kept.map((column) => ({ name: column.name, type: column.type })),
-    tableDefinition: { engine: { type: "MergeTree" }, sortingKey },
-  };
-  const destination = { database, table, managedTable: isNewTable, ...(isNewTable ? own : {}) };
+  const own = { tableDefinition: { engine: { type: "MergeTree" }, sortingKey } };
+  const written = kept.map((column) => ({ name: column.name, type: column.type }));
+  const destination = { database, table, managedTable: isNewTable, columns: written, ...(isNewTable ? own : {}) };
   const fieldMappings = kept.map((column) => ({ sourceField: column.field, destinationField: column.name }));
   return { name, source, destination, fieldMappings };
+}
+
+/** The columns with the types that a table has already. */
+export function fitted(columns: readonly Column[], existing: readonly TypedColumn[]): Column[] {
+  const types = new Map(existing.map(({ name, type }) => [name, type]));
+  return columns.map((column) => ({ ...column, type: types.get(column.name) ?? column.type }));
 }
 
 /** The form without anything that must be kept secret. */

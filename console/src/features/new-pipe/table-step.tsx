@@ -1,19 +1,17 @@
 import { useEffect, useState } from "react";
 import { call, type OperationResult } from "../../api/client.ts";
-import { quotedName } from "../../lib/quoted-name.ts";
 import { Button } from "../../parts/button.tsx";
-import { CodeBlock } from "../../parts/code-block.tsx";
-import { Checkbox, fieldsOf, TextArea, TextField } from "../../parts/field.tsx";
+import { fieldsOf, TextArea, TextField } from "../../parts/field.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Skeleton } from "../../parts/states.tsx";
 import { useAttempt } from "../../parts/use-attempt.ts";
-import { ColumnEditor } from "./column-editor.tsx";
 import { type FileSample, proposalOf, sampleOf, textFormats } from "./file-sample.ts";
 import { type Form, isSent, ownsTables, sourceOf } from "./form.ts";
 import { Refusal } from "./refusal.tsx";
 import { SampleRows, Samples } from "./samples.tsx";
 import { StepForm } from "./step-form.tsx";
 import type { StepProps } from "./step-props.ts";
+import { TableForm } from "./table-form.tsx";
 
 type Discovered = OperationResult<"discoverSchema">;
 
@@ -47,9 +45,9 @@ function DatabaseTarget({ form, change, onNext }: StepProps) {
 function SampledTable({ form, change, onNext }: StepProps) {
   const { samples, error, busy, read } = useSamples(form, change);
   return (
-    <StepForm
-      refusal={tableRefusal(form)}
-      onNext={onNext}
+    <TableForm
+      {...{ form, change, onNext }}
+      reason={samples?.proposedTable.sortingKeyReason}
       actions={
         <Button busy={busy} onClick={() => void read()}>
           Read samples again
@@ -59,8 +57,7 @@ function SampledTable({ form, change, onNext }: StepProps) {
       {busy && samples === undefined && <Skeleton lines={5} />}
       {error !== undefined && <Refusal error={error} form={form} />}
       {samples !== undefined && <Samples samples={samples.samples} />}
-      <Target form={form} change={change} reason={samples?.proposedTable.sortingKeyReason} />
-    </StepForm>
+    </TableForm>
   );
 }
 
@@ -77,7 +74,7 @@ function ExampleTable({ form, change, onNext }: StepProps) {
       change(proposalOf(found));
     });
   return (
-    <StepForm refusal={tableRefusal(form)} onNext={onNext}>
+    <TableForm {...{ form, change, onNext }}>
       {textFormats.includes(format) && form.tried === "" && (
         <>
           <TextArea
@@ -100,35 +97,8 @@ function ExampleTable({ form, change, onNext }: StepProps) {
       )}
       {error !== undefined && <Note tone="bad">{error.message}</Note>}
       {sample !== undefined && <SampleRows samples={sample.rows.map((parsed, index) => ({ parsed, index }))} />}
-      <Target form={form} change={change} />
-    </StepForm>
+    </TableForm>
   );
-}
-
-type TargetProps = Pick<StepProps, "form" | "change"> & { readonly reason?: string | undefined };
-
-function Target({ form, change, reason }: TargetProps) {
-  const field = fieldsOf({ form, onChange: change });
-  return (
-    <>
-      <div className="cells pair">
-        <TextField label="Database" {...field("database")} />
-        <TextField label="Table" aria-required {...field("table")} />
-        <Checkbox
-          label="Create the table"
-          hint="Otherwise it exists, and columns are found by their names"
-          {...field("isNewTable")}
-        />
-      </div>
-      <ColumnEditor form={form} change={change} reason={reason} />
-      {form.isNewTable && <CodeBlock label="statement" text={createTableText(form)} />}
-    </>
-  );
-}
-
-function tableRefusal({ table, columns }: Form): string | undefined {
-  if (table.trim() === "") return "Name the table.";
-  return columns.every(({ skip }) => skip) ? "Keep at least one column." : undefined;
 }
 
 /** Reads samples once; columns that were edited stay when it is done again. */
@@ -154,12 +124,4 @@ function proposed({ fields, proposedTable }: Discovered): Partial<Form> {
     type,
   }));
   return { columns, sortingKey: proposedTable.tableDefinition.sortingKey };
-}
-
-function createTableText({ database, table, columns, sortingKey }: Form): string {
-  const kept = columns.filter(({ skip }) => skip !== true);
-  const width = Math.max(0, ...kept.map(({ name }) => quotedName(name).length));
-  const lines = kept.map(({ name, type }) => `    ${quotedName(name).padEnd(width)} ${type}`);
-  const key = sortingKey.length === 0 ? "tuple()" : `(${sortingKey.map(quotedName).join(", ")})`;
-  return `CREATE TABLE ${quotedName(database)}.${quotedName(table || "…")}\n(\n${lines.join(",\n")}\n)\nENGINE = MergeTree\nORDER BY ${key}`;
 }
