@@ -1,5 +1,5 @@
 /** Explore by keyboard: charts and rows of a source, filters in both languages, fields, links, and saving. */
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import {
   accessibilityProblemsInBothThemes,
@@ -61,6 +61,37 @@ describe.skipIf(chromiumMissing !== undefined)("Explore", () => {
     await page.getByRole("button", { name: "Only this Body" }).waitFor();
     expect(await page.evaluate(() => (globalThis as { hacked?: number }).hacked)).toBeUndefined();
     expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
+  });
+
+  test("Tab leads from a row to its details, Esc back to it, and another source leaves the focus where it was", async () => {
+    const { page } = await console_.open("/explore");
+    const isAt = (one: Locator) => eventually(() => one.evaluate((it) => it === document.activeElement)).toBe(true);
+    const rows = page.getByRole("region", { name: "Rows" }).locator("li > button");
+    await rows.nth(3).press("Enter");
+    await rows.nth(3).press("ArrowDown");
+    await page.keyboard.press("Tab");
+    await isAt(page.getByRole("button", { name: "Copy row as JSON" }));
+    await page.keyboard.press("Escape");
+    await isAt(rows.nth(4));
+    expect(await page.getByRole("complementary", { name: "Row", exact: true }).count()).toBe(0);
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Close the row" }).press("Enter");
+    await isAt(rows.nth(4));
+    const source = { name: "Second", kind: "log", serviceId: service.id, timestampValueExpression: "Timestamp" };
+    const from = { databaseName: "default", tableName: "logs" };
+    const made = await observabilityCall(console_.served, "POST", "/api/v2/sources", { ...source, from });
+    expect(made.status).toBe(200);
+    await page.reload();
+    const choice = page.getByLabel("Source", { exact: true });
+    await choice.focus();
+    await choice.selectOption({ label: "Second" });
+    await eventually(() => page.url()).toContain(made.json.data.id);
+    await page
+      .getByRole("region", { name: "Rows" })
+      .getByText(/^100 newest/)
+      .waitFor();
+    await isAt(choice);
+    await observabilityCall(console_.served, "DELETE", `/api/v2/sources/${made.json.data.id}`);
   });
 
   test("the page of a screen names its code, which is loaded beside the program", async () => {

@@ -34,7 +34,7 @@ const looks = {
   interactive:
     "a[href], button, input, select, textarea, summary, [contenteditable=true], [role=button], [role=link], [role=tab], " +
     "[role=checkbox], [role=switch], [role=slider], [role=separator][tabindex], [role=combobox], [role=grid]",
-  groups: "[role=tablist], [role=radiogroup], [role=grid]",
+  groups: "[role=tablist], [role=radiogroup], [role=grid], [data-arrows]",
   marks: ["outlineStyle", "outlineColor", "outlineWidth", "boxShadow", "backgroundColor", "borderColor"] as const,
 };
 

@@ -39,5 +39,5 @@ function WithSource({ sources }: { readonly sources: readonly Source[] }) {
     document.title = "Explore · Millrace";
   }, []);
   const chart: ChartDefinition = search.chart.sourceId === source.id ? search.chart : newChart(source.id);
-  return <Explorer key={source.id} {...{ sources, source }} search={{ ...search, chart }} onChange={change} />;
+  return <Explorer {...{ sources, source }} search={{ ...search, chart }} onChange={change} />;
 }

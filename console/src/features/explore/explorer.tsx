@@ -43,10 +43,10 @@ export function Explorer({ sources, source, search, onChange }: ExplorerProps) {
   const change = (part: Partial<ChartDefinition>) => setDraft({ ...draft, ...part });
   const addFilter = (field: string, value: string, isWanted: boolean) =>
     change({ series: draft.series.map((one) => ({ ...one, where: withFilter(one, field, value, isWanted) })) });
-  // The range with which the page opens was chosen by nobody.
-  const hasChosen = useRef(false);
-  const setRange = (range: { from: string; to: string }) => {
-    hasChosen.current = true;
+  // The range with which the page opens was chosen by nobody, as one in which rows were found.
+  const hasChosen = useRef(rangeText({ from, to }) !== rangeText(defaultRange));
+  const setRange = (range: TimeRange, isChosen = true) => {
+    hasChosen.current = isChosen;
     setNow(serverNow());
     onChange({ ...range, rowsFrom: undefined as never, rowsTo: undefined as never });
   };
@@ -60,7 +60,9 @@ export function Explorer({ sources, source, search, onChange }: ExplorerProps) {
       <Head
         {...{ sources, source, search, bounds }}
         isLive={isLive}
-        onSource={(id) => onChange({ chart: { ...draft, sourceId: id }, columns: [] })}
+        onSource={(id) =>
+          onChange({ chart: { ...draft, sourceId: id }, columns: [], ...(hasChosen.current ? {} : defaultRange) })
+        }
         onRange={setRange}
         onLive={setLive}
         onAgain={() => setNow(serverNow())}
@@ -71,8 +73,8 @@ export function Explorer({ sources, source, search, onChange }: ExplorerProps) {
         <GoToData
           key={source.id}
           sourceId={source.id}
-          isAsked={!hasChosen.current && rangeText({ from, to }) === rangeText(defaultRange)}
-          onFound={({ from: start, to: end }) => setRange({ from: endText(start), to: endText(end) })}
+          isAsked={!hasChosen.current}
+          onFound={({ from: start, to: end }) => setRange({ from: endText(start), to: endText(end) }, false)}
         />
       )}
       <ChartPanel
@@ -91,6 +93,7 @@ export function Explorer({ sources, source, search, onChange }: ExplorerProps) {
           onFilter={addFilter}
         />
         <RowsPanel
+          key={source.id}
           source={source}
           bounds={rows}
           isPart={rowsFrom !== undefined}

@@ -1,4 +1,4 @@
-import type { KeyboardEvent } from "react";
+import { type KeyboardEvent, useState } from "react";
 import type { ApiError } from "../../api/error.ts";
 import { cellText, kindOf, timeOf } from "../../lib/values.ts";
 import { timeText } from "../../lib/zone.ts";
@@ -20,8 +20,9 @@ type RowListProps = {
   readonly isLoading: boolean;
 };
 
-/** A line for each row, or why there is none. The arrow keys go from line to line. */
+/** A line for each row, or why there is none. The arrow keys go from line to line, and Tab to the row that is open. */
 export function RowList({ source, types, all, columns, at, onOpen, error, isLoading }: RowListProps) {
+  const [reached, setReached] = useState(0);
   if (source.kind === "metric")
     return <EmptyState title="Metrics have no rows">Points of metrics are numbers: the chart shows them.</EmptyState>;
   if (isLoading) return <Skeleton lines={8} />;
@@ -36,7 +37,6 @@ export function RowList({ source, types, all, columns, at, onOpen, error, isLoad
     );
   }
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key === "Escape") return onOpen(undefined);
     const item = (event.target as HTMLElement).closest("li");
     const next =
       event.key === "ArrowDown"
@@ -50,15 +50,18 @@ export function RowList({ source, types, all, columns, at, onOpen, error, isLoad
     button.focus();
     if (at !== -1) button.click();
   };
+  const stop = at === -1 ? Math.min(reached, all.length - 1) : at;
   return (
-    <ul onKeyDown={onKeyDown}>
+    <ul data-arrows onKeyDown={onKeyDown}>
       {all.map((row, place) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: rows have no id.
         <li key={place} className={css.rowItem}>
           <button
             type="button"
             className={`plain ${css.rowButton}`}
+            tabIndex={place === stop ? 0 : -1}
             aria-expanded={place === at}
+            onFocus={() => setReached(place)}
             onClick={() => onOpen(place === at ? undefined : row)}
           >
             <RowLine {...{ source, types, columns, row }} />

@@ -1,6 +1,6 @@
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { X } from "lucide-react";
-import { useState } from "react";
+import { type KeyboardEvent, useRef, useState } from "react";
 import { call, type OperationResult } from "../../api/client.ts";
 import type { ApiError } from "../../api/error.ts";
 import type { SeriesDefinition } from "../../charts/definition.ts";
@@ -38,6 +38,12 @@ export function RowsPanel(props: RowsPanelProps) {
   const all = pages.flatMap(({ data }) => data);
   const [open, setOpen] = useState<Row>();
   const at = open === undefined ? -1 : placeOf(all, open);
+  const body = useRef<HTMLDivElement>(null);
+  const show = (row: Row | undefined) => {
+    if (row === undefined) body.current?.querySelector<HTMLElement>("li > [aria-expanded=true]")?.focus();
+    setOpen(row);
+  };
+  const onKeyDown = ({ key }: KeyboardEvent) => key === "Escape" && open !== undefined && show(undefined);
   const elapsed = pages.reduce((sum, { meta }) => sum + meta.elapsedMs, 0);
   return (
     <section className={`surface ${css.rows}`} aria-label="Rows">
@@ -75,20 +81,21 @@ export function RowsPanel(props: RowsPanelProps) {
           ))}
         </ul>
       )}
-      <div className={css.rowsBody} data-open={open !== undefined || undefined}>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: Esc of the controls in it. */}
+      <div ref={body} className={css.rowsBody} data-open={open !== undefined || undefined} onKeyDown={onKeyDown}>
         <RowList
           error={rows.error as ApiError | null}
           isLoading={rows.isPending}
           {...{ source, all, columns, at }}
           types={pages[0]?.meta.columns ?? []}
-          onOpen={setOpen}
+          onOpen={show}
         />
         {open !== undefined && (
           <RowDetails
             {...{ all, at, columns, onFilter, onColumns }}
             types={pages[0]?.meta.columns ?? []}
             row={open}
-            onRow={setOpen}
+            onRow={show}
           />
         )}
       </div>

@@ -84,10 +84,6 @@ async function create(body: Suggestion): Promise<void> {
     await call("createSource", { params: {}, body });
     await refetch("listSources", "suggestSources");
     toast(`${body.name} is a source now.`);
-    // The button goes with the list of tables, unless somebody has left it meanwhile.
-    const main = document.getElementById("main");
-    const isHere = document.activeElement === document.body || main?.contains(document.activeElement);
-    if (isHere) main?.focus({ preventScroll: true });
   } catch (error) {
     toastError(error);
   }
