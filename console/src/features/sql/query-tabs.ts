@@ -12,7 +12,12 @@ export type QueryTab = {
   readonly saved?: { readonly id: string; readonly version: number };
 };
 
-export type QueryTabs = { readonly tabs: readonly QueryTab[]; readonly activeId: string };
+export type QueryTabs = {
+  readonly tabs: readonly QueryTab[];
+  readonly activeId: string;
+  /** The active one was opened, not chosen among those that were open. */
+  readonly isOpened?: boolean;
+};
 
 const storageKey = "millrace.sql.tabs";
 
@@ -56,11 +61,11 @@ export function openTab(content: Partial<QueryTab>): void {
   const tab = newTab(highest + 1, content);
   const isReplaced = current.text.trim() === "" && content.text !== undefined && current.saved === undefined;
   const tabs = isReplaced ? state.tabs.map((one) => (one === current ? tab : one)) : [...state.tabs, tab];
-  tabsStore.set({ tabs, activeId: tab.id });
+  tabsStore.set({ tabs, activeId: tab.id, isOpened: true });
 }
 
 export function selectTab(activeId: string): void {
-  tabsStore.set({ ...tabsStore.get(), activeId });
+  tabsStore.set({ tabs: tabsStore.get().tabs, activeId });
 }
 
 export function changeTab(id: string, change: Partial<QueryTab>): void {

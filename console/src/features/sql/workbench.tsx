@@ -14,7 +14,6 @@ import { copyText } from "../../parts/copy-button.tsx";
 import { inputClass } from "../../parts/field.tsx";
 import { late } from "../../parts/late.tsx";
 import { Splitter, useKeptSize } from "../../parts/splitter.tsx";
-import { useKeptFocus } from "../../parts/table.tsx";
 import { toast, toastError } from "../../parts/toast.tsx";
 import { keepDrafts, titleOf } from "./drafts.ts";
 import { activeTab, changeTab, closeTab, openTab, type QueryTab, selectTab, tabsStore } from "./query-tabs.ts";
@@ -37,11 +36,16 @@ export function Workbench({ service }: { readonly service: Service }) {
   const mayKeep = useMay("developer");
   const { id: serviceId } = service;
   useEffect(() => (mayKeep ? keepDrafts(() => serviceId) : undefined), [mayKeep, serviceId]);
+  const { activeId, isOpened } = useStore(tabsStore);
+  const begun = useRef(false);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another statement
   useEffect(() => {
-    // Whoever comes by the keyboard writes next; a telephone would cover the page with its keys.
+    // Whoever comes by the keyboard or opens a statement writes next; a telephone would cover the page with its keys.
     const isFree = document.activeElement === document.body || document.activeElement?.id === "main";
-    if (isFree && matchMedia("(pointer: fine)").matches) editor.current?.focus();
-  }, []);
+    const isNext = begun.current ? isOpened : isFree;
+    begun.current = true;
+    if (isNext && matchMedia("(pointer: fine)").matches) editor.current?.focus();
+  }, [activeId]);
   const runs = useRuns(mayKeep, (state, from) => markResult(editor.current, state, from));
   return (
     <div
@@ -252,9 +256,8 @@ function close(tab: QueryTab): void {
 function TabStrip() {
   const state = useStore(tabsStore);
   const active = activeTab(state);
-  const focus = useKeptFocus(state.tabs);
   return (
-    <nav {...focus} className={css.strip} aria-label="Statements" tabIndex={-1}>
+    <nav className={css.strip} aria-label="Statements">
       <ul className={css.stripList}>
         {state.tabs.map((tab) => (
           <li key={tab.id} className={css.stripItem} data-active={tab === active || undefined}>
