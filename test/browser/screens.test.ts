@@ -33,6 +33,15 @@ function routes(): string[] {
   return ends;
 }
 
+/** Runs in the page. */
+function nameOfFocus(): string {
+  const focused = document.activeElement;
+  if (focused?.id === "main") return "main";
+  return (
+    focused?.ariaLabel ?? (focused as HTMLInputElement | null)?.labels?.[0]?.textContent ?? focused?.textContent ?? ""
+  );
+}
+
 const name = "a_name_of_sixty_characters_which_is_quite_long_for_a_screen_";
 
 describe.skipIf(chromiumMissing !== undefined)("every screen", () => {
@@ -213,6 +222,58 @@ describe.skipIf(chromiumMissing !== undefined)("every screen", () => {
     await isAt(menu);
     await page.goto(`${opened.served.credentials.baseUrl}/console/sql`);
     await page.getByRole("button", { name: "Close Query 1" }).press("Enter");
-    await isAt(page.getByRole("navigation", { name: "Statements" }));
+    await isAt(page.getByRole("navigation", { name: "Statements" }).getByRole("list"));
+  });
+
+  test("a screen that is opened is read from its beginning, and a control that goes leaves the focus near", async () => {
+    const { page } = await opened.open("/services");
+    const focused = (what: string) => expect.poll(() => page.evaluate(nameOfFocus)).toBe(what);
+    await page.getByRole("button", { name: "Find anything" }).focus();
+    await page.keyboard.press("g");
+    await page.keyboard.press("d");
+    await page.getByRole("heading", { level: 1, name: "Dashboards" }).waitFor();
+    await focused("main");
+    await page.getByRole("button", { name: "New dashboard" }).press("Enter");
+    await focused("Begin with");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("By keys");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "By keys" }).waitFor();
+    await focused("main");
+    await page.goto(`${opened.served.credentials.baseUrl}/console/dashboards/${ids.dashboardId}`);
+    await page.getByRole("button", { name: "Edit" }).press("Enter");
+    await page
+      .getByRole("button", { name: /^Remove / })
+      .last()
+      .press("Enter");
+    await focused("Charts");
+    await page.keyboard.press("Tab");
+    await focused(`Drag ${name}`);
+    await page.getByRole("button", { name: "Discard" }).press("Enter");
+    await focused("main");
+    await page.goto(`${opened.served.credentials.baseUrl}/console/`);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    await page.keyboard.press("Control+k");
+    await page.getByRole("dialog").getByRole("combobox").press("Escape");
+    await focused("main");
+    // From elsewhere than the page itself, too.
+    await page.getByRole("button", { name: "Find anything" }).focus();
+    await page.keyboard.press("g");
+    await page.keyboard.press("q");
+    await focused("Statement");
+    await page.keyboard.type("SELECT 1");
+    await page.getByRole("button", { name: "New statement" }).press("Enter");
+    await focused("Statement");
+  });
+
+  test("the bar covers no control that the focus comes to", async () => {
+    const { page } = await opened.open("/new-pipe");
+    await page.setViewportSize({ width: 1280, height: 500 });
+    await page.getByRole("button", { name: "Tiger Data" }).focus();
+    for (let presses = 0; presses < 25; presses += 1) {
+      await page.keyboard.press("Shift+Tab");
+      const top = await page.evaluate(() => document.activeElement?.getBoundingClientRect().top);
+      expect(top, await page.evaluate(nameOfFocus)).toBeGreaterThanOrEqual(48);
+    }
   });
 });

@@ -5,6 +5,7 @@ import { connectionStore, probeNow } from "../api/connection.ts";
 import { useStore } from "../lib/store.ts";
 import { zoneStore } from "../lib/zone.ts";
 import { Button } from "../parts/button.tsx";
+import { useFocusOfScreen, useKeptFocus } from "../parts/kept-focus.ts";
 import { RelativeTime, useServerNow } from "../parts/relative-time.tsx";
 import { Toasts } from "../parts/toast.tsx";
 import { Overlays } from "./overlays.tsx";
@@ -18,6 +19,8 @@ export function Shell() {
   const isReached = useStore(connectionStore).reached;
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new address closes the rail of narrow screens
   useEffect(() => setRailOpen(false), [pathname]);
+  useKeptFocus();
+  useFocusOfScreen(pathname);
   return (
     <div className={css.shell}>
       <a className={css.skip} href="#main">

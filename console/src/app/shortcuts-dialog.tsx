@@ -9,7 +9,10 @@ const others = [
   ["r", "Refresh"],
   ["?", "This list"],
   ["Esc", "Close"],
-  ["Ctrl Enter", "Run the query (SQL)"],
+  ["Ctrl Enter", "Run the statements (SQL)"],
+  ["Ctrl Shift Enter", "Run the selection or the statement at the cursor (SQL)"],
+  ["Esc, Tab", "Leave the editor of statements"],
+  ["Arrow keys", "Cells of a result, lines of a list, times of a chart, bars between areas"],
 ] as const;
 
 export function ShortcutsDialog() {

@@ -38,7 +38,7 @@ export function SaveChartDialog({ content, title, range, onClose }: SaveChartDia
       needs="developer"
       refusal={name.trim() === "" ? "Type a title first." : undefined}
     >
-      <TextField label="Title" autoFocus value={name} onChange={setName} error={error?.message} />
+      <TextField label="Title" value={name} onChange={setName} error={error?.message} />
       <Select
         label="Dashboard"
         value={target}

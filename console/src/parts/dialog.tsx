@@ -1,12 +1,13 @@
 import { Dialog as Base } from "@base-ui/react/dialog";
 import { useBlocker } from "@tanstack/react-router";
 import { Trash2, X } from "lucide-react";
-import { cloneElement, type FormEvent, type ReactElement, type ReactNode, useRef, useState } from "react";
+import { cloneElement, type FormEvent, type ReactElement, type ReactNode, useEffect, useRef, useState } from "react";
 import type { Role } from "../api/role.ts";
 import { classes } from "../lib/classes.ts";
 import { Button, IconButton } from "./button.tsx";
 import css from "./dialog.module.css";
 import { TextField } from "./field.tsx";
+import { aroundOf, nearestOf } from "./kept-focus.ts";
 import { Note } from "./note.tsx";
 import { useAttempt } from "./use-attempt.ts";
 
@@ -34,7 +35,7 @@ function whereFocusIs(): readonly Element[] {
   const menu = focused?.closest("[role=menu]");
   const at = menu ? document.querySelector(`[aria-controls="${menu.id}"]`) : focused;
   const around = at?.closest("[role=dialog]");
-  return at === null ? [] : [at, ...((around && openers.get(around)) ?? [])];
+  return [...aroundOf(at), ...((around && openers.get(around)) ?? [])];
 }
 
 /** A window above the page that keeps the focus until it is closed, and then gives it back to what has opened it. */
@@ -43,15 +44,23 @@ export function Dialog({ open, onClose, title, children, actions, wide, onSubmit
   const [from] = useState(whereFocusIs);
   const popup = useRef<HTMLDivElement>(null);
   const drawn = (element: HTMLDivElement | null) => {
+    if (element === null) return;
     popup.current = element;
-    if (element !== null) openers.set(element, from);
+    openers.set(element, from);
   };
   const giveBack = () => {
     const focused = document.activeElement;
     // Whoever has moved it meanwhile keeps it.
-    if (focused !== document.body && focused?.closest("[role=dialog]") !== popup.current) return false;
-    return (from.find((one) => one.isConnected) as HTMLElement | undefined) ?? true;
+    if (focused === document.body || focused?.closest("[role=dialog]") === popup.current)
+      nearestOf([...from, ...aroundOf(document.getElementById("main"))])?.focus({ preventScroll: true });
+    return false;
   };
+  // A window that goes with its page is not closed before.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it goes once.
+  useEffect(() => () => void setTimeout(giveBack), []);
+  // A telephone would cover the window with its keys.
+  const firstField = (by: string) =>
+    (by !== "touch" && popup.current?.querySelector<HTMLElement>("form :is(input, select, textarea)")) || true;
   const submit = (event: FormEvent) => {
     event.preventDefault();
     onSubmit?.();
@@ -69,6 +78,7 @@ export function Dialog({ open, onClose, title, children, actions, wide, onSubmit
         <Base.Backdrop className={classes(css.backdrop, layered && css.layered)} />
         <Base.Popup
           ref={drawn}
+          initialFocus={firstField}
           finalFocus={giveBack}
           className={classes(css.popup, wide && css.wide, layered && css.layered)}
         >
@@ -143,9 +153,7 @@ export function ConfirmDialog({ typed, onConfirm, children, ...rest }: ConfirmDi
   return (
     <FormDialog {...rest} busy={busy} refusal={refusal} failure={error?.message} onSubmit={confirm}>
       {children}
-      {typed !== undefined && (
-        <TextField label={<>Type “{typed}” to confirm</>} value={text} onChange={setText} autoFocus />
-      )}
+      {typed !== undefined && <TextField label={<>Type “{typed}” to confirm</>} value={text} onChange={setText} />}
     </FormDialog>
   );
 }

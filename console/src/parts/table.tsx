@@ -1,5 +1,5 @@
 import { ArrowDown, ArrowUp } from "lucide-react";
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { classes } from "../lib/classes.ts";
 import css from "./table.module.css";
 
@@ -33,11 +33,10 @@ type TableProps<Row, Key extends string> = {
 /** A table of some hundred rows at most; long results have a grid of their own. */
 export function Table<Row, Key extends string>(props: TableProps<Row, Key>) {
   const { label, columns, rows, rowKey, sort, onSort, tall, none } = props;
-  const focus = useKeptFocus(rows);
   if (none !== undefined && rows.length === 0) return none;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it
-    <section {...focus} className={classes(css.frame, tall && css.tall)} aria-label={label} tabIndex={0}>
+    <section className={classes(css.frame, tall && css.tall)} aria-label={label} tabIndex={0}>
       <table className={css.table}>
         <thead>
           <tr>
@@ -90,21 +89,6 @@ export function sortedBy<Row>(
 ): readonly Row[] {
   const sign = order === "asc" ? 1 : -1;
   return rows.toSorted((a, b) => sign * compare(valueIn(a, key), valueIn(b, key)));
-}
-
-/** The focus of a button that goes with its row is then at what contains the rows. */
-export function useKeptFocus(rows: readonly unknown[]) {
-  const ref = useRef<HTMLElement>(null);
-  const isWithin = useRef(false);
-  const within = (is: boolean) => () => {
-    isWithin.current = is;
-  };
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only other rows can take it away.
-  useEffect(() => {
-    if (!isWithin.current || document.activeElement !== document.body) return;
-    (ref.current ?? document.getElementById("main"))?.focus();
-  }, [rows]);
-  return { ref, onFocus: within(true), onBlur: within(false) };
 }
 
 type HeaderProps<Row, Key extends string> = {

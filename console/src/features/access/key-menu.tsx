@@ -110,7 +110,7 @@ function EditKeyDialog({ apiKey, isOwn, onClose }: EditKeyDialogProps) {
       needs="admin"
       failure={placeless(error)}
     >
-      <TextField label="Name" value={name} onChange={setName} error={error?.issueAt("name")} autoFocus />
+      <TextField label="Name" value={name} onChange={setName} error={error?.issueAt("name")} />
       <Select label="Role" value={role} options={roleOptions} onChange={setRole} error={error?.issueAt("roles")} />
       <ExpiryField value={expiry} onChange={setExpiry} same={same} error={error?.issueAt("expireAt")} />
       {isOwn && role !== key.roles[0] && (

@@ -99,7 +99,6 @@ function NewKeyDialog({ onClose }: { readonly onClose: () => void }) {
         value={name}
         onChange={setName}
         error={error?.issueAt("name")}
-        autoFocus
       />
       <Select label="Role" value={role} options={roleOptions} onChange={setRole} error={error?.issueAt("roles")} />
       <ExpiryField value={expiry} onChange={setExpiry} error={error?.issueAt("expireAt")} />

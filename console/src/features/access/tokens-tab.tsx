@@ -83,7 +83,7 @@ function NewTokenDialog({ onClose }: { readonly onClose: () => void }) {
   const dialog = { title: "Create an access token", action: "Create token", busy, onClose, onSubmit: submit };
   return (
     <FormDialog {...dialog} needs="admin" failure={placeless(error)}>
-      <TextField label="Name" value={name} onChange={setName} error={error?.issueAt("name")} autoFocus />
+      <TextField label="Name" value={name} onChange={setName} error={error?.issueAt("name")} />
       <ExpiryField value={expiry} onChange={setExpiry} error={error?.issueAt("expireAt")} />
     </FormDialog>
   );

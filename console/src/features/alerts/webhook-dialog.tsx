@@ -64,7 +64,7 @@ function Fields(props: FieldsProps) {
   const again = isNew ? "" : " It is never shown: a change needs it again.";
   return (
     <>
-      <TextField label="Name" {...field("name")} autoFocus />
+      <TextField label="Name" {...field("name")} />
       <Select label="Form" {...field("service")} options={kinds.map(([value, label]) => ({ value, label }))} />
       <TextField
         label="URL"

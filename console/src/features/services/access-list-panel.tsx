@@ -84,7 +84,6 @@ function AddDialog({ service, onClose }: DialogProps) {
     >
       <TextField
         mono
-        autoFocus
         label="Address or CIDR range"
         hint="An address or a range: 203.0.113.7 or 10.0.0.0/8"
         value={source}

@@ -96,7 +96,7 @@ function NewUserDialog({ service, onClose }: NewUserDialogProps) {
       needs="admin"
       failure={placeless(error)}
     >
-      <TextField label="Name" value={name} onChange={setName} error={error?.issueAt("name")} autoFocus mono />
+      <TextField label="Name" value={name} onChange={setName} error={error?.issueAt("name")} mono />
       <Checkbox
         label="Read-only"
         hint="May ask, and may not change tables or data."
