@@ -10,7 +10,6 @@ import { noWords } from "../../editor/words.ts";
 import type { RunState } from "../../grid/query-run.ts";
 import { useStore } from "../../lib/store.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
-import { copyText } from "../../parts/copy-button.tsx";
 import { inputClass } from "../../parts/field.tsx";
 import { late } from "../../parts/late.tsx";
 import { Splitter, useKeptSize } from "../../parts/splitter.tsx";
@@ -117,7 +116,7 @@ function EditorPanel({ service, runs, editor }: EditorPanelProps) {
         onExplain={explain}
         onFormat={() => void format(service.id, tab.text, editor.current)}
         onSave={() => setSaving(true)}
-        onShare={() => void share(service.id, tab)}
+        onShare={() => void import("./share.ts").then(({ share }) => share(service.id, tab)).catch(toastError)}
       />
       <div className={css.editor}>
         <SqlEditor
@@ -196,22 +195,6 @@ async function format(serviceId: string, text: string, editor: SqlEditorHandle |
     if (code === "SERVICE_ASLEEP") toast("The engine formats statements, and it does not run now.", "warn");
     else toastError(error);
   }
-}
-
-async function share(serviceId: string, { text, params, saved }: QueryTab): Promise<void> {
-  const search = new URLSearchParams({ service: serviceId });
-  if (saved !== undefined) search.set("saved", saved.id);
-  else {
-    search.set("q", text);
-    if (Object.keys(params).length > 0) search.set("p", JSON.stringify(params));
-  }
-  const isCopied = await copyText(`${location.origin}/console/sql?${search}`);
-  toast(
-    isCopied
-      ? "The link is copied. It has the statement and its parameters, not the result."
-      : "The browser refuses to copy.",
-    isCopied ? "ok" : "warn",
-  );
 }
 
 type ParameterBarProps = {
