@@ -266,6 +266,24 @@ describe.skipIf(chromiumMissing !== undefined)("every screen", () => {
     await focused("Statement");
   });
 
+  test("a finger finds every link, also one that is a line of text", async () => {
+    const { page } = await opened.blank({ hasTouch: true, isMobile: true, viewport: { width: 390, height: 844 } });
+    await page.goto(await opened.link());
+    await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+    for (const path of ["/", `/dashboards/${ids.dashboardId}`, `/pipes/${ids.serviceId}/${ids.pipeId}`, "/activity"]) {
+      await page.goto(`${opened.served.credentials.baseUrl}/console${path}`);
+      await page.getByRole("heading", { level: 1 }).first().waitFor();
+      await expect.poll(() => page.getByRole("status", { name: "Loading" }).count()).toBe(0);
+      const links = await page
+        .locator("main a")
+        .evaluateAll((all) =>
+          all.map((one) => ({ text: one.textContent, height: one.getBoundingClientRect().height })),
+        );
+      expect(links.length).toBeGreaterThan(0);
+      expect(links.filter(({ height }) => height > 0 && height < 24)).toEqual([]);
+    }
+  });
+
   test("the bar covers no control that the focus comes to", async () => {
     const { page } = await opened.open("/new-pipe");
     await page.setViewportSize({ width: 1280, height: 500 });

@@ -26,7 +26,9 @@ export function ChartLegend({ series, unit, hidden, right, at, sums, whole, onHi
   return (
     <>
       {series.length > differentColors && (
-        <SearchInput label="Find a series" placeholder="Find a series" value={wanted} onChange={setWanted} />
+        <div className="row">
+          <SearchInput label="Find a series" value={wanted} onChange={setWanted} />
+        </div>
       )}
       <ul className={css.legend} aria-label="Series">
         {series.map((one, index) => {

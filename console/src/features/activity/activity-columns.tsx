@@ -30,7 +30,7 @@ export function activityColumns(onShow: (id: string) => void): readonly Column<A
       cell: ({ actorType, actorDetails, actorIpAddress }) => (
         <div className="stack">
           <span>{actorWords(actorType, actorDetails)}</span>
-          {actorIpAddress !== undefined && <span className="muted">{actorIpAddress}</span>}
+          {actorIpAddress !== undefined && <span className={`muted ${css.address}`}>{actorIpAddress}</span>}
         </div>
       ),
     },
