@@ -22,8 +22,6 @@ const shownCharacters = 20_000;
 
 /** All values of a row beside the list, which filters and columns can be made of. */
 export function RowDetails({ types, all, at, row, onRow, onFilter, columns, onColumns }: RowDetailsProps) {
-  const isUtc = (field: string) =>
-    types.some(({ name, type }) => name === field && /DateTime/.test(type) && !type.includes("'"));
   const toggle = (field: string) =>
     onColumns(columns.includes(field) ? columns.filter((one) => one !== field) : [...columns, field]);
   const step = (label: string, icon: typeof X, to: number) => (
@@ -46,13 +44,12 @@ export function RowDetails({ types, all, at, row, onRow, onFilter, columns, onCo
         <IconButton small label="Close the row" icon={X} onClick={() => onRow(undefined)} />
       </div>
       <dl>
-        {fieldsOfRow(types, row).map(({ field, text }) => (
+        {fieldsOfRow(types, row).map(({ field, text, shown }) => (
           <div key={field} className={css.detail}>
             <dt title={field}>{field}</dt>
             <dd>
-              <span className={css.detailText}>
-                {text.slice(0, shownCharacters)}
-                {isUtc(field) && <span className="muted"> UTC</span>}
+              <span className={css.detailText} title={shown === text ? undefined : `${text} in the table`}>
+                {shown.slice(0, shownCharacters)}
               </span>
               <span className={css.detailActions}>
                 <IconButton

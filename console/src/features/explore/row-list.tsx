@@ -1,10 +1,9 @@
 import { type KeyboardEvent, useState } from "react";
 import type { ApiError } from "../../api/error.ts";
-import { cellText, kindOf, timeOf } from "../../lib/values.ts";
-import { timeText } from "../../lib/zone.ts";
+import { cellText, kindOf } from "../../lib/values.ts";
 import { EmptyState, ErrorState, Skeleton } from "../../parts/states.tsx";
 import css from "./explore.module.css";
-import { type Column, fieldsOfRow, type Row } from "./row.ts";
+import { type Column, fieldsOfRow, type Row, shownText } from "./row.ts";
 import type { Source } from "./source.ts";
 
 type RowListProps = {
@@ -83,7 +82,7 @@ function RowLine({ source, types, columns, row }: RowLineProps) {
         <span className={css.rowTime}>{time}</span>
         {columns.map((name) => (
           <span key={name} className={`cut ${css.rowColumn}`}>
-            {fields.find(({ field }) => field === name)?.text.slice(0, longest)}
+            {fields.find(({ field }) => field === name)?.shown.slice(0, longest)}
           </span>
         ))}
       </>
@@ -134,19 +133,13 @@ function rowSummary(source: Named, columns: readonly Column[], row: Readonly<Rec
   const used = new Set([time, severity, service]);
   const others = columns.filter(({ name }) => !used.has(name));
   const text =
-    body === undefined ? others.map(({ name }) => `${name}=${cellText(row[name])}`).join("  ") : cellText(row[body]);
+    body === undefined
+      ? others.map(({ name, type }) => `${name}=${shownText(row[name], type)}`).join("  ")
+      : cellText(row[body]);
   return {
-    time: time === undefined ? "" : timeCell(row[time], timeType ?? ""),
+    time: time === undefined ? "" : shownText(row[time], timeType ?? ""),
     severity: severity === undefined ? undefined : cellText(row[severity]),
     service: service === undefined ? undefined : cellText(row[service]),
     text: text.slice(0, longest),
   };
-}
-
-/** A time in the zone of the console, to the millisecond where the row has them. */
-function timeCell(value: unknown, type: string): string {
-  const text = cellText(value);
-  const time = timeOf(value, type);
-  if (Number.isNaN(time) || !text.includes(":")) return text;
-  return `${timeText(time)}${/\.\d{1,3}/.exec(text)?.[0] ?? ""}`;
 }
