@@ -5,7 +5,16 @@
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { cp } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -123,9 +132,22 @@ export class TestPostgres implements AsyncDisposable {
     await this.#end("SIGINT");
   }
 
-  /** kill -9 of the postmaster; the next start recovers from the log. */
+  /**
+   * kill -9 of the postmaster, and of its children, which may still answer a statement before they see that it has
+   * gone. The next start recovers from the log.
+   */
   async crash(): Promise<void> {
-    await this.#end("SIGKILL");
+    const children = childrenOf(this.pid);
+    const ended = this.#end("SIGKILL");
+    for (const child of children) {
+      try {
+        process.kill(child, "SIGKILL");
+      } catch (error) {
+        // It was faster.
+        if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+      }
+    }
+    await ended;
   }
 
   get pid(): number {
@@ -228,6 +250,12 @@ export class TestPostgres implements AsyncDisposable {
     server.kill(signal);
     await gone;
   }
+}
+
+/** None of a process that has gone. */
+function childrenOf(pid: number): number[] {
+  const list = `/proc/${pid}/task/${pid}/children`;
+  return existsSync(list) ? readFileSync(list, "utf8").split(" ").filter(Boolean).map(Number) : [];
 }
 
 function newFolder(onDisk = false): string {
