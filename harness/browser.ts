@@ -109,7 +109,14 @@ function watch(page: Page, problems: string[]): void {
   });
   page.on("response", (response) => {
     if (response.status() < 400) return;
-    problems.push(`${response.status()}: ${response.request().method()} ${pathOf(response.url())}`);
+    const problem = `${response.status()}: ${response.request().method()} ${pathOf(response.url())}`;
+    const at = problems.push(problem) - 1;
+    if (response.status() < 500) return;
+    // The server's sentence says why.
+    const add = (text: string) => {
+      if (problems[at] === problem) problems[at] = `${problem} ${text}`;
+    };
+    response.text().then(add, () => {});
   });
 }
 
