@@ -276,6 +276,8 @@ describe.skipIf(chromiumMissing !== undefined)("dashboards", () => {
     // It refuses until the sources are known.
     await page.locator('button:not([aria-disabled="true"])', { hasText: "Add variable" }).press("Enter");
     await page.getByLabel("Name of variable 2").fill("Second");
+    await page.getByRole("button", { name: "Save" }).press("Enter");
+    await page.getByText("The variable Second needs a field. Choose one, or remove the variable.").waitFor();
     await page.getByLabel("Field of Second").fill("toSecond(at)");
     await page.getByRole("button", { name: "Save" }).press("Enter");
     await page.getByRole("heading", { level: 1, name: "Brought back", exact: true }).waitFor();

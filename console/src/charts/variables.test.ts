@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { newChart, newSeries } from "./definition.ts";
-import { valuesOf, variablesOf, withVariables } from "./variables.ts";
+import { problemOf, valuesOf, variablesOf, withVariables } from "./variables.ts";
 
 const level = { name: "Level", sourceId: "logs", field: "level" };
 const host = { name: "Host", sourceId: "logs", field: "attributes['host']" };
@@ -31,4 +31,11 @@ test("what cannot be read is left out, and a name counts once", () => {
   expect(variablesOf("x")).toEqual([]);
   expect(valuesOf({ Level: "error", Code: 500, Host: "" })).toEqual({ Level: "error", Code: "500" });
   expect(valuesOf("x")).toEqual({});
+});
+
+test("what would be left out is told before it is kept", () => {
+  expect(problemOf([level, host])).toBeUndefined();
+  expect(problemOf([level, { ...host, name: " " }])).toBe("Each variable needs a name.");
+  expect(problemOf([{ ...host, field: "" }])).toContain("Host needs a field");
+  expect(problemOf([level, { ...host, name: "Level" }])).toContain("have the name Level");
 });

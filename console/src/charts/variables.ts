@@ -15,6 +15,15 @@ export type VariableValues = Readonly<Record<string, string>>;
 
 const maxVariables = 12;
 
+/** Why variables cannot be kept as they are. */
+export function problemOf(variables: readonly DashboardVariable[]): string | undefined {
+  if (variables.some(({ name }) => name.trim() === "")) return "Each variable needs a name.";
+  const unbound = variables.find(({ field }) => field.trim() === "");
+  if (unbound !== undefined) return `The variable ${unbound.name} needs a field. Choose one, or remove the variable.`;
+  const second = variables.find(({ name }, at) => variables.findIndex((one) => one.name === name) !== at);
+  return second && `Two variables have the name ${second.name}. Give each a name of its own.`;
+}
+
 /** Variables of anything that was kept or imported; those that cannot be read, or have a name twice, are left out. */
 export function variablesOf(kept: unknown): readonly DashboardVariable[] {
   const found = new Map<string, DashboardVariable>();

@@ -7,7 +7,7 @@ import { serverNow } from "../../api/server-time.ts";
 import { type Dashboard, type DashboardPanel, dashboardOf } from "../../charts/dashboard.ts";
 import { RangePicker } from "../../charts/range-picker.tsx";
 import { boundsOf } from "../../charts/time-range.ts";
-import { variablesOf } from "../../charts/variables.ts";
+import { problemOf, variablesOf } from "../../charts/variables.ts";
 import { Button } from "../../parts/button.tsx";
 import { UnsavedDialog } from "../../parts/dialog.tsx";
 import { TextField } from "../../parts/field.tsx";
@@ -39,8 +39,10 @@ export function EditDashboard({ begun: { id, name, version, content }, newest, o
   const bounds = boundsOf(draft, now);
   const change = (panels: readonly DashboardPanel[]) => setDraft({ ...draft, panels });
   const isOvertaken = newest.version > version;
+  const [chartedId] = draft.panels.flatMap((panel) => ("chart" in panel ? [panel.chart.sourceId] : []));
   const save = async () => {
-    setProblem(undefined);
+    setProblem(problemOf(draft.variables));
+    if (problemOf(draft.variables) !== undefined) return;
     try {
       await call("updateSavedObject", {
         params: { savedObjectId: id },
@@ -74,7 +76,11 @@ export function EditDashboard({ begun: { id, name, version, content }, newest, o
       {isOvertaken && <Overtaken newest={newest} />}
       {problem !== undefined && <Note tone="bad">{problem}</Note>}
       <TextField label="Name" value={title} onChange={setTitle} />
-      <VariableEditor variables={draft.variables} onChange={(variables) => setDraft({ ...draft, variables })} />
+      <VariableEditor
+        {...{ bounds, chartedId }}
+        variables={draft.variables}
+        onChange={(variables) => setDraft({ ...draft, variables })}
+      />
       <p className="muted">
         Drag a chart by its grip, and its corner to another size. In its tools, <kbd>←</kbd> and <kbd>→</kbd> move it;
         the arrow keys at its corner change its size.

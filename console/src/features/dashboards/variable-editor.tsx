@@ -1,5 +1,7 @@
 import { Plus, Trash2 } from "lucide-react";
+import { useId } from "react";
 import { useOperation } from "../../api/queries.ts";
+import type { Bounds } from "../../charts/time-range.ts";
 import type { DashboardVariable } from "../../charts/variables.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
 import { inputClass } from "../../parts/field.tsx";
@@ -7,14 +9,18 @@ import { InlineSelect } from "../../parts/select.tsx";
 import css from "./dashboards.module.css";
 
 type VariableEditorProps = {
+  /** That of the first chart: a new variable is for it. */
+  readonly chartedId: string | undefined;
+  /** Where fields are looked for. */
+  readonly bounds: Bounds | undefined;
   readonly variables: readonly DashboardVariable[];
   readonly onChange: (variables: readonly DashboardVariable[]) => void;
 };
 
-/** Names, sources and fields of the variables. One without a field, or with the name of another, is not kept. */
-export function VariableEditor({ variables, onChange }: VariableEditorProps) {
+/** Names, sources and fields of the variables. */
+export function VariableEditor({ chartedId, bounds, variables, onChange }: VariableEditorProps) {
   const sources = useOperation("listSources", { params: {} }, { pace: "never" }).data?.data ?? [];
-  const first = sources[0];
+  const first = sources.find(({ id }) => id === chartedId) ?? sources[0];
   const add = () => {
     const name = `Variable ${variables.length + 1}`;
     if (first !== undefined) onChange([...variables, { name, sourceId: first.id, field: "" }]);
@@ -33,7 +39,12 @@ export function VariableEditor({ variables, onChange }: VariableEditorProps) {
             options={sources.map(({ id, name: label }) => ({ value: id, label }))}
             onChange={(next) => change(at, { sourceId: next })}
           />
-          <Text label={`Field of ${name}`} value={field} onChange={(next) => change(at, { field: next })} />
+          <Field
+            {...{ sourceId, bounds }}
+            label={`Field of ${name}`}
+            value={field}
+            onChange={(next) => change(at, { field: next })}
+          />
           <IconButton
             small
             label={`Remove variable ${name}`}
@@ -57,17 +68,43 @@ export function VariableEditor({ variables, onChange }: VariableEditorProps) {
   );
 }
 
-type TextProps = { readonly label: string; readonly value: string; readonly onChange: (value: string) => void };
+type TextProps = {
+  readonly label: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  readonly list?: string;
+};
 
-function Text({ label, value, onChange }: TextProps) {
+function Text({ label, value, onChange, list }: TextProps) {
   return (
     <input
       className={inputClass}
       aria-label={label}
       placeholder={label}
       value={value}
+      list={list}
       spellCheck={false}
       onChange={(event) => onChange(event.target.value)}
     />
+  );
+}
+
+type FieldProps = TextProps & Pick<VariableEditorProps, "bounds"> & { readonly sourceId: string };
+
+/** Offers the fields of the source. A service that sleeps is not woken: then nothing is offered. */
+function Field({ sourceId, bounds, ...text }: FieldProps) {
+  const list = useId();
+  const query = { startTime: bounds?.from, endTime: bounds?.to, wake: "never" as const };
+  const asked = { params: { id: sourceId }, query };
+  const fields = useOperation("listFields", asked, { pace: "never" }).data?.data ?? [];
+  return (
+    <>
+      <Text {...text} list={list} />
+      <datalist id={list}>
+        {fields.map(({ name }) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+    </>
   );
 }
