@@ -36,6 +36,12 @@ describe.skipIf(missing !== undefined)(`a metadata database of two hosts${missin
     await one.run("CREATE TABLE notes (n BIGINT PRIMARY KEY)");
     await one.run("INSERT INTO notes (n) VALUES (1)");
     await other.run("INSERT INTO notes (n) VALUES (2)");
+    // The primary waits for no standby.
+    const [written] = await primary.sql("SELECT pg_current_wal_lsn() AS lsn");
+    await until("the standby has both", async () => {
+      const [replayed] = await standby.sql(`SELECT pg_last_wal_replay_lsn() >= '${written?.lsn}' AS has`);
+      return replayed?.has === true;
+    });
     await primary.crash();
     await expect(one.run("INSERT INTO notes (n) VALUES (3)")).rejects.toMatchObject({ code: "STORE_UNAVAILABLE" });
     await standby.promote();
