@@ -75,7 +75,8 @@ export class Packer {
     }
     const chars = encodeURIComponent(file.key).length + file.etag.length + charsBeside;
     const place = this.#runs?.placeOf(file.key) ?? 0;
-    const end = this.#runs?.endOf(place, this.#maxFiles);
+    const isInRun = this.#end !== undefined && place < this.#end;
+    const end = isInRun ? this.#end : this.#runs?.endOf(place, this.#maxFiles);
     const full =
       this.#format !== format ||
       this.#packed !== packed ||
@@ -84,9 +85,9 @@ export class Packer {
       this.#bytes + file.size > this.#limits.maxBytes ||
       this.#chars + chars > maxListedChars ||
       !fitsOneBlock(this.#bytes + file.size, packed) ||
-      (this.#end === undefined ? end !== undefined : place >= this.#end);
+      end !== this.#end;
     const done = full ? this.flush() : [];
-    if (this.#files.length === 0) this.#end = end;
+    this.#end = end;
     this.#format = format;
     this.#packed = packed;
     this.#unpacked = unpacked;
