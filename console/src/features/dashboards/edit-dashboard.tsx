@@ -41,8 +41,9 @@ export function EditDashboard({ begun: { id, name, version, content }, newest, o
   const isOvertaken = newest.version > version;
   const [chartedId] = draft.panels.flatMap((panel) => ("chart" in panel ? [panel.chart.sourceId] : []));
   const save = async () => {
-    setProblem(problemOf(draft.variables));
-    if (problemOf(draft.variables) !== undefined) return;
+    const refusal = problemOf(draft.variables);
+    setProblem(refusal);
+    if (refusal !== undefined) return;
     try {
       await call("updateSavedObject", {
         params: { savedObjectId: id },
