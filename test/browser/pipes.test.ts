@@ -70,6 +70,18 @@ describe.skipIf(chromiumMissing !== undefined)("pipes in the console", () => {
     expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
   });
 
+  /** The steps of a new pipe up to its table. */
+  async function throughBucket(page: Page, pattern: string): Promise<void> {
+    await page.getByRole("button", { name: "Amazon S3, MinIO" }).click();
+    await page.getByLabel("URL").fill(`${store.endpoint}/${store.bucket}/${pattern}`);
+    await page.getByLabel("Authentication").selectOption({ label: "Access key" });
+    await page.getByLabel("Access key id").fill(store.accessKey.accessKeyId);
+    await page.getByLabel("Secret key").fill(store.accessKey.secretKey);
+    await page.getByRole("button", { name: "Next" }).click();
+    await page.getByRole("button", { name: "List again" }).waitFor();
+    await page.getByRole("button", { name: "Next" }).click();
+  }
+
   test("a draft survives a reload, without its secrets", async () => {
     const { page } = await console_.open("/new-pipe");
     await page.getByRole("button", { name: "Amazon S3, MinIO" }).click();
@@ -117,14 +129,7 @@ describe.skipIf(chromiumMissing !== undefined)("pipes in the console", () => {
     await query(service, "CREATE TABLE places (id UInt8, city LowCardinality(String)) ENGINE = MergeTree ORDER BY id");
     await query(service, "INSERT INTO places VALUES (1, 'Oslo')");
     const { page } = await console_.open("/new-pipe");
-    await page.getByRole("button", { name: "Amazon S3, MinIO" }).click();
-    await page.getByLabel("URL").fill(`${store.endpoint}/${store.bucket}/more/*.csv`);
-    await page.getByLabel("Authentication").selectOption({ label: "Access key" });
-    await page.getByLabel("Access key id").fill(store.accessKey.accessKeyId);
-    await page.getByLabel("Secret key").fill(store.accessKey.secretKey);
-    await page.getByRole("button", { name: "Next" }).click();
-    await page.getByRole("button", { name: "List again" }).waitFor();
-    await page.getByRole("button", { name: "Next" }).click();
+    await throughBucket(page, "more/*.csv");
     await page.getByLabel("Load noise").waitFor();
     await page.getByLabel("Table", { exact: true }).fill("places");
     await page.getByRole("alert").getByText("default.places exists.").waitFor();
@@ -151,14 +156,7 @@ describe.skipIf(chromiumMissing !== undefined)("pipes in the console", () => {
     await file.getByRole("cell", { name: "Bern" }).waitFor();
     await file.getByRole("columnheader", { name: "at · DateTime" }).waitFor();
     expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
-    await page.getByRole("button", { name: "Amazon S3, MinIO" }).click();
-    await page.getByLabel("URL").fill(`${store.endpoint}/${store.bucket}/wizard/trips/*.csv`);
-    await page.getByLabel("Authentication").selectOption({ label: "Access key" });
-    await page.getByLabel("Access key id").fill(store.accessKey.accessKeyId);
-    await page.getByLabel("Secret key").fill(store.accessKey.secretKey);
-    await page.getByRole("button", { name: "Next" }).click();
-    await page.getByRole("button", { name: "List again" }).waitFor();
-    await page.getByRole("button", { name: "Next" }).click();
+    await throughBucket(page, "wizard/trips/*.csv");
     await expect.poll(() => page.getByLabel("Table", { exact: true }).inputValue()).toBe("shop_sales");
     expect(await page.getByLabel("Type of paid").inputValue()).toBe("Bool");
     expect(await page.getByLabel("Sorting key").inputValue()).toBe("at");
