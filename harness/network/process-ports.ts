@@ -13,22 +13,15 @@ export function portsOf(pids: readonly number[]): ReadonlySet<number> {
   return new Set(socketsOfAll(pids, ["tcp"]).map(({ port }) => port));
 }
 
-/** The ports at which the processes accept connections. */
-export function listeningPortsOf(pids: readonly number[]): ReadonlySet<number> {
-  return new Set(listeningSockets(pids, ["tcp", "tcp6"]).map(({ port }) => port));
-}
-
-/** The same for IPv4, with the addresses. */
+/** Where the processes accept connections. */
 export function listenersOf(pids: readonly number[]): { readonly host: string; readonly port: number }[] {
-  return listeningSockets(pids, ["tcp"]).map(({ address, port }) => ({
-    // The bytes of the address, as a number of this machine.
-    host: [...Buffer.from(address, "hex")].reverse().join("."),
-    port,
-  }));
+  const listening = socketsOfAll(pids, ["tcp", "tcp6"]).filter(({ state }) => state === "0A");
+  return listening.map(({ address, port }) => ({ host: address.length === 8 ? hostOf(address) : "::1", port }));
 }
 
-function listeningSockets(pids: readonly number[], tables: readonly ("tcp" | "tcp6")[]) {
-  return socketsOfAll(pids, tables).filter(({ state }) => state === "0A");
+/** From the bytes of an IPv4 address, as a number of this machine. */
+function hostOf(address: string): string {
+  return [...Buffer.from(address, "hex")].reverse().join(".");
 }
 
 function socketsOfAll(pids: readonly number[], tables: readonly ("tcp" | "tcp6")[]) {

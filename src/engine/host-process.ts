@@ -100,7 +100,9 @@ export async function startHostProcess(
     },
   );
   const isOpen = () => child.exitCode === null && child.signalCode === null;
-  for (const port of [ports.engine, ports.native, ports.forward]) addOwnPort({ port, isOpen });
+  const secretHost = ports.host === loopback ? undefined : ports.host;
+  for (const port of [ports.engine, ports.native]) addOwnPort({ port, isOpen, secretHost });
+  addOwnPort({ port: ports.forward, isOpen });
   return { child, ports };
 }
 

@@ -6,6 +6,8 @@
 export type OwnPort = {
   readonly port: number;
   readonly isOpen: () => boolean;
+  /** The only address at which it can be reached, and a secret. Default: `port` is taken at every address. */
+  readonly secretHost?: string;
   /** `engines`: a listener that one engine is permitted to read. Default: `clients`. */
   readonly serves?: "clients" | "engines";
 };
@@ -16,9 +18,8 @@ export function addOwnPort(own: OwnPort): void {
   known.add(own);
 }
 
-/** The ports that are open now, those for engines included unless `serves` says otherwise. */
-export function ownPorts(serves?: OwnPort["serves"]): readonly number[] {
+/** The ones that are open now, those for engines included unless `serves` says otherwise. */
+export function ownPorts(serves?: OwnPort["serves"]): readonly OwnPort[] {
   for (const own of known) if (!own.isOpen()) known.delete(own);
-  const wanted = [...known].filter((own) => serves === undefined || (own.serves ?? "clients") === serves);
-  return [...new Set(wanted.map(({ port }) => port))];
+  return [...known].filter((own) => serves === undefined || (own.serves ?? "clients") === serves);
 }

@@ -1,5 +1,6 @@
 /** The rule for outgoing connections: which resolved addresses may be connected to. */
 import { type BlockList, isIP } from "node:net";
+import type { OwnPort } from "../lib/own-ports.ts";
 import { type AddressClass, classOf, isOwnAddress, listOf, parseNetwork } from "./addresses.ts";
 
 const words = ["any", "public", "private", "loopback"] as const;
@@ -10,9 +11,11 @@ export type OutgoingRules = {
   readonly reach: readonly string[];
   /** Flag of the operator's setting, named in errors. */
   readonly setting: string;
-  /** Ports of this server. No setting allows them. */
+  /** Ports of this server, those at secret addresses excepted. No setting allows them. */
   readonly ownPorts: readonly number[];
 };
+
+type Own = Pick<OwnPort, "port" | "secretHost">;
 
 /** Why an address is refused: `own` is this server itself. */
 export type Refusal = AddressClass | "own";
@@ -51,12 +54,12 @@ export function isLoopbackHost(host: string): boolean {
 export class OutgoingPolicy {
   readonly #reach: readonly string[];
   readonly #setting: string;
-  #ownPorts: () => readonly number[];
+  #ownPorts: () => readonly Own[];
   /** Listed networks by the class of their address: see `#isListed`. */
   readonly #listed = new Map<AddressClass, BlockList>();
 
   /** `ownPorts`: those of this server at the time of a check, in place of the ones that the rules name. */
-  constructor(rules: OutgoingRules, ownPorts: () => readonly number[] = () => rules.ownPorts) {
+  constructor(rules: OutgoingRules, ownPorts: () => readonly Own[] = () => rules.ownPorts.map((port) => ({ port }))) {
     this.#reach = rules.reach;
     this.#setting = rules.setting;
     this.#ownPorts = ownPorts;
@@ -72,22 +75,31 @@ export class OutgoingPolicy {
   }
 
   get rules(): OutgoingRules {
-    return { reach: this.#reach, setting: this.#setting, ownPorts: this.#ownPorts() };
+    const known = this.#ownPorts().filter(({ secretHost }) => secretHost === undefined);
+    const ownPorts = [...new Set(known.map(({ port }) => port))];
+    return { reach: this.#reach, setting: this.#setting, ownPorts };
   }
 
   /** What a pipe worker is told: services get ports while the server runs. */
   set ownPorts(ports: readonly number[]) {
-    this.#ownPorts = () => ports;
+    this.#ownPorts = () => ports.map((port) => ({ port }));
   }
 
   /** Why a connection to this IP address is refused; undefined when it is allowed. */
   refusalOf(address: string, port: number): Refusal | undefined {
-    if (isOwnAddress(address) && this.#ownPorts().includes(port)) return "own";
+    if (this.#isOwn(address, port)) return "own";
     const found = classOf(address);
     const isSpecial = found === "metadata" || found === "link-local";
     if (this.#reach.includes(found)) return undefined;
     if (!isSpecial && this.#reach.includes("any")) return undefined;
     return this.#isListed(address, found, isSpecial) ? undefined : found;
+  }
+
+  #isOwn(address: string, port: number): boolean {
+    const family = isIP(address) === 6 ? "ipv6" : "ipv4";
+    const isAt = (host: string) => listOf([host]).check(address, family);
+    const own = this.#ownPorts().filter((one) => one.port === port);
+    return own.some(({ secretHost }) => (secretHost === undefined ? isOwnAddress(address) : isAt(secretHost)));
   }
 
   /**

@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { hello } from "../../harness/native/client.ts";
-import { listenersOf, listeningPortsOf, processTree } from "../../harness/network/process-ports.ts";
+import { listenersOf, processTree } from "../../harness/network/process-ports.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../harness/serve.ts";
 
 const skip = process.platform === "linux" ? false : "the sockets of processes are known on Linux only";
@@ -21,9 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => served?.[Symbol.asyncDispose]());
 
-const listening = () => [...listeningPortsOf(processTree(served.process.pid ?? 0))];
-
-async function refusalAt(port: number, host = "127.0.0.1"): Promise<string> {
+async function refusalAt({ host, port }: { host: string; port: number }): Promise<string> {
   const url = `https://${host}:${port}/bucket/x.csv`;
   const read = `SELECT * FROM s3('${url}', NOSIGN, 'CSV', 'x String') SETTINGS s3_retry_attempts = 0, s3_connect_timeout_ms = 60000`;
   return await query(service, read).then(
@@ -33,13 +31,13 @@ async function refusalAt(port: number, host = "127.0.0.1"): Promise<string> {
 }
 
 test.skipIf(skip !== false)("every port that a process of the server listens on is an own port", async () => {
-  const ports = listening();
+  const listening = listenersOf(processTree(served.process.pid ?? 0));
   // The API; per service its endpoint, the proxy, the host's port and the engine's.
-  expect(ports.length).toBeGreaterThanOrEqual(9);
+  expect(listening.length).toBeGreaterThanOrEqual(9);
   const reached: string[] = [];
-  for (const port of ports) {
-    const refusal = await refusalAt(port);
-    if (!/is this server itself/.test(refusal)) reached.push(`${port}: ${refusal}`);
+  for (const listener of listening) {
+    const refusal = await refusalAt(listener);
+    if (!/is this server itself/.test(refusal)) reached.push(`${listener.port}: ${refusal}`);
   }
   expect(reached).toEqual([]);
 });
@@ -86,15 +84,12 @@ function engineListeners() {
   return listenersOf(tree).filter(({ port, host }) => ports.includes(port) && host !== "127.0.0.1");
 }
 
-test.skipIf(skip !== false)("an engine's own ports are at an address that nothing tells, and are refused", async () => {
+test.skipIf(skip !== false)("an engine's own ports are at an address that nothing tells", async () => {
   const engines = engineListeners();
   // Two engines with HTTP and the native protocol each.
   expect(engines).toHaveLength(4);
   expect(new Set(engines.map(({ host }) => host)).size).toBe(2);
-  for (const { host, port } of engines) {
-    expect(host).toMatch(/^127\./);
-    expect(await refusalAt(port, host)).toContain("is this server itself");
-  }
+  for (const { host } of engines) expect(host).toMatch(/^127\./);
   const asked = [
     "SELECT groupArray(tuple(address, initial_address, forwarded_for)) FROM system.processes",
     "SELECT groupUniqArray(tuple(address, initial_address, hostname)) FROM system.query_log",
