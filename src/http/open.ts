@@ -109,7 +109,10 @@ export type HttpRooms = {
       readonly queryHistory: Services["queryHistory"];
     };
   readonly endpoint: Pick<Endpoint, "problems" | "problemOf"> & { readonly loop: Pick<Loop, "passed"> };
-  readonly pipes: Pick<Pipes, "checks" | "errorRows" | "inboxes" | "gauges" | "sourceWarning" | "workers"> & {
+  readonly pipes: Pick<
+    Pipes,
+    "checks" | "errorRows" | "expect" | "inboxes" | "gauges" | "sourceWarning" | "workers"
+  > & {
     readonly loop: Pick<Loop, "poke">;
     readonly remover: Pick<Pipes["remover"], "afterAttempt">;
     readonly vitals: Pick<Pipes["vitals"], "of" | "revision">;
@@ -254,6 +257,7 @@ function managementHandlers(options: HttpOptions, shared: Shared) {
     ...pipeHandlers({
       ...stores,
       checks: pipes.checks,
+      expect: (...wanted) => pipes.expect(...wanted),
       limits,
       gauges,
       sourceWarning: (id) => pipes.sourceWarning(id),

@@ -91,7 +91,9 @@ export type WorkerStatus =
 export type ToWorker =
   | ToWorkerSlot
   /** The server has opened or closed ports of its own. */
-  | { readonly type: "outgoing"; readonly ownPorts: readonly number[] };
+  | { readonly type: "outgoing"; readonly ownPorts: readonly number[] }
+  /** A job of this kind is about to come. The configuration has no secrets. */
+  | { readonly type: "expect"; readonly sourceKind: string; readonly config: JsonObject };
 
 export type ToWorkerSlot = { readonly slot: number } & (
   | { readonly type: "start"; readonly job: Job }

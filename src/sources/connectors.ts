@@ -1,4 +1,5 @@
 /** The connectors' code, loaded on first use. A worker imports it without the request schemas of all kinds. */
+import type { JsonObject } from "../lib/json.ts";
 import type { SourceKindKey } from "./contract/descriptions.ts";
 import type { Connector } from "./contract/source.ts";
 
@@ -10,6 +11,13 @@ const connectors: Record<SourceKindKey, () => Promise<Connector>> = {
   push: async () => (await import("./push/connector.ts")).pushConnector,
   relationalDb: async () => (await import("./relational-db/connector.ts")).relationalDbConnector,
 };
+
+/** The connector with the code that this configuration needs, whose secrets may be missing. */
+export async function loadedConnector(key: string, config: JsonObject): Promise<Connector> {
+  const connector = await connectorOf(key);
+  await connector.load?.(config);
+  return connector;
+}
 
 /** `key` is one of the kinds of `contract/registry.ts`. */
 export async function connectorOf(key: string): Promise<Connector> {

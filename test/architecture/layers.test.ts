@@ -38,6 +38,7 @@ describe("imports", () => {
 
   test("are found in every form, and so are circles of them", () => {
     expect(importsOf("src/sources/connectors.ts")).toEqual([
+      "src/lib/json.ts",
       "src/sources/contract/descriptions.ts",
       "src/sources/contract/source.ts",
       ...["message-broker", "object-storage", "managed-stream", "push", "relational-db"].map(

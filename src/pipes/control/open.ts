@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { ClickHouseAddress } from "../../clickhouse/client.ts";
 import type { AcquireEngine } from "../../clickhouse/lease.ts";
 import type { Config } from "../../config.ts";
+import type { JsonObject } from "../../lib/json.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { Loop } from "../../lib/loop.ts";
 import type { Permits } from "../../outgoing/permits.ts";
@@ -15,6 +16,7 @@ import { inboxLane, pushShapes } from "../../sources/push/declaration/durable.ts
 import { Inboxes } from "../../sources/push/inbox/inboxes.ts";
 import { isLedHere } from "../../store/nodes/leases.ts";
 import type { LeasedStores } from "../../store/open.ts";
+import type { NewPipe } from "../../store/pipes/pipes.ts";
 import { ErrorRows } from "./cleanup/error-rows.ts";
 import { ErrorWork } from "./cleanup/error-work.ts";
 import { LeftoverRemover } from "./cleanup/leftovers.ts";
@@ -55,6 +57,8 @@ export type Pipes = {
   readonly vitalsLoop: Loop;
   /** What is known of the source of a pipe without workers that somebody should look at. */
   sourceWarning(pipeId: string): string | undefined;
+  /** The pipe is well-formed and will be created here if both sides are as it says: its process starts meanwhile. */
+  expect(organizationId: string, pipe: NewPipe): void;
   /** Running worker processes. */
   workers(): WorkerView[];
   /** Gauges of the running workers of a pipe; without workers, of its slot. */
@@ -118,11 +122,17 @@ export function openPipes(options: PipesOptions): Pipes {
     watchLoop,
     vitals,
     vitalsLoop,
+    expect: (organizationId, { serviceId, sourceKind, source, scaling, startPaused }) => {
+      const isAlone = scaling.replicaMemoryGb !== undefined || scaling.replicaCpuMillicores !== undefined;
+      if (startPaused === true || isAlone || !leases.holds("service", serviceId)) return;
+      pool.expect({ organizationId, sourceKind, config: source[sourceKind] as JsonObject });
+    },
     workers: () => pool.views(),
     gauges: (pipeId) => reports.of(pipeId).gauges,
     sourceWarning: (pipeId) => reports.of(pipeId).warning,
     close: async () => {
       await Promise.all([supervisor.close(), errorWork.close(), remover.close(), watch.close()]);
+      pool.endUnused();
       await inboxes.close();
     },
   };

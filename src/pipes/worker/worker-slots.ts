@@ -5,7 +5,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { AppError } from "../../lib/errors.ts";
 import { OutgoingPolicy } from "../../outgoing/policy.ts";
-import { connectorOf } from "../../sources/connectors.ts";
+import { loadedConnector } from "../../sources/connectors.ts";
 import type { Calls, FromWorker, FromWorkerSlot, Job, ToWorker, ToWorkerSlot, WorkerStatus } from "../protocol.ts";
 import { runErrorRequests } from "./error-requests-job.ts";
 import { runJob } from "./job.ts";
@@ -30,7 +30,10 @@ export class WorkerSlots {
     if (message.type === "start") this.#current.run(message.slot, () => this.#start(message.slot, message.job));
     else if (message.type === "stop") this.#slots.get(message.slot)?.stopping.abort();
     else if (message.type === "reply") this.#settle(message, handle);
-    else if (this.#policy !== undefined) this.#policy.ownPorts = message.ownPorts;
+    else if (message.type === "expect") {
+      // What cannot be loaded is said by the job that needs it.
+      loadedConnector(message.sourceKind, message.config).catch(() => {});
+    } else if (this.#policy !== undefined) this.#policy.ownPorts = message.ownPorts;
   }
 
   /** Ends all jobs. */
@@ -74,7 +77,7 @@ export class WorkerSlots {
       this.#slots.delete(slot);
       send({ type: "ended", failed });
     };
-    run(job, network, () => connectorOf(job.sourceKind), link.calls, events, stopping.signal)
+    run(job, network, () => loadedConnector(job.sourceKind, job.config), link.calls, events, stopping.signal)
       .then((status) => {
         events.tell(status);
         ended(false);

@@ -44,10 +44,7 @@ export type Insert = {
   readonly body?: () => Buffer | Readable;
   /** Bound parameters of the statement; secrets are passed here and never in `sql`. */
   readonly params?: Readonly<Record<string, string>>;
-  /**
-   * Identifies the insert within its batch when the batch may be rebuilt without some inserts; otherwise its index
-   * does. With a key, `settings` must be the same whenever the batch is rebuilt.
-   */
+  /** Its identity in a batch that may be rebuilt without some inserts, with the same `settings`. Default: its index. */
   readonly key?: string;
   /** Rows of the source that it carries. Absent where only the engine knows, which then counts the rows it writes. */
   readonly rows?: number;
@@ -316,6 +313,8 @@ export type RowReplayContext = {
 export type TypedConnector<Config> = {
   /** Connects and authenticates; with `validateSamples` also reads samples. Throws AppError SOURCE_* on failure. */
   check(config: Config, options: CheckOptions, signal: AbortSignal): Promise<void>;
+  /** Loads the code that only some configurations need, before they are opened. The secrets may be missing. */
+  load?(config: Config): Promise<void>;
   open(config: Config, context: SourceContext, signal: AbortSignal): Promise<Source>;
   createdTables?(config: Config): readonly TableLayout[];
   /** A kind whose refused rows can be replayed has it. Does not connect to the source. */

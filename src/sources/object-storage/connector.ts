@@ -85,6 +85,10 @@ export const objectStorageConnector = defineConnector<ObjectStorageConfig>({
     }
   },
 
+  async load(config: ObjectStorageConfig) {
+    await (locationOf(config).store === "s3" ? import("./stores/s3.ts") : import("./stores/azure.ts"));
+  },
+
   async open(config: ObjectStorageConfig, context: SourceContext<ObjectDurable>) {
     const { network } = context;
     const { store, pattern } = await openStore(config, network);

@@ -20,6 +20,8 @@ type NewPipeRequest = {
   readonly organizationId: string;
   readonly service: Service;
   readonly body: z.output<typeof createPipeBody>;
+  /** Called when only its source and its table are left to be checked. */
+  readonly wellFormed?: (pipe: NewPipe) => void;
 };
 
 export type AcceptedPipe = Reached & { readonly pipe: NewPipe };
@@ -30,7 +32,7 @@ export type AcceptedPipe = Reached & { readonly pipe: NewPipe };
  */
 export async function checkNewPipe(
   { pipes, checks, limits }: CreationDeps,
-  { organizationId, service, body }: NewPipeRequest,
+  { organizationId, service, body, wellFormed }: NewPipeRequest,
   run: CheckRun,
   signal: AbortSignal,
 ): Promise<AcceptedPipe | undefined> {
@@ -52,6 +54,7 @@ export async function checkNewPipe(
   // Before the table itself is checked, which would not say whose it is.
   await run.group("neighbours", () => run.check("neighbours", () => refuseTakenTables(pipe, others)));
   if (isRunning === undefined) return undefined;
+  wellFormed?.(pipe);
   const destination = { definition: pipe.destination, changed: pipe.destination.columns ?? [] };
   const request = {
     ...checked,

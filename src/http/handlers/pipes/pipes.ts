@@ -30,6 +30,8 @@ import { type PreparationHandlers, pipePreparationHandlers } from "./pipe-prepar
 export type PipeDeps = Pick<Stores, "pipes" | "pipeOverviews" | "services" | "chartSources" | "leftovers"> & {
   readonly checks: PipeChecks;
   readonly limits: OrganizationLimits;
+  /** A pipe that is to be created has only its source and its table left to be checked. */
+  readonly expect: (organizationId: string, pipe: NewPipe) => void;
   /** Gauges of the running workers of a pipe. */
   readonly gauges: (pipeId: string) => Readonly<Record<string, number>>;
   /** What should be looked at at the source of a pipe without workers. */
@@ -63,9 +65,11 @@ function creationHandlers(deps: PipeDeps): Management<"listPipes" | "createPipe"
     createPipe: async ({ params, body }, { signal }) => {
       const service = await findService(deps, params);
       const { organizationId } = params;
-      const accepted = await checkNewPipe(deps, { organizationId, service, body }, new CheckRun(), signal);
-      const { pipe, warnings } = accepted as AcceptedPipe;
-      const wanted = { ...pipe, startPaused: body.startPaused ?? false };
+      const startPaused = body.startPaused === true;
+      const wellFormed = (pipe: NewPipe) => deps.expect(organizationId, { ...pipe, startPaused });
+      const request = { organizationId, service, body, wellFormed };
+      const { pipe, warnings } = (await checkNewPipe(deps, request, new CheckRun(), signal)) as AcceptedPipe;
+      const wanted = { ...pipe, startPaused };
       const pipeId = await pipes.create(wanted, deps.limits.pipes, (now) => refuseTakenTables(pipe, now));
       const uncharted = await registerChartSources(deps, organizationId, pipe);
       return answerOf(await changed(deps, { ...params, pipeId }), [...warnings, ...uncharted]);

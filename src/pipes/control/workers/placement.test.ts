@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { choose, type Placed, workerClassOf } from "./placement.ts";
+import { type Classed, choose, workerClassOf } from "./placement.ts";
 
-const pipe: Placed = { organizationId: "o1", sourceKind: "messageBroker", config: {}, pipeId: "p" };
+const pipe: Classed = { organizationId: "o1", sourceKind: "messageBroker", config: {} };
 
 test("pipes share a class only with the same organization, kind and right to the machine's credentials", () => {
   const one = workerClassOf(pipe);
-  expect(workerClassOf({ ...pipe, pipeId: "q", config: { brokers: "b" } })).toBe(one);
-  const others: Placed[] = [
+  expect(workerClassOf({ ...pipe, config: { brokers: "b" } })).toBe(one);
+  const others: Classed[] = [
     { ...pipe, organizationId: "o2" },
     { ...pipe, sourceKind: "objectStorage" },
     { ...pipe, config: { authentication: "IAM_ROLE" } },
@@ -31,6 +31,11 @@ test("every replica gets a process of its own while there are fewer than allowed
   expect(choose([], "p", 2)).toBeUndefined();
   expect(choose([idle("a")], "p", 2)).toBeUndefined();
   expect(choose([idle("a"), idle("b")], "p", 2)).toBeDefined();
+});
+
+test("a process that waits for a pipe is taken before another one is started", () => {
+  const waiting = idle();
+  expect(choose([idle("a"), waiting], "p", 4)).toBe(waiting);
 });
 
 test("the process with the fewest slots is chosen, then the quieter one", () => {

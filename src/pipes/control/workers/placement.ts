@@ -7,18 +7,18 @@ import { createHash } from "node:crypto";
 import type { JsonObject } from "../../../lib/json.ts";
 import { usesOwnCredentials } from "./worker-process.ts";
 
-export type Placed = {
+/** What the class of a pipe follows from. */
+export type Classed = {
   readonly organizationId: string;
   readonly sourceKind: string;
   readonly config: JsonObject;
-  readonly pipeId: string;
 };
 
 /**
  * Pipes with the same text may share a process. It contains no secret, and can be a part of a file name. `sharer`:
  * whoever owns the processes that organizations share; undefined where they share none.
  */
-export function workerClassOf({ organizationId, sourceKind, config }: Placed, sharer?: string): string {
+export function workerClassOf({ organizationId, sourceKind, config }: Classed, sharer?: string): string {
   const owner = sharer ?? organizationId;
   const text = JSON.stringify([owner, sourceKind, usesOwnCredentials(config)]);
   return createHash("sha256").update(text).digest("hex").slice(0, 16);
@@ -36,10 +36,12 @@ export type RunningWorker = {
 const busyShare = 0.5;
 
 /**
- * The least loaded candidate, or undefined when a new process should be started: while there are fewer than `most`,
- * every replica gets one of its own.
+ * One without pipes, otherwise the least loaded candidate, or undefined when a new process should be started: while
+ * there are fewer than `most`, every replica gets one of its own.
  */
 export function choose<C extends RunningWorker>(candidates: readonly C[], pipeId: string, most: number): C | undefined {
+  const free = candidates.find(({ pipeIds }) => pipeIds.length === 0);
+  if (free !== undefined) return free;
   if (candidates.length < most) return undefined;
   const rank = ({ pipeIds, utilization }: C) => [
     pipeIds.filter((id) => id === pipeId).length,

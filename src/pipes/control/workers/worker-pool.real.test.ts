@@ -65,6 +65,23 @@ test("pipes of two organizations, of two kinds, and with the machine's credentia
   expect(open(pool, "h"), "nobody joins a process of one pipe").toBe(one);
 });
 
+test("a process is started for a pipe that is expected, and ends without one", async () => {
+  const pool = poolOf();
+  vi.useFakeTimers({ toFake: ["setTimeout"] });
+  const expected = { organizationId: "o1", sourceKind: "objectStorage", config: {} };
+  pool.expect(expected);
+  pool.expect(expected);
+  pool.expect({ ...expected, organizationId: "o2" });
+  const pids = pool.views().map(({ pid }) => pid);
+  expect(pids).toHaveLength(2);
+  expect(open(pool, "a").pid).toBe(pids[0]);
+  pool.expect(expected);
+  expect(pool.views(), "a further pipe shares the process").toHaveLength(2);
+  vi.advanceTimersByTime(30_000);
+  vi.useRealTimers();
+  await vi.waitFor(() => expect(pool.views().map(({ pid }) => pid)).toEqual([pids[0]]), { timeout: 30_000 });
+}, 60_000);
+
 test("organizations share processes when the operator allows it", () => {
   const pool = poolOf({ isShared: true });
   expect(open(pool, "b", { organizationId: "o2" })).toBe(open(pool, "a"));

@@ -9,7 +9,7 @@ import type { Logger } from "../../../lib/logger.ts";
 import { residentBytes } from "../../../lib/process.ts";
 import { kindOf } from "../../../sources/contract/registry.ts";
 import { BusyWatch } from "./busy-watch.ts";
-import { choose, type Placed, workerClassOf } from "./placement.ts";
+import { type Classed, choose, workerClassOf } from "./placement.ts";
 import { type Tenant, Worker } from "./worker.ts";
 import { startWorkerProcess, usesOwnCredentials } from "./worker-process.ts";
 
@@ -19,6 +19,9 @@ const lookEveryMs = 5_000;
 const leastLifeMs = 60_000;
 /** A process that says nothing for so long hangs. */
 const silenceMs = 60_000;
+
+/** A process that was started for a pipe ends after this time without one. Longer than the checks of a pipe take. */
+const expectedMs = 30_000;
 
 const megabyte = 2 ** 20;
 /** What a process takes beside the memory that its pipe may use. */
@@ -40,7 +43,8 @@ export type PoolOptions = {
 };
 
 /** A replica to place. */
-export type Request = Placed & {
+export type Request = Classed & {
+  readonly pipeId: string;
   /** Unique among running replicas. */
   readonly name: string;
   /** True for a pipe that must not share a process. */
@@ -82,6 +86,23 @@ export class WorkerPool {
     this.#options = options;
   }
 
+  /** Such a pipe, here without its secrets, is about to be created: a process for it starts while it is checked. */
+  expect(pipe: Classed): void {
+    const key = this.#classOf(pipe);
+    const running = this.#shared(key);
+    if (running.length >= this.#options.workers || running.some(({ worker }) => worker.pipeIds.length === 0)) return;
+    const { worker } = this.#startShared(key, pipe);
+    worker.expect(pipe);
+    setTimeout(() => this.endUnused(worker), expectedMs).unref();
+  }
+
+  /** Ends the process, or every one, that has no pipe. */
+  endUnused(only?: Worker): void {
+    for (const { worker } of this.#held.values()) {
+      if (worker.pipeIds.length === 0 && (only === undefined || worker === only)) worker.leave();
+    }
+  }
+
   /** Opens a slot for the replica, in a running process or a new one. */
   open(request: Request, tenant: Tenant): { readonly worker: Worker; readonly slot: number } {
     const held = this.#place(request);
@@ -119,17 +140,26 @@ export class WorkerPool {
   }
 
   #place(request: Request): Held {
-    const { isShared, dataDir, workers } = this.#options;
-    // Not the same for all installations: names of control groups follow from it.
-    const key = workerClassOf(request, isShared ? dataDir : undefined);
+    const key = this.#classOf(request);
     const { memoryGb, cpuMillicores } = request.limits;
     const isLimited = memoryGb !== undefined || cpuMillicores !== undefined;
     // In this order: a busy pipe is remembered for one start only.
     if (this.#busy.takeMoved(request.pipeId) || isLimited || request.isAlone) return this.#startOwn(key, request);
-    const candidates = [...this.#held.values()]
-      .filter((held) => held.class === key && !held.isOwn && !held.worker.isLeaving)
-      .map((held) => ({ held, pipeIds: held.worker.pipeIds, utilization: held.worker.utilization }));
-    return choose(candidates, request.pipeId, workers)?.held ?? this.#startShared(key, request);
+    const candidates = this.#shared(key).map((held) => {
+      return { held, pipeIds: held.worker.pipeIds, utilization: held.worker.utilization };
+    });
+    return choose(candidates, request.pipeId, this.#options.workers)?.held ?? this.#startShared(key, request);
+  }
+
+  #classOf(pipe: Classed): string {
+    const { isShared, dataDir } = this.#options;
+    // Not the same for all installations: names of control groups follow from it.
+    return workerClassOf(pipe, isShared ? dataDir : undefined);
+  }
+
+  /** The processes that accept pipes of this class. */
+  #shared(key: string): Held[] {
+    return [...this.#held.values()].filter((held) => held.class === key && !held.isOwn && !held.worker.isLeaving);
   }
 
   #startOwn(key: string, request: Request): Held {
@@ -146,7 +176,7 @@ export class WorkerPool {
     return this.#start(request, { name: request.name, cacheDir, limits, class: key, isOwn: true, memoryLimitBytes });
   }
 
-  #startShared(key: string, request: Request): Held {
+  #startShared(key: string, request: Classed): Held {
     let index = 0;
     while (this.#held.has(`${key}-${index}`)) index += 1;
     const name = `${key}-${index}`;
@@ -155,7 +185,7 @@ export class WorkerPool {
     return this.#start(request, { name, cacheDir, limits: {}, class: key, isOwn: false, memoryLimitBytes });
   }
 
-  #start(request: Request, how: StartHow): Held {
+  #start(request: Classed, how: StartHow): Held {
     const { name, cacheDir, limits, isOwn, memoryLimitBytes } = how;
     const { dataDir, logger, isShared, poke, inboxFolder } = this.#options;
     const { organizationId: owner, sourceKind } = request;

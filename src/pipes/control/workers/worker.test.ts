@@ -76,6 +76,14 @@ test("a slot that ends leaves its neighbours; the process ends with the last one
   expect(worker.isOver).toBe(true);
 });
 
+test("a process without slots ends when it is asked to leave", async () => {
+  const { worker, changes } = start(0);
+  await once(child, "message");
+  worker.leave();
+  await once(child, "exit");
+  expect([child.signalCode, worker.isOver, changes()]).toEqual([null, true, 2]);
+});
+
 test("a process that is killed ends all slots, and nobody knows by whose fault", async () => {
   const { tenants } = start(3);
   await once(child, "message");

@@ -9,6 +9,7 @@ import { logOutput } from "../../../lib/log-output.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import type { FromWorker, FromWorkerSlot, ToWorker, ToWorkerSlot } from "../../protocol.ts";
 import { readFromWorker } from "./from-worker.ts";
+import type { Classed } from "./placement.ts";
 
 /** Time for the neighbours of a slot that does not end to leave the process before it is killed. */
 const leaveMs = 10_000;
@@ -115,6 +116,11 @@ export class Worker {
     this.#send({ ...told, slot } as ToWorkerSlot, listener);
   }
 
+  /** A pipe is about to come: the process loads its code meanwhile. */
+  expect({ sourceKind, config }: Pick<Classed, "sourceKind" | "config">): void {
+    this.#send({ type: "expect", sourceKind, config });
+  }
+
   tellOwnPorts(ownPorts: readonly number[]): void {
     this.#send({ type: "outgoing", ownPorts });
   }
@@ -123,6 +129,7 @@ export class Worker {
   leave(): void {
     if (this.isLeaving) return;
     this.#isLeaving = true;
+    if (this.#tenants.size === 0) this.#end();
     this.#parts.changed();
   }
 
@@ -166,6 +173,10 @@ export class Worker {
     // The last tenant has ended when the process has: nothing of it is left then, such as files that are being written.
     this.#isLeaving = true;
     this.#lastHow = how;
+    this.#end();
+  }
+
+  #end(): void {
     if (this.#parts.child.connected) this.#parts.child.disconnect();
     this.#killer ??= setTimeout(() => this.kill(), leaveMs);
   }
