@@ -2,12 +2,14 @@
  * The composition root: opens one room after the other, and closes them in reverse order. Only this file passes objects
  * of one room to another.
  */
+
 import { join, resolve } from "node:path";
 import { openAlerts } from "../alerts/open.ts";
 import { openBackups } from "../backups/open.ts";
 import { ensureCredentials, writeCredentials } from "../bootstrap.ts";
 import { openCharts } from "../charts/open.ts";
 import { organizationLimits, type SettingOrigins } from "../config.ts";
+import { ReadyLauncher } from "../confinement/ready-launcher.ts";
 import type { ConfinementState } from "../confinement/state.ts";
 import { openEndpoint } from "../endpoint/open.ts";
 import { openHttp } from "../http/open.ts";
@@ -61,7 +63,8 @@ function openRooms(options: AppOptions, stores: LeasedStores, confinement: Confi
   const trail = new AuditTrail(stores.auditEvents, logger);
   shutdown.add("audit trail", () => trail.close());
   const certificates = readCertificates(config);
-  const given = { config, dataDir, stores, logger };
+  // One for engines and workers, whose launchers are alike.
+  const given = { config, dataDir, stores, logger, readyLauncher: new ReadyLauncher() };
 
   const services = openServices({
     ...given,

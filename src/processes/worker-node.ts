@@ -2,7 +2,9 @@
  * The composition root of `millrace worker`: runs pipes of services that every process reaches, writes their positions
  * itself, and needs no server. It has no API and no endpoints.
  */
+
 import { resolve } from "node:path";
+import { ReadyLauncher } from "../confinement/ready-launcher.ts";
 import { AppError } from "../lib/errors.ts";
 import { ShutdownStack } from "../lib/shutdown-stack.ts";
 import { Outgoing } from "../network.ts";
@@ -42,7 +44,7 @@ function run(options: NodeOptions, stores: LeasedStores, shutdown: ShutdownStack
   const { config, logger, signal } = options;
   const outgoing = new Outgoing(config);
   shutdown.add("outgoing", () => outgoing.proxy.closeAll());
-  const given = { config, dataDir: resolve(config.dataDir), stores, logger };
+  const given = { config, dataDir: resolve(config.dataDir), stores, logger, readyLauncher: new ReadyLauncher() };
   const services = openServices({
     ...given,
     ...{ claims: false, proxy: outgoing.proxy, policy: outgoing.pipes },

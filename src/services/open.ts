@@ -4,6 +4,7 @@ import { runtimeTraits, traitsOf } from "../api/runtimes.ts";
 import { type ClickHouseAddress, ClickHouseClient } from "../clickhouse/client.ts";
 import type { AcquireEngine } from "../clickhouse/lease.ts";
 import { type Config, organizationLimits } from "../config.ts";
+import type { ReadyLauncher } from "../confinement/ready-launcher.ts";
 import type { AccessEvents } from "../endpoint/auth/events.ts";
 import type { EgressProxy } from "../endpoint/egress/proxy.ts";
 import { ServicePorts } from "../endpoint/ports/service-ports.ts";
@@ -47,6 +48,7 @@ export type ServicesOptions = {
   readonly logger: Logger;
   /** False for a process that only connects to the servers of external services (default true). */
   readonly claims?: boolean;
+  readonly readyLauncher: ReadyLauncher;
   /** The engines' proxy for outgoing connections. */
   readonly proxy: EgressProxy;
   /** Policy of connections to the servers of external services. */
@@ -259,9 +261,10 @@ function isWorthWriting(written: number | null, rows: number): boolean {
 }
 
 function embeddedRuntime(options: ServicesOptions, disks: ServiceDisks) {
-  const { config, dataDir, stores, proxy, backupPathOf, logger } = options;
+  const { config, dataDir, stores, proxy, readyLauncher, backupPathOf, logger } = options;
   return new EmbeddedRuntime({
     dataDir,
+    readyLauncher,
     maxQueries: config.engineSessions,
     minFreeDiskBytes: Math.round(config.minFreeDiskGb * 2 ** 30),
     standbyEngines: config.standbyEngines,

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { ClickHouseAddress } from "../../clickhouse/client.ts";
 import type { AcquireEngine } from "../../clickhouse/lease.ts";
 import type { Config } from "../../config.ts";
+import type { ReadyLauncher } from "../../confinement/ready-launcher.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { Loop } from "../../lib/loop.ts";
@@ -42,6 +43,7 @@ export type PipesOptions = {
   readonly diskProblem: DiskProblem;
   readonly policy: OutgoingPolicy;
   readonly permits: Permits;
+  readonly readyLauncher?: ReadyLauncher | undefined;
 };
 
 export type Pipes = {
@@ -159,10 +161,14 @@ function limitsOf(config: Config): SupervisorOptions["limits"] {
   };
 }
 
-function poolOf({ config, dataDir, logger }: PipesOptions, inboxes: Inboxes, poke: () => void): WorkerPool {
+function poolOf(
+  { config, dataDir, logger, readyLauncher }: PipesOptions,
+  inboxes: Inboxes,
+  poke: () => void,
+): WorkerPool {
   return new WorkerPool({
     inboxFolder: (organizationId) => (organizationId === undefined ? inboxes.folder : inboxes.folderOf(organizationId)),
-    ...{ dataDir, logger, poke },
+    ...{ dataDir, logger, readyLauncher, poke },
     workers: config.pipeWorkers ?? Math.min(mostDefaultWorkers, availableParallelism()),
     memoryMb: config.pipeWorkerMemoryMb,
     isShared: config.pipeWorkersShared,

@@ -5,7 +5,7 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { ReadyLauncher } from "../../confinement/ready-launcher.ts";
+import type { ReadyLauncher } from "../../confinement/ready-launcher.ts";
 import type { EgressProxy } from "../../endpoint/egress/proxy.ts";
 import { type EngineRole, type EngineUser, readerUser } from "../../engine/chdb/users.ts";
 import type { EngineHostOptions } from "../../engine/host-process.ts";
@@ -42,12 +42,12 @@ export type EmbeddedOptions = {
   readonly disks: ServiceDisks;
   /** Maximum number of idle services whose engine host is prepared. */
   readonly standbyEngines: number;
+  readonly readyLauncher: ReadyLauncher;
   readonly logger: Logger;
 };
 
 export class EmbeddedRuntime implements ServiceRuntime {
   readonly #options: EmbeddedOptions;
-  readonly #readyLauncher = new ReadyLauncher();
   readonly #standbys: StandbyHosts;
   /** By service; a statement of a pipe that was running then may be the cause. */
   readonly #crashes = new Map<string, number>();
@@ -135,7 +135,7 @@ export class EmbeddedRuntime implements ServiceRuntime {
       backupsAllowedPath: this.#options.backupPathOf(service.id),
       compileCacheDir: join(home, "cache"),
       launcherCacheDir: join(this.#options.dataDir, "cache", "launcher"),
-      readyLauncher: this.#readyLauncher,
+      readyLauncher: this.#options.readyLauncher,
     };
   }
 

@@ -3,8 +3,10 @@
  * memory is left by its pipes and ended, one whose event loop hangs is killed, and a pipe that keeps the event loop
  * busy gets a process of its own.
  */
+
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import type { ReadyLauncher } from "../../../confinement/ready-launcher.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import { residentBytes } from "../../../lib/process.ts";
 import { kindOf } from "../../../sources/contract/registry.ts";
@@ -38,6 +40,7 @@ export type PoolOptions = {
   readonly isShared: boolean;
   /** The folder of what was sent to the pipes of an organization, or of all. It exists. */
   readonly inboxFolder: (organizationId: string | undefined) => string;
+  readonly readyLauncher?: ReadyLauncher | undefined;
   readonly logger: Logger;
   readonly poke: () => void;
 };
@@ -187,7 +190,7 @@ export class WorkerPool {
 
   #start(request: Classed, how: StartHow): Held {
     const { name, cacheDir, limits, isOwn, memoryLimitBytes } = how;
-    const { dataDir, logger, isShared, poke, inboxFolder } = this.#options;
+    const { dataDir, logger, readyLauncher, isShared, poke, inboxFolder } = this.#options;
     const { organizationId: owner, sourceKind } = request;
     const organizationId = isShared && !isOwn ? undefined : owner;
     const child = startWorkerProcess({
@@ -196,6 +199,7 @@ export class WorkerPool {
       hasCredentials: usesOwnCredentials(request.config),
       cacheDir: join(dataDir, cacheDir),
       launcherCacheDir: join(dataDir, "cache", "launcher"),
+      readyLauncher,
       readFolders: kindOf(sourceKind).hasInbox === true ? [inboxFolder(organizationId)] : [],
     });
     const changed = () => {

@@ -5,6 +5,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { GroupLimits } from "../../../confinement/cgroups.ts";
 import { pipeWorkerRules } from "../../../confinement/process-rules.ts";
+import type { ReadyLauncher } from "../../../confinement/ready-launcher.ts";
 import { spawnConfined } from "../../../confinement/spawn.ts";
 import { childEnvironment } from "../../../lib/child-environment.ts";
 import type { JsonObject } from "../../../lib/json.ts";
@@ -21,6 +22,7 @@ export type WorkerProcessOptions = {
   /** The worker's own compile cache, which no other running worker uses; created when missing. */
   readonly cacheDir: string;
   readonly launcherCacheDir: string;
+  readonly readyLauncher: ReadyLauncher | undefined;
   readonly limits: Omit<GroupLimits, "tasks">;
   /** Folders that it reads. They exist. */
   readonly readFolders: readonly string[];
@@ -28,7 +30,7 @@ export type WorkerProcessOptions = {
 
 /** The process has a channel, and its standard error is a pipe that the caller reads. */
 export function startWorkerProcess(options: WorkerProcessOptions): ChildProcess {
-  const { name, hasCredentials, cacheDir, launcherCacheDir, limits, readFolders } = options;
+  const { name, hasCredentials, cacheDir, launcherCacheDir, readyLauncher, limits, readFolders } = options;
   mkdirSync(cacheDir, { recursive: true, mode: 0o700 });
   const aws = hasCredentials ? "credentials" : "region";
   const { environment, reads } = childEnvironment({ home: join(cacheDir, "home"), compileCacheDir: cacheDir, aws });
@@ -37,6 +39,7 @@ export function startWorkerProcess(options: WorkerProcessOptions): ChildProcess 
     stdio: ["ignore", "ignore", "pipe", "ipc"],
     environment,
     launcherCacheDir,
+    readyLauncher,
     group: { name: `pipe-${name}`, tasks: maxTasks, ...limits },
   });
 }
