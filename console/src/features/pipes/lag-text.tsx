@@ -5,6 +5,13 @@ import css from "./pipes.module.css";
 
 type Lag = NonNullable<PipeSummary["lag"]>;
 
+/** What is less behind needs nobody: each batch that is being loaded is a distance that grows. */
+const longSeconds = 60;
+
+export function isLong(seconds = longSeconds): boolean {
+  return seconds >= longSeconds;
+}
+
 /** How far the pipe is behind: seconds first, then what is known instead of them. */
 export function lagText({ seconds, rows, files, bytes }: Lag): string | undefined {
   if (seconds !== undefined) return durationText(seconds);
@@ -19,8 +26,8 @@ export function lagDetails({ seconds, rows, files, bytes, etaSeconds, trend }: L
     rows === undefined ? [] : counted(rows, "row", shortCountText),
     files === undefined ? [] : counted(files, "object", shortCountText),
     bytes === undefined ? [] : bytesText(bytes),
-    etaSeconds === undefined || etaSeconds === 0 ? [] : `caught up in ${durationText(etaSeconds)}`,
-    trend === "growing" && seconds !== 0 ? "growing" : [],
+    etaSeconds === undefined || !isLong(seconds) ? [] : `caught up in ${durationText(etaSeconds)}`,
+    trend === "growing" && isLong(seconds) ? "growing" : [],
   ];
   return parts.flat().join(" · ");
 }
@@ -47,5 +54,13 @@ export function LagTrend({ lag }: { readonly lag: Lag | undefined }) {
   // A lag of nothing has no direction.
   if (lag?.trend === undefined || lag.seconds === 0) return null;
   const { Icon, word, tone } = trends[lag.trend];
-  return <Icon className="toned" data-tone={tone} role="img" aria-label={word} aria-hidden={false} />;
+  return (
+    <Icon
+      className="toned"
+      data-tone={isLong(lag.seconds) ? tone : "neutral"}
+      role="img"
+      aria-label={word}
+      aria-hidden={false}
+    />
+  );
 }
