@@ -106,15 +106,14 @@ function Header<Row, Key extends string>({ column, sort, onSort }: HeaderProps<R
       </th>
     );
   }
+  // The largest numbers are looked for first.
+  const first = column.align === "end" ? "desc" : "asc";
+  const next = order === undefined ? first : order === "asc" ? "desc" : "asc";
   const Icon = order === "desc" ? ArrowDown : ArrowUp;
   const ariaSort = order === undefined ? undefined : order === "asc" ? "ascending" : "descending";
   return (
     <th scope="col" className={cellClass(column)} aria-sort={ariaSort}>
-      <button
-        type="button"
-        className={`plain ${css.sort}`}
-        onClick={() => onSort({ key: column.key, order: order === "asc" ? "desc" : "asc" })}
-      >
+      <button type="button" className={`plain ${css.sort}`} onClick={() => onSort({ key: column.key, order: next })}>
         {column.header}
         <Icon aria-hidden style={{ opacity: order === undefined ? 0 : 1 }} />
       </button>
