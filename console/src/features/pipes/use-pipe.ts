@@ -1,6 +1,7 @@
 /** The pipe of the address: its definition, and the numbers that the list of pipes has of it. */
 import { useParams } from "@tanstack/react-router";
 import { kindKeyOf, sourceDescriptions } from "../../../../src/sources/contract/descriptions.ts";
+import type { SourceField } from "../../../../src/sources/contract/fields.ts";
 import type { OperationResult } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
 import type { PipeKind, PipeState, PipeSummary } from "./list-search.ts";
@@ -40,8 +41,10 @@ export function kindOf({ source }: PipeDetails): PipeKind {
 export function sourceText(pipe: PipeDetails): string {
   const kind = kindOf(pipe);
   const members = (pipe.source[kind] ?? {}) as Record<string, unknown>;
-  const found = sourceDescriptions[kind].named
-    .map((name) => members[name])
-    .find((value) => value !== undefined && value !== null);
-  return found === undefined ? "" : String(found);
+  const { named, fields }: { named: readonly string[]; fields: readonly SourceField[] } = sourceDescriptions[kind];
+  const name = named.find((one) => members[one] !== undefined && members[one] !== null) ?? "";
+  const { options } = fields.find(({ path }) => path === name) ?? {};
+  const text = options?.find(({ value }) => value === members[name])?.label ?? String(members[name] ?? "");
+  // Databases of many servers have one name.
+  return kind === "relationalDb" ? `${members.host}/${text}` : text;
 }
