@@ -1,17 +1,54 @@
 import { bytesText, capitalized, countText, durationText } from "../../lib/format.ts";
 import { Facts, Panel } from "../../parts/page.tsx";
 import { byNumbers, type Column, Table, useSorted } from "../../parts/table.tsx";
+import { isLong } from "./lag-text.tsx";
 import type { PipeKind } from "./list-search.ts";
 
 type Progress = Readonly<Record<string, number>>;
 
-const laneWords: Readonly<Record<PipeKind, string>> = {
-  messageBroker: "Partition",
-  managedStream: "Shard",
-  relationalDb: "Table",
-  objectStorage: "Part",
-  push: "Part",
+const laneWords: Partial<Record<PipeKind, string>> = { messageBroker: "Partition", managedStream: "Shard" };
+
+/** What is measured, in the order in which it is shown: of the pipe and of one lane. */
+const words: Readonly<Record<string, string>> = {
+  acceptedRows: "Rows accepted since the server started",
+  fetchedRows: "Rows read",
+  sentRows: "Rows loaded",
+  refusedRows: "Rows refused",
+  skippedRows: "Rows that are not meant for the table",
+  fetchedBytes: "Bytes read",
+  sentBytes: "Bytes loaded",
+  latencyMs: "Age of the newest data when it was loaded",
+  filesFound: "Objects found",
+  filesLoaded: "Objects loaded",
+  filesFailed: "Objects that failed",
+  listMs: "Duration of the last listing",
+  snapshotRowsEstimated: "Rows to copy, as the source estimates",
+  snapshotParts: "Parts of the copy",
+  snapshotPartsDone: "Parts of the copy that are loaded",
+  snapshotSecondsLeft: "The copy is complete in",
+  slotRetainedBytes: "Log that the source keeps for the pipe",
+  slotBurnBytesPerSecond: "Growth of that log",
+  slotSafeBytes: "Log until the source drops the slot",
+  slotEtaSeconds: "Time until the source drops the slot",
+  inboxBytes: "Disk of the inbox",
+  inboxKeys: "Idempotency keys that the inbox remembers",
+  rebalances: "Changes of the consumer group",
+  commitErrors: "Commits to the consumer group that failed",
+  lagMessages: "Messages behind",
+  lagSeconds: "Behind",
+  millisBehindLatest: "Behind",
 };
+
+/** What the tiles above say already. */
+const inTiles = new Set([
+  "errors",
+  "lagMessages",
+  "lagBytes",
+  "lagSeconds",
+  "etaSeconds",
+  "filesPending",
+  "bytesPending",
+]);
 
 type Lane = { readonly name: string; readonly values: Progress };
 
@@ -27,41 +64,62 @@ export function lanesOf(progress: Progress): Lane[] {
   return [...lanes].map(([name, values]) => ({ name, values })).sort((a, b) => byNumbers.compare(a.name, b.name));
 }
 
-/** Counters and gauges of the pipe: a table of partitions, shards or tables, then those of the whole. */
+/** A table of partitions or shards, and the numbers of the whole pipe; tables have a panel of their own. */
 export function PipeProgress({ progress, kind }: { readonly progress: Progress; readonly kind: PipeKind }) {
-  const names = Object.keys(progress)
-    .filter((name) => !name.includes(":"))
-    .toSorted();
-  const lanes = lanesOf(progress);
-  const measures = [...new Set(lanes.flatMap(({ values }) => Object.keys(values)))];
-  const columns: readonly Column<Lane>[] = [
-    { key: "lane", header: laneWords[kind], sortable: true, cell: ({ name }) => <code>{name}</code> },
-    ...measures.map((measure) => ({
-      key: measure,
-      header: measureOf(measure),
-      align: "end" as const,
-      sortable: true,
-      cell: ({ values }: Lane) => (values[measure] === undefined ? "–" : textOf(measure, values[measure])),
-    })),
-  ];
-  const sorted = useSorted(lanes, ({ name, values }, key) => (key === "lane" ? name : values[key]));
+  // A copy that is complete is of no interest any more.
+  const isCopied = progress.snapshotParts === progress.snapshotPartsDone;
+  const isSaid = (name: string) => inTiles.has(name) || (isCopied && name.startsWith("snapshot"));
+  const names = Object.keys(progress).filter((name) => !name.includes(":") && !isSaid(name));
+  const word = laneWords[kind];
   return (
     <>
-      {lanes.length > 0 && (
-        <Panel title={`${laneWords[kind]}s`} flush>
-          <Table tall label={`${laneWords[kind]}s`} columns={columns} {...sorted} rowKey={({ name }) => name} />
-        </Panel>
-      )}
-      <Panel title="Counters">
-        <Facts facts={names.map((name) => [measureOf(name), textOf(name, progress[name] as number)])} />
+      {word !== undefined && <Lanes word={word} lanes={lanesOf(progress)} />}
+      <Panel title="Numbers of the pipe">
+        <Facts facts={inOrder(names).map((name) => [measureOf(name), textOf(name, progress[name] as number)])} />
       </Panel>
     </>
   );
 }
 
-/** Without the unit of a time, which the value has. */
+function Lanes({ word, lanes }: { readonly word: string; readonly lanes: readonly Lane[] }) {
+  const measures = inOrder([...new Set(lanes.flatMap(({ values }) => Object.keys(values)))]);
+  const columns: readonly Column<Lane>[] = [
+    { key: "lane", header: word, sortable: true, cell: ({ name }) => <code>{name}</code> },
+    ...measures.map((measure) => ({
+      key: measure,
+      header: measureOf(measure),
+      align: "end" as const,
+      sortable: true,
+      cell: ({ values }: Lane) => <Value measure={measure} value={values[measure]} />,
+    })),
+  ];
+  const sorted = useSorted(lanes, ({ name, values }, key) => (key === "lane" ? name : values[key]));
+  if (lanes.length === 0) return null;
+  return (
+    <Panel title={`${word}s`} flush>
+      <Table tall label={`${word}s`} columns={columns} {...sorted} rowKey={({ name }) => name} />
+    </Panel>
+  );
+}
+
+function Value({ measure, value }: { readonly measure: string; readonly value: number | undefined }) {
+  if (value === undefined) return "–";
+  const seconds = measure === "lagSeconds" ? value : measure === "millisBehindLatest" ? value / 1000 : 0;
+  if (!isLong(seconds)) return textOf(measure, value);
+  return (
+    <span className="toned" data-tone="warn">
+      {textOf(measure, value)}
+    </span>
+  );
+}
+
+function inOrder(names: readonly string[]): string[] {
+  const order = [...Object.keys(words), ...names];
+  return names.toSorted((a, b) => order.indexOf(a) - order.indexOf(b));
+}
+
 function measureOf(name: string): string {
-  return wordsOf(name.replace(/^millis|Seconds|Ms$/, ""));
+  return words[name] ?? wordsOf(name);
 }
 
 /** `fetchedRows` as `Fetched rows`. */
@@ -70,8 +128,8 @@ export function wordsOf(name: string): string {
 }
 
 function textOf(name: string, value: number): string {
-  if (/bytes/i.test(name)) return bytesText(value);
+  if (/bytes/i.test(name)) return `${bytesText(value)}${name.endsWith("PerSecond") ? "/s" : ""}`;
   if (/seconds(left)?$/i.test(name)) return durationText(value);
-  if (/ms$|milliseconds$|^millis/i.test(name)) return durationText(value / 1000);
+  if (/ms$|^millis/i.test(name)) return durationText(value / 1000);
   return countText(value);
 }
