@@ -50,8 +50,9 @@ export function stateWord(state: string): string {
   return words[state] ?? capitalized(state.replaceAll("_", " "));
 }
 
-export function StateBadge({ state }: { readonly state: string }) {
-  const { tone, Icon, turning } = lookOf(state);
+/** `as`: the state whose look it has. */
+export function StateBadge({ state, as = state }: { readonly state: string; readonly as?: string }) {
+  const { tone, Icon, turning } = lookOf(as);
   return (
     <Badge tone={tone} icon={Icon} turning={turning === true}>
       {stateWord(state)}
@@ -68,7 +69,7 @@ export function StateCell({ state, reason, children }: StateCellProps) {
       <span>
         <StateBadge state={state} />
       </span>
-      <span className="muted cut" style={{ maxWidth: "min(100%, 44ch, 60vw)" }} title={reason}>
+      <span className="muted cut" style={{ maxWidth: "min(100%, 32ch, 60vw)" }} title={reason}>
         {reason === undefined ? children : capitalized(reason)}
       </span>
     </div>

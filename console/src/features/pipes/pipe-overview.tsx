@@ -58,7 +58,7 @@ function Overview({ pipe }: { readonly pipe: PipeDetails }) {
         <Numbers pipe={pipe} summary={summary} />
       )}
       <Conditions summary={summary} />
-      {pipe.tables !== undefined && <PipeTables tables={pipe.tables} />}
+      {pipe.tables !== undefined && <PipeTables tables={pipe.tables} progress={pipe.progress} />}
       <Panel title="Over time" actions={range}>
         <PipeCharts hours={hours} isEnded={pipe.state === "Completed"} />
       </Panel>

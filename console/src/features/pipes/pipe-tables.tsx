@@ -1,4 +1,5 @@
 import { useChange } from "../../api/queries.ts";
+import { capitalized } from "../../lib/format.ts";
 import { Button } from "../../parts/button.tsx";
 import { Asking } from "../../parts/dialog.tsx";
 import { Count, Duration } from "../../parts/numbers.tsx";
@@ -16,26 +17,33 @@ const columns: readonly Column<PipeTable>[] = [
   { key: "sourceTable", header: "Source table", sortable: true, cell: ({ sourceTable }) => <code>{sourceTable}</code> },
   { key: "targetTable", header: "Target table", sortable: true, cell: ({ targetTable }) => <code>{targetTable}</code> },
   { key: "state", header: "State", sortable: true, cell: (table) => <StateCell table={table} /> },
-  { key: "lagSeconds", header: "Lag", align: "end", sortable: true, cell: (t) => <Duration value={t.lagSeconds} /> },
+  { key: "lagSeconds", header: "Behind", align: "end", sortable: true, cell: (t) => <Duration value={t.lagSeconds} /> },
   { key: "rows", header: "Rows", align: "end", sortable: true, cell: ({ rows }) => <Count value={rows} /> },
-  { key: "resync", header: "", align: "end", cell: (table) => <ResyncButton table={table} /> },
 ];
 
-/** Why a table stopped, when, and what helps. */
+const resync: Column<PipeTable> = { key: "resync", header: "", align: "end", cell: (t) => <ResyncButton table={t} /> };
+
+/** Changes since the worker started, which it reports by the names of the target tables. */
+const changes = { insertedRows: "Inserted", updatedRows: "Updated", deletedRows: "Deleted" };
+
+/** Why a table stopped, when, and what helps besides its button. */
 function StateCell({ table: { state, reason, stoppedAt, remedy } }: { readonly table: PipeTable }) {
+  const help = remedy?.replace(/ ?Send the command resync .*$/, "");
   return (
-    <div className="stack">
+    <div className="stack" style={{ maxWidth: "56ch" }}>
       <span>
-        <StateBadge state={state} /> {stoppedAt !== undefined && <RelativeTime at={stoppedAt} />}
+        {/* Nobody stops one table: it could not go on. */}
+        <StateBadge state={state} as={state === "Stopped" ? "failed" : state} />{" "}
+        {stoppedAt !== undefined && <RelativeTime at={stoppedAt} />}
       </span>
-      {reason !== undefined && <span className="muted">{reason}</span>}
-      {remedy !== undefined && <span className="muted">{remedy}</span>}
+      {reason !== undefined && <span className="muted">{capitalized(reason)}.</span>}
+      {help && <span className="muted">{help}</span>}
     </div>
   );
 }
 
 /** Copies one table again, while the others go on. */
-function ResyncButton({ table: { sourceTable, targetTable } }: { readonly table: PipeTable }) {
+function ResyncButton({ table: { sourceTable, targetTable, state } }: { readonly table: PipeTable }) {
   const params = usePipeParams();
   const change = useChange("updatePipeState", {
     changes: pipeReads,
@@ -45,7 +53,7 @@ function ResyncButton({ table: { sourceTable, targetTable } }: { readonly table:
   return (
     <Asking
       button={
-        <Button small look="quiet" needs="developer">
+        <Button small {...(state === "Stopped" ? {} : { look: "quiet" as const })} needs="developer">
           Resync …
         </Button>
       }
@@ -59,12 +67,23 @@ function ResyncButton({ table: { sourceTable, targetTable } }: { readonly table:
   );
 }
 
+type PipeTablesProps = { readonly tables: readonly PipeTable[]; readonly progress: PipeDetails["progress"] };
+
 /** Each table of a database with its own state. */
-export function PipeTables({ tables }: { readonly tables: readonly PipeTable[] }) {
-  const sorted = useSorted(tables, (table, key) => table[key as "rows"]);
+export function PipeTables({ tables, progress }: PipeTablesProps) {
+  const sorted = useSorted(tables, (table, key) => progress[`${key}:${table.targetTable}`] ?? table[key as "rows"]);
+  const isChanging = Object.keys(progress).some((name) => name.startsWith("insertedRows:"));
+  const changed = Object.entries(changes).map(([key, header]) => ({
+    key,
+    header,
+    align: "end" as const,
+    sortable: true,
+    cell: ({ targetTable }: PipeTable) => <Count value={progress[`${key}:${targetTable}`]} />,
+  }));
+  const all = [...columns, ...(isChanging ? changed : []), resync];
   return (
-    <Panel title="Tables" flush>
-      <Table tall label="Tables of the pipe" columns={columns} {...sorted} rowKey={({ targetTable }) => targetTable} />
+    <Panel title="Tables" actions={isChanging && <span className="muted">changes since the worker started</span>} flush>
+      <Table tall label="Tables of the pipe" columns={all} {...sorted} rowKey={({ targetTable }) => targetTable} />
     </Panel>
   );
 }
