@@ -1,4 +1,5 @@
 /** Records the activity of every successful request that may change something: one place, so that none is forgotten. */
+import { isDeepStrictEqual } from "node:util";
 import { activityTypeOf, leavesActivity } from "../api/activities.ts";
 import type { Operation } from "../api/operation.ts";
 import type { Logger } from "../lib/logger.ts";
@@ -17,6 +18,8 @@ export type ActivityRequest = {
   readonly params: Readonly<Record<string, string>>;
   readonly body: unknown;
   readonly actor: Actor;
+  /** Reads what a PUT replaces: it sends every member, and changes few. */
+  readonly before?: (() => Promise<unknown>) | undefined;
 };
 
 const objectTypes: Readonly<Record<string, ObjectType>> = {
@@ -41,18 +44,20 @@ export async function recorded<T>(
   answer: () => Promise<T>,
   logger: Logger,
 ): Promise<T> {
-  const { id: operationId, operation, organizationId, params, body, actor } = request;
+  const { id: operationId, operation, organizationId, params, body, actor, before } = request;
   if (!leavesActivity(operation)) return await answer();
   const named = lastParam(operation, params, organizationId);
   // Before: a deleted object has no name afterwards.
   const name = await log.nameOf(named.type, named.id);
+  // An object that cannot be read is not replaced either, or all of it is new.
+  const was = await before?.().catch(() => undefined);
   const result = await answer();
   if (isOfDraft(named.type, name, body)) return result;
   const object = createdBy(operationId, operation, result, body) ?? { ...named, name };
   const isChange = operation.method === "PATCH" || operation.method === "PUT";
   const type = activityTypeOf(operationId, body);
   const serviceId = params.serviceId ?? (object.type === "service" ? object.id : undefined);
-  const fields = isChange && !isCommand(body) ? memberNames(body) : undefined;
+  const fields = isChange && !isCommand(body) ? memberNames(body, contentOf(was)) : undefined;
   try {
     await log.add({ organizationId, type, actor, serviceId, object, fields });
   } catch (error) {
@@ -96,12 +101,19 @@ function isCommand(body: unknown): boolean {
   return typeof (body as { command?: unknown } | undefined)?.command === "string";
 }
 
-/** Names of the members of a body, in the form `source.messageBroker.credentials`. */
-export function memberNames(body: unknown, prefix = "", depth = 1): string[] {
+/** The object within an answer of either API. */
+function contentOf(answer: unknown): unknown {
+  return (answer as { data?: unknown } | undefined)?.data ?? answer;
+}
+
+/** Names of the members of a body that differ from what was, in the form `source.messageBroker.credentials`. */
+export function memberNames(body: unknown, was?: unknown, prefix = "", depth = 1): string[] {
   if (body === null || typeof body !== "object" || Array.isArray(body)) return [];
   return Object.entries(body).flatMap(([name, value]) => {
-    if (value === undefined) return [];
-    const inner = depth === maxDepth ? [] : memberNames(value, `${prefix}${name}.`, depth + 1);
+    const before = (was as Readonly<Record<string, unknown>> | undefined)?.[name] ?? undefined;
+    const isKept = was !== undefined && isDeepStrictEqual(value ?? undefined, before);
+    if (value === undefined || isKept) return [];
+    const inner = depth === maxDepth ? [] : memberNames(value, before, `${prefix}${name}.`, depth + 1);
     return inner.length === 0 ? [`${prefix}${name}`] : inner;
   });
 }

@@ -35,6 +35,13 @@ async function newPipe(): Promise<string> {
   return await api.pipes.create({ serviceId, name: "clicks", ...definition, ...rest }, limits.pipes);
 }
 
+async function tokenOf() {
+  const { secret } = await api.credentials.createToken({
+    ...{ organizationId: api.organizationId, name: "t", expireAt: null },
+  });
+  return { accessToken: secret };
+}
+
 describe("every operation", () => {
   /** The real server and table; what the operations do and accept is left out. */
   const anyRequest = (table: Record<string, Operation>) =>
@@ -79,13 +86,6 @@ describe("every operation", () => {
 
   const paramValue = (param: string) =>
     param === "organizationId" ? api.organizationId : param === "activityId" ? "1" : randomUUID();
-
-  async function tokenOf() {
-    const { secret } = await api.credentials.createToken({
-      ...{ organizationId: api.organizationId, name: "t", expireAt: null },
-    });
-    return { accessToken: secret };
-  }
 
   test.each(["management", "observability"] as const)(
     "of the %s API that is not a GET leaves one activity, with its actor",
@@ -157,6 +157,23 @@ describe("a request", () => {
       ["key_create", "key", "ci"],
     ]);
     expect(JSON.stringify(await list())).not.toContain(created.body.result.keySecret);
+  });
+
+  test("that replaces an object names what it changes of it, and not all that it sends", async () => {
+    const { accessToken } = await tokenOf();
+    const auth = `Bearer ${accessToken}`;
+    const webhook = { name: "hook", service: "generic", url: "https://alerts.example.com/" };
+    const sent = async (method: string, path: string, body: object) =>
+      (await api.call(method, path, { auth, body })).body.data.id as string;
+    const webhookId = await sent("POST", "/api/v2/webhooks", webhook);
+    const alert = {
+      ...{ source: "state", metric: "pipe_attention", name: "late", threshold: 1, thresholdType: "above" },
+      ...{ interval: "1m", channel: { type: "webhook", webhookId } },
+    };
+    const alertId = await sent("POST", "/api/v2/alerts", alert);
+    await sent("PUT", `/api/v2/alerts/${alertId}`, { ...alert, interval: "5m", note: "call the owner" });
+    const [replaced] = await list(`?object=${alertId}`);
+    expect(replaced).toMatchObject({ type: "alert_replace", fields: ["note", "interval"] });
   });
 
   test("that is refused leaves nothing", async () => {

@@ -166,7 +166,8 @@ function mount(server: FastifyInstance, options: ServerOptions, answers: Answers
     const headers = isTagged(name, operation) ? taggedHeaders(tls) : fixedHeaders(tls);
     const cache =
       operation.storedOnly === true ? answers.stored : operation.sampled === true ? answers.sampled : undefined;
-    const route = { id, options, cache, name, operation, handler: handlers[id] as AnyHandler, headers };
+    const read = operation.method === "PUT" ? readerOf(operations, handlers, operation) : undefined;
+    const route = { id, options, cache, name, operation, handler: handlers[id] as AnyHandler, headers, read };
     server.route({
       method: operation.method,
       url,
@@ -179,6 +180,18 @@ function mount(server: FastifyInstance, options: ServerOptions, answers: Answers
     });
   }
   for (const [url, methods] of methodsByPath) refuseOtherMethods(server, url, [...methods]);
+}
+
+/** The handler of the GET of the same path. */
+function readerOf(
+  operations: Readonly<Record<string, Operation>>,
+  handlers: Readonly<Record<string, AnyHandler | undefined>>,
+  { path }: Operation,
+): AnyHandler | undefined {
+  const [id = ""] = Object.keys(operations).filter(
+    (name) => operations[name]?.method === "GET" && operations[name]?.path === path,
+  );
+  return handlers[id];
 }
 
 /**
@@ -225,6 +238,8 @@ type Route = {
   readonly name: ApiName;
   readonly operation: Operation;
   readonly handler: AnyHandler;
+  /** What a PUT replaces. */
+  readonly read: AnyHandler | undefined;
   /** Headers of every response: names and values, alternating. */
   readonly headers: readonly string[];
 };
@@ -271,7 +286,9 @@ async function serveAdmitted(
       const made = await route.cache.of(cacheKey(route, request, principal), answer);
       return sendTagged(route, request, reply, made);
     }
-    const made = { id: route.id, operation, ...callOf(request, body, context) };
+    const { read } = route;
+    const before = read && (async () => await read({ params: request.params, query: {} } as never, context, reply));
+    const made = { id: route.id, operation, ...callOf(request, body, context), before };
     const result = await recorded(options.activities, made, answer, options.logger);
     if (name === "observability") return result;
     if (operation.streams !== undefined) return;
