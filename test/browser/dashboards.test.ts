@@ -163,6 +163,27 @@ describe.skipIf(chromiumMissing !== undefined)("dashboards", () => {
     await page.getByRole("heading", { level: 1, name: "Services" }).waitFor();
   });
 
+  test("Save is busy while its request runs, which is sent once", async () => {
+    const { page } = await console_.open("/dashboards");
+    await page.getByRole("link", { name: "Brought back" }).press("Enter");
+    await page.getByRole("button", { name: "Edit" }).press("Enter");
+    let sent = 0;
+    const arrived = Promise.withResolvers<() => Promise<void>>();
+    await page.route("**/savedObjects/*", async (route) => {
+      if (route.request().method() !== "PATCH") return await route.fallback();
+      sent += 1;
+      arrived.resolve(() => route.continue());
+    });
+    const save = page.getByRole("button", { name: "Save", exact: true });
+    await save.press("Enter");
+    const goOn = await arrived.promise;
+    await expect.poll(() => save.getAttribute("aria-busy")).toBe("true");
+    await save.press("Enter");
+    await goOn();
+    await page.getByRole("button", { name: "Edit" }).waitFor();
+    expect(sent).toBe(1);
+  });
+
   test("the mouse drags a chart to the place of another one, and its corner to another size", async () => {
     const { page } = await console_.open("/dashboards");
     await page.getByRole("link", { name: "Brought back" }).press("Enter");

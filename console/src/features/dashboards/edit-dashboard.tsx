@@ -1,7 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { call, type OperationResult } from "../../api/client.ts";
-import { asApiError } from "../../api/error.ts";
 import { refetch } from "../../api/queries.ts";
 import { serverNow } from "../../api/server-time.ts";
 import { type Dashboard, type DashboardPanel, dashboardOf } from "../../charts/dashboard.ts";
@@ -14,6 +13,7 @@ import { TextField } from "../../parts/field.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Page } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
+import { useAttempt } from "../../parts/use-attempt.ts";
 import { PanelGrid } from "./panel-grid.tsx";
 import { PanelTools } from "./panel-tools.tsx";
 import { VariableEditor } from "./variable-editor.tsx";
@@ -34,6 +34,7 @@ export function EditDashboard({ begun: { id, name, version, content }, newest, o
   const [draft, setDraft] = useState(begun);
   const [title, setTitle] = useState(name);
   const [problem, setProblem] = useState<string>();
+  const { attempt, busy, error } = useAttempt();
   const [said, setSaid] = useState("");
   const [now] = useState(serverNow);
   const bounds = boundsOf(draft, now);
@@ -44,20 +45,21 @@ export function EditDashboard({ begun: { id, name, version, content }, newest, o
     const refusal = problemOf(draft.variables);
     setProblem(refusal);
     if (refusal !== undefined) return;
-    try {
-      await call("updateSavedObject", {
-        params: { savedObjectId: id },
-        body: { version: newest.version, name: title, content: { ...draft, variables: variablesOf(draft.variables) } },
-      });
-      await refetch("getSavedObject", "listSavedObjects");
+    const content = { ...draft, variables: variablesOf(draft.variables) };
+    await attempt(async () => {
+      try {
+        await call("updateSavedObject", {
+          params: { savedObjectId: id },
+          body: { version: newest.version, name: title, content },
+        });
+      } finally {
+        // Where somebody was faster, the page says who, and saves over it if it is told to again.
+        await refetch("getSavedObject", "listSavedObjects");
+      }
       onEnd();
-    } catch (error) {
-      const { status, message } = asApiError(error);
-      // Somebody was faster: the page says who, and saves over it if it is told to again.
-      if (status === 409) await refetch("getSavedObject");
-      else setProblem(message);
-    }
+    });
   };
+  const told = problem ?? (error?.status === 409 ? undefined : error?.message);
   return (
     <Page
       title={`Edit ${name}`}
@@ -67,7 +69,13 @@ export function EditDashboard({ begun: { id, name, version, content }, newest, o
           <Button small onClick={onEnd}>
             Discard
           </Button>
-          <Button small look={isOvertaken ? "danger" : "primary"} needs="developer" onClick={() => void save()}>
+          <Button
+            small
+            look={isOvertaken ? "danger" : "primary"}
+            needs="developer"
+            busy={busy}
+            onClick={() => void save()}
+          >
             {isOvertaken ? "Save over it" : "Save"}
           </Button>
         </>
@@ -75,7 +83,7 @@ export function EditDashboard({ begun: { id, name, version, content }, newest, o
     >
       <UnsavedDialog isChanged={draft !== begun || title !== name} />
       {isOvertaken && <Overtaken newest={newest} />}
-      {problem !== undefined && <Note tone="bad">{problem}</Note>}
+      {told !== undefined && <Note tone="bad">{told}</Note>}
       <TextField label="Name" value={title} onChange={setTitle} />
       <VariableEditor
         {...{ bounds, chartedId }}
