@@ -222,6 +222,25 @@ describe.skipIf(chromiumMissing !== undefined)("pipes in the console", () => {
     expect(second.problems.splice(0)).toEqual([expect.stringMatching(/^412: PATCH /)]);
   });
 
+  test("a change is made and saved by keys alone, without a way through the form", async () => {
+    const { page } = await console_.open("/pipes");
+    await page.getByRole("link", { name: "cities" }).press("Enter");
+    await page.getByRole("link", { name: "Configuration" }).press("Enter");
+    const edit = page.getByRole("button", { name: "Edit" });
+    await edit.press("Enter");
+    await page.keyboard.press("End");
+    await page.keyboard.type(" of Europe");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "cities of Europe" }).waitFor();
+    await expect.poll(() => edit.evaluate((it) => it === document.activeElement)).toBe(true);
+
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("ControlOrMeta+A");
+    await page.keyboard.type("cities");
+    await page.getByLabel("A line for each column").press("ControlOrMeta+Enter");
+    await page.getByRole("heading", { level: 1, name: "cities", exact: true }).waitFor();
+  });
+
   test("a key that may only read sees why it may not change anything, at 360 pixels too", async () => {
     const { organizationId } = console_.served.credentials;
     const body = { name: "reader", roles: ["read_only" as const] };

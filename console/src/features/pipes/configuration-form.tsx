@@ -1,4 +1,4 @@
-import { type FormEvent, useState } from "react";
+import { type FormEvent, type KeyboardEvent, useState } from "react";
 import { sourceDescriptions } from "../../../../src/sources/contract/descriptions.ts";
 import { holds, memberAt, type SourceField } from "../../../../src/sources/contract/fields.ts";
 import { call } from "../../api/client.ts";
@@ -38,6 +38,7 @@ export function ConfigurationForm({ pipe, onClose }: FormProps) {
   const differences = differencesOf(begin, draft);
   const save = (event: FormEvent) => {
     event.preventDefault();
+    if (differences.length === 0) return;
     void attempt(async () => {
       await saveDraft(begin, differences);
       toast(`${begin.name} is changed.`);
@@ -46,7 +47,7 @@ export function ConfigurationForm({ pipe, onClose }: FormProps) {
   };
   const nothing = differences.length === 0 ? "Nothing is changed." : undefined;
   return (
-    <form onSubmit={save} noValidate style={{ display: "contents" }}>
+    <form onSubmit={save} onKeyDown={submitByKeys} noValidate style={{ display: "contents" }}>
       <UnsavedDialog isChanged={differences.length > 0} />
       <Inputs
         pipe={begin}
@@ -62,10 +63,18 @@ export function ConfigurationForm({ pipe, onClose }: FormProps) {
           <Button type="submit" look="primary" needs="developer" busy={busy} refusal={nothing}>
             Save
           </Button>
+          <span className="muted">
+            <kbd>Ctrl Enter</kbd> saves from everywhere
+          </span>
         </div>
       </Panel>
     </form>
   );
+}
+
+/** Enter alone is a new line in some inputs, and opens the choices of others. */
+function submitByKeys({ key, ctrlKey, metaKey, currentTarget }: KeyboardEvent<HTMLFormElement>): void {
+  if (key === "Enter" && (ctrlKey || metaKey)) currentTarget.requestSubmit();
 }
 
 /** Sends the version that was edited: the server refuses if it is no longer the present one. */
@@ -109,7 +118,7 @@ function Inputs({ pipe, draft, error, onChange }: InputsProps) {
   return (
     <>
       <Panel title="Name and source">
-        <TextField label="Name" {...at("name")} />
+        <TextField label="Name" {...at("name")} autoFocus />
         <div className="cells pair">
           {sourceInputsOf(pipe).map(({ member, label, hint }) => {
             const input = at(`source.${member}`);

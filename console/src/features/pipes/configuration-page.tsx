@@ -20,8 +20,8 @@ export function ConfigurationPage() {
 }
 
 function Configuration({ pipe }: { readonly pipe: PipeDetails }) {
-  const [editing, setEditing] = useState<"form" | "secrets">();
-  const close = () => setEditing(undefined);
+  const [editing, setEditing] = useState<"form" | "secrets" | "closed">();
+  const close = () => setEditing("closed");
   if (editing === "form") return <ConfigurationForm pipe={pipe} onClose={close} />;
   const kind = kindOf(pipe);
   const { source, destination, fieldMappings, settings, scaling } = pipe;
@@ -32,7 +32,7 @@ function Configuration({ pipe }: { readonly pipe: PipeDetails }) {
           Replace credentials …
         </Button>
       )}
-      <Button needs="developer" look="primary" onClick={() => setEditing("form")}>
+      <Button needs="developer" look="primary" autoFocus={editing === "closed"} onClick={() => setEditing("form")}>
         Edit
       </Button>
     </>
