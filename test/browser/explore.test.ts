@@ -237,6 +237,26 @@ describe.skipIf(chromiumMissing !== undefined)("Explore", () => {
     expect(await rows.getByRole("button", { name: /request 3$/ }).getAttribute("aria-expanded")).toBe("true");
   });
 
+  test("the rows are a few keys away from the choice of the source, and the fields are one stop", async () => {
+    const { page } = await console_.open("/explore");
+    const isAt = (one: Locator) => eventually(() => one.evaluate((it) => it === document.activeElement)).toBe(true);
+    await page.getByLabel("Source", { exact: true }).focus();
+    const rows = page.getByRole("region", { name: "Rows" }).locator("li > button");
+    await rows.first().waitFor();
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.keyboard.press("Tab");
+    await isAt(rows.first());
+    await page.keyboard.press("Shift+Tab");
+    const fields = page.getByRole("complementary", { name: "Fields" }).locator("li > button");
+    await isAt(fields.first());
+    await page.keyboard.press("ArrowDown");
+    await isAt(fields.nth(1));
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Shift+Tab");
+    await isAt(fields.nth(1));
+  });
+
   test("a narrow screen scrolls in one direction only", async () => {
     const { page } = await console_.open("/explore");
     await page.setViewportSize({ width: 360, height: 800 });

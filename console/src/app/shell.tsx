@@ -23,7 +23,7 @@ export function Shell() {
   useFocusOfScreen(pathname);
   return (
     <div className={css.shell}>
-      <a className={css.skip} href="#main">
+      <a className="skip" href="#main">
         Skip to content
       </a>
       <TopBar railOpen={railOpen} onRail={() => setRailOpen(!railOpen)} />

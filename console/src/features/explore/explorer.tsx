@@ -125,6 +125,9 @@ function Head({ sources, source, search, bounds, isLive, onSource, onRange, onLi
     <header className="row">
       <h1>Explore</h1>
       <InlineSelect label="Source" value={source.id} options={named(sources)} onChange={onSource} />
+      <a className="skip" href="#rows">
+        Skip to the rows
+      </a>
       <Button small onClick={() => setEditing(true)}>
         Sources …
       </Button>

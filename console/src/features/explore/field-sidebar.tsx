@@ -11,6 +11,7 @@ import { IconButton } from "../../parts/button.tsx";
 import { SearchInput } from "../../parts/search-input.tsx";
 import { Skeleton } from "../../parts/states.tsx";
 import css from "./explore.module.css";
+import { useLines } from "./lines.ts";
 import type { Source } from "./source.ts";
 
 type Fields = OperationResult<"listFields">;
@@ -31,6 +32,8 @@ export function FieldSidebar({ source, fields, bounds, filter, onFilter }: Field
   const [text, setText] = useState("");
   const wanted = text.trim().toLowerCase();
   const found = (fields.data?.data ?? []).filter(({ name }) => name.toLowerCase().includes(wanted));
+  const shown = found.slice(0, shownFields);
+  const lines = useLines(shown.length);
   return (
     <aside className={`surface ${css.sidebar}`} aria-label="Fields">
       <h2>Fields</h2>
@@ -43,9 +46,14 @@ export function FieldSidebar({ source, fields, bounds, filter, onFilter }: Field
             : fields.error.message}
         </p>
       )}
-      <ul>
-        {found.slice(0, shownFields).map((field) => (
-          <FieldNode key={field.name} {...{ source, field, bounds, filter, onFilter }} />
+      <ul data-arrows onKeyDown={lines.onArrow}>
+        {shown.map((field, place) => (
+          <FieldNode
+            key={field.name}
+            {...{ source, field, bounds, filter, onFilter }}
+            isStop={place === lines.stop}
+            onFocus={() => lines.setReached(place)}
+          />
         ))}
       </ul>
       {found.length > shownFields && <p className="muted">{found.length - shownFields} more: type to find them.</p>}
@@ -53,16 +61,22 @@ export function FieldSidebar({ source, fields, bounds, filter, onFilter }: Field
   );
 }
 
-type FieldNodeProps = Omit<FieldSidebarProps, "fields"> & { readonly field: Fields["data"][number] };
+type FieldNodeProps = Omit<FieldSidebarProps, "fields"> & {
+  readonly field: Fields["data"][number];
+  readonly isStop: boolean;
+  readonly onFocus: () => void;
+};
 
-function FieldNode({ source, field, bounds, filter, onFilter }: FieldNodeProps) {
+function FieldNode({ source, field, bounds, filter, onFilter, isStop, onFocus }: FieldNodeProps) {
   const [isOpen, setOpen] = useState(false);
   return (
     <li>
       <button
         type="button"
         className={`plain ${css.fieldName}`}
+        tabIndex={isStop ? 0 : -1}
         aria-expanded={isOpen}
+        onFocus={onFocus}
         onClick={() => setOpen(!isOpen)}
       >
         <ChevronRight size={14} aria-hidden className={css.chevron} />
@@ -78,7 +92,7 @@ function FieldNode({ source, field, bounds, filter, onFilter }: FieldNodeProps) 
   );
 }
 
-type TopValuesProps = Omit<FieldNodeProps, "field"> & { readonly field: string };
+type TopValuesProps = Omit<FieldSidebarProps, "fields"> & { readonly field: string };
 
 function TopValues({ source, field, bounds, filter, onFilter }: TopValuesProps) {
   const where = filter?.where ?? "";

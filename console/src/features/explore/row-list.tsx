@@ -1,8 +1,9 @@
-import { type KeyboardEvent, useState } from "react";
+import type { KeyboardEvent } from "react";
 import type { ApiError } from "../../api/error.ts";
 import { cellText, kindOf } from "../../lib/values.ts";
 import { EmptyState, ErrorState, Skeleton } from "../../parts/states.tsx";
 import css from "./explore.module.css";
+import { useLines } from "./lines.ts";
 import { type Column, fieldsOfRow, type Row, shownText } from "./row.ts";
 import type { Source } from "./source.ts";
 
@@ -21,7 +22,7 @@ type RowListProps = {
 
 /** A line for each row, or why there is none. The arrow keys go from line to line, and Tab to the row that is open. */
 export function RowList({ source, types, all, columns, at, onOpen, error, isLoading }: RowListProps) {
-  const [reached, setReached] = useState(0);
+  const lines = useLines(all.length);
   if (source.kind === "metric")
     return <EmptyState title="Metrics have no rows">Points of metrics are numbers: the chart shows them.</EmptyState>;
   if (isLoading) return <Skeleton lines={8} />;
@@ -36,20 +37,10 @@ export function RowList({ source, types, all, columns, at, onOpen, error, isLoad
     );
   }
   const onKeyDown = (event: KeyboardEvent) => {
-    const item = (event.target as HTMLElement).closest("li");
-    const next =
-      event.key === "ArrowDown"
-        ? item?.nextElementSibling
-        : event.key === "ArrowUp"
-          ? item?.previousElementSibling
-          : undefined;
-    const button = next?.querySelector("button");
-    if (button == null) return;
-    event.preventDefault();
-    button.focus();
-    if (at !== -1) button.click();
+    const button = lines.onArrow(event);
+    if (at !== -1) button?.click();
   };
-  const stop = at === -1 ? Math.min(reached, all.length - 1) : at;
+  const stop = at === -1 ? lines.stop : at;
   return (
     <ul data-arrows onKeyDown={onKeyDown}>
       {all.map((row, place) => (
@@ -60,7 +51,7 @@ export function RowList({ source, types, all, columns, at, onOpen, error, isLoad
             className={`plain ${css.rowButton}`}
             tabIndex={place === stop ? 0 : -1}
             aria-expanded={place === at}
-            onFocus={() => setReached(place)}
+            onFocus={() => lines.setReached(place)}
             onClick={() => onOpen(place === at ? undefined : row)}
           >
             <RowLine {...{ source, types, columns, row }} />
