@@ -247,6 +247,10 @@ describe.skipIf(chromiumMissing !== undefined)("pipes in the console", () => {
     const { keyId, keySecret } = await console_.served.api.createKey({ params: { organizationId }, body });
     const { page } = await console_.open("/pipes", { key: { keyId, keySecret } });
     await page.setViewportSize({ width: 360, height: 740 });
+    // Two numbers share a line, so that several pipes fit the screen.
+    const topOf = async (label: string) => (await page.locator(`td[data-label="${label}"]`).first().boundingBox())?.y;
+    await page.getByRole("link", { name: "cities" }).waitFor();
+    expect([await topOf("Rows/s"), await topOf("Refused")]).toEqual([await topOf("Lag"), await topOf("Rows")]);
     await page.getByRole("link", { name: "cities" }).click();
     const stop = page.getByRole("button", { name: "Stop", exact: true });
     await stop.waitFor();
