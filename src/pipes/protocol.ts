@@ -85,7 +85,8 @@ export type WorkerStatus =
   | { readonly phase: "preparing" | "snapshot" | "running" | "stopped" }
   /** `refusal`: why the first row or object that this worker refused was refused. */
   | { readonly phase: "completed"; readonly refusal?: string | undefined }
-  | { readonly phase: "degraded" | "failed"; readonly reason: string };
+  /** `isSourceAway`: the source does not answer, so that nobody knows its end. */
+  | { readonly phase: "degraded" | "failed"; readonly reason: string; readonly isSourceAway?: boolean | undefined };
 
 /** To a worker process. `slot` is the worker slot of one of its jobs; a number is never used twice. */
 export type ToWorker =

@@ -55,7 +55,8 @@ export class Health {
     const reason = reasonOf(failure);
     const limit = this.#limitOf(failure.kind);
     if (performance.now() - since > limit) throw new PipeFailure(`${reason} (gave up after ${duration(limit)})`);
-    if (this.#told !== reason) this.#tell({ phase: "degraded", reason });
+    const away = failure.kind === "source" ? { isSourceAway: true } : {};
+    if (this.#told !== reason) this.#tell({ phase: "degraded", reason, ...away });
     this.#told = reason;
   }
 

@@ -289,6 +289,7 @@ test("the reason of an insert that fails stays shown while inserts of other lane
   });
   const health = new Health(limits, (status) => statuses.push(status));
   await new Runner({ ...parts, health }, new AbortController().signal).run();
-  const degraded = { phase: "degraded", reason: "the source fails: the store is away (S3_ERROR)" };
+  const reason = "the source fails: the store is away (S3_ERROR)";
+  const degraded = { phase: "degraded", reason, isSourceAway: true };
   expect(statuses).toEqual([{ phase: "running" }, degraded, { phase: "running" }]);
 });

@@ -255,7 +255,9 @@ describe.skipIf(kafkaMissing !== undefined)("Kafka pipes", () => {
     await untilRows(served, service, "outage", 1_000);
     await kafka.kill();
     await untilState(served, service, id, "Degraded");
-    expect((await details(served, service, id)).lastError).toMatch(/the source fails: .*broker/);
+    const { lastError, progress } = await details(served, service, id);
+    expect(lastError).toMatch(/the source fails: .*broker/);
+    expect(progress.lagMessages).toBeUndefined();
     await kafka.start();
     await tool.send(orders("outage", 1_000, 2_000, 2));
     await untilRows(served, service, "outage", 2_000);

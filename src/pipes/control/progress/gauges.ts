@@ -1,4 +1,5 @@
 /** The gauges of a pipe, from those of its workers. */
+import type { WorkerStatus } from "../../protocol.ts";
 
 type Gauges = Readonly<Record<string, number>>;
 
@@ -12,6 +13,20 @@ const longest: ReadonlySet<string> = new Set([
 ]);
 /** Their sum is known only when all workers know their part. */
 const whole: ReadonlySet<string> = new Set(["lagMessages"]);
+
+/** What depends on the end of the source, and that of a lane. */
+const ofItsEnd = /^(lag|millisBehindLatest|filesPending|bytesPending)/;
+
+/**
+ * The gauges of a worker, whose source may be away: then nobody knows that nothing is left to read, and what was left
+ * before is the least that is.
+ */
+export function knownGauges({ gauges, status }: { readonly gauges: Gauges; readonly status: WorkerStatus }): Gauges {
+  if (!("isSourceAway" in status) || status.isSourceAway !== true) return gauges;
+  return Object.fromEntries(
+    Object.entries(gauges).filter(([name, value]) => name !== "etaSeconds" && !(value === 0 && ofItsEnd.test(name))),
+  );
+}
 
 /** A gauge that is not known is absent, never 0. */
 export function gaugesOfAll(workers: readonly Gauges[]): Gauges {

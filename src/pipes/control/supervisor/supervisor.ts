@@ -23,7 +23,7 @@ import type { Service } from "../../../store/services/services.ts";
 import { begunMark, type Job, type OutageLimits, type WorkerStatus } from "../../protocol.ts";
 import { fullConfig, jobOf } from "../definition/definition.ts";
 import { problemOf, sealedOtherwise } from "../definition/stored-definition.ts";
-import { gaugesOfAll } from "../progress/gauges.ts";
+import { gaugesOfAll, knownGauges } from "../progress/gauges.ts";
 import { PipeClaims } from "./claims.ts";
 import { outcomeOf } from "./outcome.ts";
 import type { Replica, ReplicaDeps, ReplicaParts } from "./replica.ts";
@@ -143,7 +143,7 @@ export class PipesSupervisor {
     const workers = this.#runs.get(pipeId)?.workers;
     if (workers === undefined) return undefined;
     const running = workers.filter(({ over }) => !over).length;
-    return { workers: running, gauges: gaugesOfAll(workers.map((worker) => worker.gauges)) };
+    return { workers: running, gauges: gaugesOfAll(workers.map(knownGauges)) };
   }
 
   /** Sends running workers the ports of new services. */

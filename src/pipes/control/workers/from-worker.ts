@@ -15,7 +15,11 @@ const message = z.discriminatedUnion("type", [
     status: z.discriminatedUnion("phase", [
       z.object({ phase: z.enum(["preparing", "snapshot", "running", "stopped"]) }),
       z.object({ phase: z.literal("completed"), refusal: z.string().optional() }),
-      z.object({ phase: z.enum(["degraded", "failed"]), reason: z.string() }),
+      z.object({
+        phase: z.enum(["degraded", "failed"]),
+        reason: z.string(),
+        isSourceAway: z.boolean().optional(),
+      }),
     ]),
   }),
 ]);
