@@ -9,7 +9,7 @@ import { quotedName } from "../../lib/quoted-name.ts";
 import { Button } from "../../parts/button.tsx";
 import { Bytes, Count, Duration } from "../../parts/numbers.tsx";
 import { Facts, Panel, Tile, Tiles } from "../../parts/page.tsx";
-import { Elapsed, RelativeTime } from "../../parts/relative-time.tsx";
+import { RelativeTime } from "../../parts/relative-time.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
 import { Answer } from "../../parts/states.tsx";
 import { toastError } from "../../parts/toast.tsx";
@@ -125,19 +125,13 @@ function Result({ pipe, summary }: NumbersProps) {
   );
 }
 
-/** Three facts, none of which follows from another. The reason of the state is above the tabs. */
+/** Two facts, neither of which follows from the other. The state and its reason are above the tabs. */
 function Conditions({ summary }: { readonly summary: PipeSummary | undefined }) {
-  const { lastSuccessAt, lastError, state, stateChangedAt, stateMessage } = summary ?? {};
+  const { lastSuccessAt, lastError, stateMessage } = summary ?? {};
   return (
     <Panel>
       <Facts
         facts={[
-          [
-            "State",
-            <span key="state">
-              {state ?? "–"} for <Elapsed since={stateChangedAt} />
-            </span>,
-          ],
           ["Last success", <RelativeTime key="success" at={lastSuccessAt} none="no row is durable yet" />],
           [
             "Last error",
