@@ -13,9 +13,10 @@ import { type PipeDetails, usePipeParams } from "./use-pipe.ts";
 
 type PipeTable = NonNullable<PipeDetails["tables"]>[number];
 
+const ofName = { nowrap: true, sortable: true };
 const columns: readonly Column<PipeTable>[] = [
-  { key: "sourceTable", header: "Source table", sortable: true, cell: ({ sourceTable }) => <code>{sourceTable}</code> },
-  { key: "targetTable", header: "Target table", sortable: true, cell: ({ targetTable }) => <code>{targetTable}</code> },
+  { key: "sourceTable", header: "Source table", ...ofName, cell: ({ sourceTable }) => <code>{sourceTable}</code> },
+  { key: "targetTable", header: "Target table", ...ofName, cell: ({ targetTable }) => <code>{targetTable}</code> },
   { key: "state", header: "State", sortable: true, cell: (table) => <StateCell table={table} /> },
   { key: "lagSeconds", header: "Behind", align: "end", sortable: true, cell: (t) => <Duration value={t.lagSeconds} /> },
   { key: "rows", header: "Rows", align: "end", sortable: true, cell: ({ rows }) => <Count value={rows} /> },
