@@ -188,9 +188,7 @@ function readerOf(
   handlers: Readonly<Record<string, AnyHandler | undefined>>,
   { path }: Operation,
 ): AnyHandler | undefined {
-  const [id = ""] = Object.keys(operations).filter(
-    (name) => operations[name]?.method === "GET" && operations[name]?.path === path,
-  );
+  const [id = ""] = Object.entries(operations).find(([, one]) => one.method === "GET" && one.path === path) ?? [];
   return handlers[id];
 }
 

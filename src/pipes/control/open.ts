@@ -134,7 +134,7 @@ export function openPipes(options: PipesOptions): Pipes {
     sourceWarning: (pipeId) => reports.of(pipeId).warning,
     close: async () => {
       await Promise.all([supervisor.close(), errorWork.close(), remover.close(), watch.close()]);
-      pool.endUnused();
+      pool.leaveUnused();
       await inboxes.close();
     },
   };

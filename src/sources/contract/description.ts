@@ -23,8 +23,10 @@ export type SourceDescription = {
   readonly reads: string;
   /** A pipe's source in a line, with members between braces. The first whose members are there is shown. */
   readonly summaries: readonly string[];
-  /** Member that names what is read, in a few words; the first that is there. */
+  /** What is read, in a few words, in the same form. */
   readonly named: readonly string[];
+  /** Word for each of the parts of the source whose progress is told by itself. */
+  readonly lane?: string;
   /** What a pipe promises. The first whose conditions hold. */
   readonly guarantees: readonly { readonly when: readonly Condition[]; readonly text: string }[];
   readonly group: "messages" | "applications" | "objects" | "databases";

@@ -28,8 +28,8 @@ describe.each(sourceKindKeys)("%s", (key) => {
     const conditions = [...fields.flatMap(({ when = [] }) => when), ...logins.flatMap(({ when }) => when)];
     const paths = [
       ...[...fields, ...conditions].map(({ path }) => path),
-      ...[...secrets, ...mutable, ...named, listing.member, ...logins.flatMap(({ members }) => members)],
-      ...summaries.flatMap((text) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string)),
+      ...[...secrets, ...mutable, listing.member, ...logins.flatMap(({ members }) => members)],
+      ...[...summaries, ...named].flatMap((text) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string)),
     ];
     expect(paths.filter((path) => schemaOf(path) === undefined)).toEqual([]);
     expect(schemaOf("nope")).toBeUndefined();

@@ -1,3 +1,4 @@
+import { sourceDescriptions } from "../../../../src/sources/contract/descriptions.ts";
 import { bytesText, capitalized, countText, durationText } from "../../lib/format.ts";
 import { Facts, Panel } from "../../parts/page.tsx";
 import { byNumbers, type Column, Table, useSorted } from "../../parts/table.tsx";
@@ -5,8 +6,6 @@ import { isLong } from "./lag-text.tsx";
 import type { PipeKind } from "./list-search.ts";
 
 type Progress = Readonly<Record<string, number>>;
-
-const laneWords: Partial<Record<PipeKind, string>> = { messageBroker: "Partition", managedStream: "Shard" };
 
 /** What is measured, in the order in which it is shown: of the pipe and of one lane. */
 const words: Readonly<Record<string, string>> = {
@@ -70,7 +69,7 @@ export function PipeProgress({ progress, kind }: { readonly progress: Progress; 
   const isCopied = progress.snapshotParts === progress.snapshotPartsDone;
   const isSaid = (name: string) => inTiles.has(name) || (isCopied && name.startsWith("snapshot"));
   const names = Object.keys(progress).filter((name) => !name.includes(":") && !isSaid(name));
-  const word = laneWords[kind];
+  const { lane: word }: { lane?: string } = sourceDescriptions[kind];
   return (
     <>
       {word !== undefined && <Lanes word={word} lanes={lanesOf(progress)} />}

@@ -37,14 +37,18 @@ export function kindOf({ source }: PipeDetails): PipeKind {
   return kindKeyOf(source) ?? "objectStorage";
 }
 
+/** In a form of a description. */
+const member = /\{(\w+)\}/g;
+
 /** The topic, bucket, stream or database in a few words. */
 export function sourceText(pipe: PipeDetails): string {
   const kind = kindOf(pipe);
   const members = (pipe.source[kind] ?? {}) as Record<string, unknown>;
   const { named, fields }: { named: readonly string[]; fields: readonly SourceField[] } = sourceDescriptions[kind];
-  const name = named.find((one) => members[one] !== undefined && members[one] !== null) ?? "";
-  const { options } = fields.find(({ path }) => path === name) ?? {};
-  const text = options?.find(({ value }) => value === members[name])?.label ?? String(members[name] ?? "");
-  // Databases of many servers have one name.
-  return kind === "relationalDb" ? `${members.host}/${text}` : text;
+  const isThere = (form: string) => [...form.matchAll(member)].every(([, name = ""]) => members[name] != null);
+  const form = named.find(isThere) ?? "";
+  return form.replaceAll(member, (_, name: string) => {
+    const { options } = fields.find(({ path }) => path === name) ?? {};
+    return options?.find(({ value }) => value === members[name])?.label ?? String(members[name]);
+  });
 }

@@ -96,14 +96,12 @@ export class WorkerPool {
     if (running.length >= this.#options.workers || running.some(({ worker }) => worker.pipeIds.length === 0)) return;
     const { worker } = this.#startShared(key, pipe);
     worker.expect(pipe);
-    setTimeout(() => this.endUnused(worker), expectedMs).unref();
+    setTimeout(() => worker.leaveUnused(), expectedMs).unref();
   }
 
-  /** Ends the process, or every one, that has no pipe. */
-  endUnused(only?: Worker): void {
-    for (const { worker } of this.#held.values()) {
-      if (worker.pipeIds.length === 0 && (only === undefined || worker === only)) worker.leave();
-    }
+  /** Ends the processes that no pipe has come to. */
+  leaveUnused(): void {
+    for (const { worker } of this.#held.values()) worker.leaveUnused();
   }
 
   /** Opens a slot for the replica, in a running process or a new one. */

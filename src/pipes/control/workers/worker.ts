@@ -133,6 +133,11 @@ export class Worker {
     this.#parts.changed();
   }
 
+  /** Ends a process that no pipe has come to. */
+  leaveUnused(): void {
+    if (this.#tenants.size === 0) this.leave();
+  }
+
   /** Ends the process without its help. */
   kill(): void {
     this.#parts.child.kill("SIGKILL");

@@ -18,7 +18,8 @@ export const messageBrokerDescription = {
   label: "Kafka",
   reads: "topics of a Kafka-protocol broker",
   summaries: ["{topics} at {brokers}"],
-  named: ["topics"],
+  named: ["{topics}"],
+  lane: "Partition",
   guarantees: [{ when: [], text: messageGuarantee }],
   group: "messages",
   vendors: [

@@ -12,7 +12,7 @@ export const objectStorageDescription = {
   label: "Object storage",
   reads: "objects of a bucket",
   summaries: ["{url}", "{path}"],
-  named: ["url", "azureContainerName"],
+  named: ["{url}", "{azureContainerName}"],
   guarantees: [
     {
       when: [],

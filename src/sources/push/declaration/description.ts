@@ -29,7 +29,7 @@ export const pushDescription = {
   label: "HTTP",
   reads: "rows that applications send",
   summaries: ["{format} that is sent to it", "JSON that is sent to it"],
-  named: ["format"],
+  named: ["{format}"],
   guarantees: [
     {
       when: [],

@@ -8,7 +8,7 @@ export const relationalDbDescription = {
   label: "Postgres",
   reads: "tables of a Postgres database",
   summaries: ["{database} at {host}"],
-  named: ["database"],
+  named: ["{host}/{database}"],
   guarantees: [
     {
       when: [{ path: "settings.replicationMode", is: ["snapshot"] }],
