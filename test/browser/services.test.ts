@@ -263,11 +263,11 @@ describe.skipIf(chromiumMissing !== undefined)("services in the console", () => 
     await go("/services");
     await page.getByRole("link", { name: "keyboard made" }).waitFor();
     await page.context().setOffline(true);
-    await page.getByText("Millrace does not answer").waitFor();
+    await page.getByText("Millrace does not answer since").waitFor();
     await page.context().setOffline(false);
-    await page.getByText("Millrace does not answer").waitFor({ state: "detached" });
+    await page.getByText("Millrace does not answer since").waitFor({ state: "detached" });
     opened.served.process.kill("SIGKILL");
-    await page.getByText("Millrace does not answer").waitFor();
+    await page.getByText("Millrace does not answer since").waitFor();
     expect(await page.getByRole("link", { name: "keyboard made" }).isVisible()).toBe(true);
     expect(problems.every((problem) => problem.startsWith("failed: GET "))).toBe(true);
     problems.length = 0;

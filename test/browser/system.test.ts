@@ -83,11 +83,11 @@ describe.skipIf(chromiumMissing !== undefined)("the system in the console", () =
     await page.evaluate(() => Object.assign(globalThis, { isSamePage: true }));
     const port = Number(new URL(served.credentials.baseUrl).port);
     served.process.kill("SIGKILL");
-    await page.getByText("Millrace does not answer").waitFor();
+    await page.getByText("Millrace does not answer since").waitFor();
     await page.getByRole("row", { name: /^backups / }).waitFor();
     expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
     served = await serve({ dataDir: served.dataDir, port, env: { MILLRACE_BACKUP_ENCRYPTION_KEY: secret } });
-    await page.getByText("Millrace does not answer").waitFor({ state: "detached" });
+    await page.getByText("Millrace does not answer since").waitFor({ state: "detached" });
     await page.getByText(String(served.process.pid), { exact: true }).waitFor();
     expect(await page.evaluate(() => "isSamePage" in globalThis)).toBe(true);
     expect(problems.splice(0).every((problem) => problem.startsWith("failed: "))).toBe(true);
