@@ -47,7 +47,7 @@ export function testContext<D extends Durable = Durable>(own: OwnContext<D> = {}
       target: testDestination,
       query: async () => [],
       crashes: async () => 0,
-      form: plainForm,
+      form: async () => plainForm,
       define: async () => {},
       refusal: () => undefined,
       ...own.destination,

@@ -6,11 +6,10 @@ import { Readable } from "node:stream";
 import type { SourceRecord } from "../api/chart-sources.ts";
 import type { ChartRequest } from "../api/charts.ts";
 import { type ClickHouseClient, parseSummary, type QueryOptions, type Summary } from "../clickhouse/client.ts";
-import type { ChildAbort } from "../lib/abort.ts";
+import { allOrAbort, type ChildAbort } from "../lib/abort.ts";
 import { AppError } from "../lib/errors.ts";
 import { yieldWhenLong } from "../lib/yield.ts";
 import type { ChartSourceStore } from "../store/saved/chart-sources.ts";
-import { allOrAbort, settle } from "./all-or-abort.ts";
 import { type Format, write } from "./answer/answer.ts";
 import { AnswerThreads } from "./answer/answer-threads.ts";
 import { answerOf, isSmall } from "./answer/answer-work.ts";
@@ -344,4 +343,17 @@ function sizeOf(body: Kept["body"]): number {
 
 function placeOf({ source, table }: TableRead) {
   return { serviceId: source.serviceId, database: source.from.databaseName, table };
+}
+
+/** Waits for the end without throwing; `value` gives the value or throws the error. */
+async function settle<T>(promise: Promise<T>): Promise<{ readonly failed: boolean; readonly value: () => T }> {
+  try {
+    const value = await promise;
+    return { failed: false, value: () => value };
+  } catch (error) {
+    const fail = () => {
+      throw error;
+    };
+    return { failed: true, value: fail };
+  }
 }

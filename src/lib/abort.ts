@@ -50,3 +50,17 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<
     promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
   });
 }
+
+/** Waits for all to end; the first failure is passed to `abort` at once and thrown at the end. */
+export async function allOrAbort<T>(promises: readonly Promise<T>[], abort?: (reason: unknown) => void): Promise<T[]> {
+  let failed: { error: unknown } | undefined;
+  for (const promise of promises) {
+    promise.catch((error) => {
+      failed ??= { error };
+      abort?.(error);
+    });
+  }
+  const settled = await Promise.allSettled(promises);
+  if (failed !== undefined) throw failed.error;
+  return settled.map((one) => (one as PromiseFulfilledResult<T>).value);
+}

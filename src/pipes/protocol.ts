@@ -75,7 +75,7 @@ export type Calls<D extends Durable = Durable> = {
 /** The lane of batches that replay or discard refused rows. */
 export const errorRequestLane = "again";
 
-/** The mark that the first worker of an epoch leaves when the destination is ready, before it opens the source. */
+/** The mark that the first worker of an epoch leaves when the destination is ready, before its first batch begins. */
 export const begunMark = "begun";
 
 /** Begins the names of counters of rows by table, for sources with several tables. */

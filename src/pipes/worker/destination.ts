@@ -7,9 +7,10 @@ import type { ClickHouseClient, Summary } from "../../clickhouse/client.ts";
 import { identifier, parameterText, tableName } from "../../clickhouse/sql.ts";
 import { definitionSettings, onCluster, type TableForm } from "../../clickhouse/table-form.ts";
 import { replicasOf } from "../../clickhouse/topology.ts";
+import { allOrAbort } from "../../lib/abort.ts";
 import { AppError } from "../../lib/errors.ts";
 import { errorTableOf } from "../../sources/contract/destination.ts";
-import type { Insert, RejectedRecord, Destination as Target } from "../../sources/contract/source.ts";
+import type { Insert, RejectedRecord, Destination as Target, TargetTable } from "../../sources/contract/source.ts";
 import type { PipeDestination } from "../../store/pipes/pipes.ts";
 import { columnNamesSql, createErrorTableSql, errorTableSql, upgradeErrorTableSql } from "../error-table.ts";
 import { type Layout, layoutOf } from "../layout.ts";
@@ -63,27 +64,27 @@ export class DestinationWriter {
    */
   async prepare(options: { empty: boolean }): Promise<{ isMadeAgain: boolean }> {
     const target = this.#target;
-    const { database } = target;
-    const { form } = await this.layout();
-    if (target.kind === "owned") {
-      await this.#ensureDatabase();
-      await this.createErrorTable();
-      return { isMadeAgain: false };
-    }
-    let isMadeAgain = false;
-    if (this.#definition.managedTable === true) {
-      isMadeAgain = (await this.#link.use((client) => findTable(client, database, target.table))) === undefined;
-      const stored = storedTable(target.table, this.#definition, form);
-      if (!(await this.#isOnEveryServer([...new Set([target.table, stored])]))) {
-        await this.#ensureDatabase();
-        for (const sql of managedTableStatements(target, this.#definition, form)) await this.define(sql);
-      }
-      for (const table of new Set([stored, target.table])) await this.#addColumns(database, table);
-      if (options.empty) await this.define(`TRUNCATE TABLE ${tableName(database, stored)}${onCluster(form)}`);
-    }
-    await this.createErrorTable();
-    await this.rememberTokens();
+    const managed = target.kind === "table" && this.#definition.managedTable === true ? target : undefined;
+    if (managed !== undefined || target.kind === "owned") await this.#ensureDatabase();
+    const making = managed === undefined ? Promise.resolve(false) : this.#makeTable(managed, options);
+    // A repetition begins when both have ended: one of them may be emptying the table.
+    const [isMadeAgain = false] = await allOrAbort([making, this.createErrorTable().then(() => false)]);
+    if (target.kind === "table") await this.rememberTokens();
     return { isMadeAgain };
+  }
+
+  /** Returns whether the table did not exist. */
+  async #makeTable(target: TargetTable, { empty }: { readonly empty: boolean }): Promise<boolean> {
+    const { database, table } = target;
+    const { form } = await this.layout();
+    const isMade = (await this.#link.use((client) => findTable(client, database, table))) === undefined;
+    const stored = storedTable(table, this.#definition, form);
+    if (!(await this.#isOnEveryServer([...new Set([table, stored])]))) {
+      for (const sql of managedTableStatements(target, this.#definition, form)) await this.define(sql);
+    }
+    for (const name of new Set([stored, table])) await this.#addColumns(database, name);
+    if (empty) await this.define(`TRUNCATE TABLE ${tableName(database, stored)}${onCluster(form)}`);
+    return isMade;
   }
 
   /** A user of an external server may lack the right to create databases, and does not need it for one that exists. */

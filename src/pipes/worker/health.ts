@@ -12,6 +12,8 @@ export class Health {
   readonly #tell: (status: WorkerStatus) => void;
   readonly #since = new Map<FailureKind, number>();
   readonly #warnings = new Map<string, string>();
+  #isPreparing = false;
+  #hasBeenGood = false;
   #isCopying = false;
   #told: string | undefined;
 
@@ -23,7 +25,21 @@ export class Health {
   /** Inserts or the source work again. */
   good(kinds: readonly FailureKind[]): void {
     for (const kind of kinds) this.#since.delete(kind);
+    this.#hasBeenGood = true;
     if (this.#since.size === 0) this.#tellRunning();
+  }
+
+  /** Nothing is told to be running until the destination is ready. */
+  preparing(): void {
+    this.#isPreparing = true;
+    this.#tell({ phase: "preparing" });
+  }
+
+  /** The destination is ready: the service and its engine have answered. */
+  prepared(): void {
+    this.#isPreparing = false;
+    for (const kind of ["destination", "service", "engine"] as const) this.#since.delete(kind);
+    if (this.#hasBeenGood) this.good([]);
   }
 
   /** Sets a warning that the pipe shows while it continues; an undefined message clears it. */
@@ -40,6 +56,7 @@ export class Health {
   }
 
   #tellRunning(): void {
+    if (this.#isPreparing) return;
     const reason = publicText([...new Set(this.#warnings.values())].join(" "));
     const phase = this.#isCopying ? "snapshot" : "running";
     const told = reason === "" ? phase : reason;

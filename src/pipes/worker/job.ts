@@ -1,7 +1,8 @@
-/** Runs one job from start to end: prepares the destination, opens the source, runs the batches. */
+/**
+ * Runs one job from start to end: prepares the destination while the source is opened and read, and runs the batches.
+ */
 import { createHash } from "node:crypto";
-import type { TableForm } from "../../clickhouse/table-form.ts";
-import { sleep } from "../../lib/abort.ts";
+import { allOrAbort, childOf, sleep } from "../../lib/abort.ts";
 import { assignedWorker } from "../../lib/assign.ts";
 import { Backoff, retry } from "../../lib/backoff.ts";
 import { AppError } from "../../lib/errors.ts";
@@ -34,27 +35,55 @@ export async function runJob(
 ): Promise<WorkerStatus> {
   return await outcomeOfJob(job, { calls, policy: network.policy }, events.tell, signal, async (parts) => {
     const { health, destination } = parts;
-    events.tell({ phase: "preparing" });
-    // The connector's code loads while the engine prepares the table.
-    const connecting = connect();
-    connecting.catch(() => {});
-    await prepare(job, destination, calls, health, signal);
-    if (signal.aborted) return;
-    const connector = await connecting;
-    const { form } = await destination.layout();
-    const context = contextOf({ job, network, access: parts, form, calls, events });
-    await using source: Source = await openSource(connector, job, context, health, signal);
-    if (signal.aborted) return;
-    if (job.table.kind === "owned") await untilDone(job, health, signal, () => destination.rememberTokens());
-    await runWithViewChecks(job, source, destination, calls, health, signal);
+    health.preparing();
+    // Where one side fails, the other one may wait for ever.
+    using both = childOf(signal);
+    const prepared = prepare(job, destination, calls, health, both.signal);
+    const run = async () => {
+      const connector = await connect();
+      // It opens its source with tables in a database that must be there.
+      if (job.table.kind === "owned") await prepared;
+      if (both.signal.aborted) return;
+      const context = contextOf({ job, network, access: parts, calls, events });
+      await using source: Source = await openSource(connector, job, context, health, both.signal);
+      if (both.signal.aborted) return;
+      if (job.table.kind === "owned") await untilDone(job, health, both.signal, () => destination.rememberTokens());
+      const ledger = ledgerOf(calls, prepared, both.signal);
+      await runWithViewChecks(job, source, destination, ledger, health, both.signal);
+    };
+    await allOrAbort([prepared, run()], both.abort);
   });
+}
+
+type RunnerLedger = Pick<Calls, "begin" | "replace" | "confirm" | "intents" | "checkpoints">;
+
+/** A source reads ahead while the destination is prepared; no batch begins before that is done. */
+function ledgerOf(calls: Calls, prepared: Promise<unknown>, signal: AbortSignal): RunnerLedger {
+  const ready = async () => {
+    await prepared;
+    signal.throwIfAborted();
+  };
+  return {
+    replace: (batchId, intents) => calls.replace(batchId, intents),
+    confirm: (done) => calls.confirm(done),
+    checkpoints: () => calls.checkpoints(),
+    begin: async (intent) => {
+      await ready();
+      await calls.begin(intent);
+    },
+    intents: async () => {
+      const saved = await calls.intents();
+      if (saved.length > 0) await ready();
+      return saved;
+    },
+  };
 }
 
 async function runWithViewChecks(
   job: Job,
   source: Source,
   destination: DestinationWriter,
-  calls: Calls,
+  ledger: RunnerLedger,
   health: Health,
   signal: AbortSignal,
 ): Promise<void> {
@@ -75,7 +104,7 @@ async function runWithViewChecks(
       pipeId: job.pipeId,
       epoch: job.epoch,
       source,
-      ledger: calls,
+      ledger,
       destination: checked,
       health,
       settings: engineSettings(job.settings),
@@ -132,6 +161,7 @@ async function prepare(job: Job, destination: DestinationWriter, calls: Calls, h
     const { isMadeAgain } = await destination.prepare({ empty: job.epoch > 0 && !begun });
     if (begun && isMadeAgain) health.warn("destination", madeAgain);
     if (!begun) await calls.note({ [begunMark]: job.epoch }, {});
+    health.prepared();
   };
   const classify = (error: unknown): undefined => {
     if (isFinal(error)) throw error;
@@ -160,12 +190,11 @@ type ContextParts = {
   readonly job: Job;
   readonly network: NetworkContext;
   readonly access: JobAccess;
-  readonly form: TableForm;
   readonly calls: Calls;
   readonly events: JobEvents;
 };
 
-function contextOf({ job, network, access, form, calls, events }: ContextParts): SourceContext {
+function contextOf({ job, network, access, calls, events }: ContextParts): SourceContext {
   const { destination, health, query } = access;
   return {
     network,
@@ -198,7 +227,7 @@ function contextOf({ job, network, access, form, calls, events }: ContextParts):
       target: job.table,
       query,
       crashes: () => destination.crashes(),
-      form,
+      form: async () => (await destination.layout()).form,
       define: (sql) => destination.define(sql),
       refusal: (error) => {
         const failure = failureOf(error);

@@ -218,7 +218,7 @@ export type DestinationAccess = {
   /** Grows when an engine of the service has ended by an error of its own. */
   readonly crashes: () => Promise<number>;
   /** How tables are written that connectors own. */
-  readonly form: TableForm;
+  readonly form: () => Promise<TableForm>;
   /** A statement that defines tables, for connectors that own theirs. */
   readonly define: (sql: string) => Promise<void>;
   /** The engine's message, after an error of `define`, when the statement can never succeed. */

@@ -212,10 +212,11 @@ export async function checkTables(query: Query, database: string): Promise<void>
 
 /** Creates what is missing, and gives the tables the times after which rows are deleted. */
 export async function prepareTables(
-  { form, define, query }: Pick<DestinationAccess, "form" | "define" | "query">,
+  { form: formOf, define, query }: Pick<DestinationAccess, "form" | "define" | "query">,
   database: string,
   ttlDays: TtlDays = {},
 ): Promise<void> {
+  const form = await formOf();
   const [server] = await query("SELECT version() AS version");
   for (const sql of createStatements(database, { form, ttlDays, version: String(server?.version) })) await define(sql);
   const found = await query(

@@ -162,7 +162,9 @@ export class TableStates {
     const tables = used.map(({ table }) => [tableMark(table.mapping.targetTable), table] as const);
     const targets = [...mappings, ...leaving.map(({ mapping }) => mapping)].map(({ targetTable }) => targetTable);
     await context.ledger.note({ [targetsMark]: targets, ...marks(...tables) }, {});
-    const replan = (source: SourceTable, of: TableMapping) => planOf(source, of, config, context);
+    const { target, form } = context.destination;
+    const settings = { ...settingsOf(config), form: await form() };
+    const replan = (source: SourceTable, of: TableMapping) => planTable(source, of, target.database, settings);
     const states = used.map(({ now, table }) => new TableState(context, table, now, replan));
     for (const state of states) state.warnIfStopped();
     const gone = leaving.map((table) => new TableState(context, table, undefined, replan));
@@ -241,13 +243,9 @@ function json(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }
 
-function planOf(source: SourceTable, mapping: TableMapping, config: RelationalDbConfig, context: Context) {
-  const { allowNullableColumns: nullable = false, deleteOnMerge: hardDelete = false } = config.settings ?? {};
-  return planTable(source, mapping, context.destination.target.database, {
-    nullable,
-    hardDelete,
-    form: context.destination.form,
-  });
+function settingsOf({ settings }: RelationalDbConfig) {
+  const { allowNullableColumns: nullable = false, deleteOnMerge: hardDelete = false } = settings ?? {};
+  return { nullable, hardDelete };
 }
 
 function missing({ sourceSchemaName, sourceTable }: TableMapping): never {
