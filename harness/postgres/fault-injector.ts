@@ -105,9 +105,10 @@ export class FaultInjector {
    * are still right. True when there was one.
    */
   async resyncIfAsked(table: string, limitMs: number): Promise<boolean> {
-    const { lastError = "" } = await details(this.served, this.service, this.pipeId);
-    if (!lastError.includes("resync")) return false;
-    if (!lastError.includes(table)) throw new Error(`another table asks for a resync: ${lastError}`);
+    const { needsResync, lastError } = await details(this.served, this.service, this.pipeId);
+    if (needsResync === undefined) return false;
+    const others = needsResync.tables?.filter((name) => !name.endsWith(`.${table}`));
+    if (others?.length !== 0) throw new Error(`another table asks for a resync: ${lastError}`);
     const params = { ...this.service.params, pipeId: this.pipeId };
     await this.served.api.updatePipeState({ params, body: { command: "resync" } });
     await untilTableEqual(this.source, this.service, table, limitMs).catch(async (error: Error) => {

@@ -49,9 +49,11 @@ const growingSeconds = 60;
 export function serviceFindings(service: WatchedService): Finding[] {
   const { state, stateMessage, stateChangedAt: at, lastBackup, diskGb, diskUsedBytes } = service;
   const found: Finding[] = [];
-  // The server's sentence about a quota that is used up names the member, and is told once.
-  const isFull = stateMessage?.includes("(diskGb)") === true;
-  if (state === "failed" || state === "degraded" || stateMessage !== undefined) {
+  const share = diskGb === undefined || diskUsedBytes === undefined ? 0 : diskUsedBytes / (diskGb * bytesPerGb);
+  const isUnwell = state === "failed" || state === "degraded";
+  // The message of a service that is well is the server's sentence about the quota, which is told once.
+  const isFull = share >= 1 && stateMessage !== undefined && !isUnwell;
+  if (isUnwell || stateMessage !== undefined) {
     const severity = state === "failed" || isFull ? "bad" : "warn";
     found.push({
       about: isFull ? "disk" : "state",
@@ -66,7 +68,6 @@ export function serviceFindings(service: WatchedService): Finding[] {
     const sentence = "The last backup did not pass its check: it may not be restorable.";
     found.push({ about: "backup", severity: "bad", sentence, at: lastBackup.verifiedAt });
   }
-  const share = diskGb === undefined || diskUsedBytes === undefined ? 0 : diskUsedBytes / (diskGb * bytesPerGb);
   if (share > diskShare && !isFull) {
     const percent = Math.floor(share * 100);
     const sentence = `${percent} % of the disk quota is used; above it the service accepts no more data.`;

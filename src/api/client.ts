@@ -4,7 +4,12 @@ import { managementOperations } from "./operations.ts";
 
 export type ApiCredentials = { readonly baseUrl: string; readonly keyId: string; readonly keySecret: string };
 
-export type ApiIssue = { readonly path: string; readonly message: string; readonly position?: number };
+export type ApiIssue = {
+  readonly path: string;
+  readonly message: string;
+  readonly position?: number;
+  readonly statement?: string;
+};
 
 type ErrorDocument = {
   readonly error?: string;

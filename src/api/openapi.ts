@@ -60,6 +60,7 @@ const issues = {
       path: { type: "string" },
       message: { type: "string" },
       position: { type: "integer", description: "Offset of the mistake in the text at `path`, in UTF-16 units" },
+      statement: { type: "string", description: "SQL that makes the table fit" },
     },
     required: ["path", "message"],
   },

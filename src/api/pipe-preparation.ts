@@ -59,7 +59,12 @@ const listingBody = z.strictObject({
 const root = "/v1/organizations/{organizationId}/services/{serviceId}/pipes";
 const tag = { tag: "Pipes" } as const;
 
-const issue = z.object({ path: z.string(), message: z.string(), position: z.int().optional() });
+const issue = z.object({
+  path: z.string(),
+  message: z.string(),
+  position: z.int().optional(),
+  statement: z.string().optional(),
+});
 
 const validation = z
   .object({

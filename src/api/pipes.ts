@@ -189,7 +189,7 @@ const pipeTable = z
     stoppedAt: timestamp
       .optional()
       .describe("Since when it is Stopped; absent of tables that earlier versions stopped"),
-    remedy: z.string().optional().describe("What to do about a Stopped table"),
+    remedy: z.string().optional().describe("What to do before a Stopped table is copied anew; absent: nothing"),
   })
   .meta({ id: "PipeTable" });
 
@@ -209,6 +209,17 @@ export const pipeDetails = pipeRecord
       .string()
       .optional()
       .describe("Why the pipe is Degraded or Failed, or what a Completed one has not loaded"),
+    needsResync: z
+      .object({ tables: z.array(z.string()).optional() })
+      .optional()
+      .describe(
+        "What only the command `resync` mends, as its members: `tables` that are Stopped, or the whole pipe without " +
+          "them. Shown of a pipe with several tables that is read alone",
+      ),
+    needsSecrets: z
+      .array(z.string())
+      .optional()
+      .describe("Members of the source to set again, when their values were sealed with another key"),
     sourceWarning: z
       .string()
       .optional()

@@ -10,6 +10,8 @@ export type Issue = {
   readonly message: string;
   /** Offset of the mistake in the text at `path`, in UTF-16 units, if known. */
   readonly position?: number;
+  /** SQL that makes the table fit. */
+  readonly statement?: string;
 };
 
 type CodeRow = {

@@ -247,13 +247,14 @@ describe("a pipe", () => {
     const id = await create({});
     const stopped = { stopped: "a row does not fit", stoppedAt: "2026-05-01T00:00:00.000Z", copied: "0/1" };
     await api.ledger.note(id, { "table:to_a": { ...stopped, remedy: "Mend it." }, "table:to_b": stopped }, {});
-    const tables = async () => (await api.call("GET", `${root}/${id}`)).body.result.tables;
-    const copy = (name: string) => `Send the command resync with tables ["public.${name}"] to copy the table anew.`;
+    const shown = async () => (await api.call("GET", `${root}/${id}`)).body.result;
+    const tables = async () => (await shown()).tables;
     const why = { state: "Stopped", reason: "a row does not fit", stoppedAt: "2026-05-01T00:00:00.000Z" };
     expect(await tables()).toMatchObject([
-      { sourceTable: "public.a", ...why, remedy: `Mend it. ${copy("a")}` },
-      { sourceTable: "public.b", ...why, remedy: copy("b") },
+      { sourceTable: "public.a", ...why, remedy: "Mend it." },
+      { sourceTable: "public.b", ...why },
     ]);
+    expect((await shown()).needsResync).toEqual({ tables: ["public.a", "public.b"] });
     const resync = async (of: string, body: object) =>
       (await api.call("PATCH", `${root}/${of}/state`, { body: { command: "resync", ...body } })).body;
     expect(issuePaths(await resync(id, { tables: ["public.a", "public.x"] }))).toEqual(["tables.1"]);
@@ -263,6 +264,9 @@ describe("a pipe", () => {
     expect(issuePaths(await resync(followed, { tables: ["public.a"] }))).toEqual(["tables"]);
     await resync(id, { tables: ["public.a"] });
     expect((await tables())[0]).toEqual({ targetTable: "to_a", sourceTable: "public.a", state: "Setup", rows: 0 });
+    expect((await shown()).needsResync).toEqual({ tables: ["public.b"] });
+    await api.ledger.note(id, { lost: true }, {});
+    expect((await shown()).needsResync).toEqual({});
     await api.pipes.startPartsOver(id, sourceKinds.relationalDb);
     expect(await api.pipes.find(id)).toMatchObject({ resyncRequested: false, resyncTables: [] });
     expect(await tables()).toMatchObject([{ state: "Setup" }, { sourceTable: "public.b", ...why }]);

@@ -89,7 +89,7 @@ describe.skipIf(noPostgres !== undefined)("tables of a pipe", () => {
     await page.getByText(`${server.host}/${server.database}`).waitFor();
     const row = (text: string) => table.getByRole("row").filter({ hasText: text });
     await row("public.parcels").getByText("Its replica identity does not have the column id any more").waitFor();
-    expect(await row("public.parcels").textContent()).not.toContain("Send the command");
+    expect(await page.getByText("Send the command").count()).toBe(0);
     expect(await row("public.parcels").locator("[data-tone=bad]").textContent()).toBe("Stopped");
     await expect.poll(() => row("public.orders").getByRole("cell").nth(5).textContent()).toBe("20");
     expect(await page.getByRole("heading", { name: "Tables" }).count()).toBe(1);

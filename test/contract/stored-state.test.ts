@@ -72,6 +72,7 @@ const hashes = {
   "relationalDb mark copied": "a784e16c4c6f",
   "relationalDb mark cut:": "68b32595b3c3",
   "relationalDb mark lineage": "a9f453b41b5d",
+  "relationalDb mark lost": "e146a9d52c64",
   "relationalDb mark since:": "612c3c87bf67",
   "relationalDb mark slot": "a784e16c4c6f",
   "relationalDb mark snapshot:": "b2c351d91a8c",
@@ -170,7 +171,7 @@ describe("what 826d3ae has stored, before there were versions", () => {
 
   /** Kinds and marks that later versions have brought. */
   const laterKinds = ["push"];
-  const later = ["messageBroker subscription", "objectStorage again"];
+  const later = ["messageBroker subscription", "objectStorage again", "relationalDb lost"];
 
   test("is there for every shape", () => {
     for (const [kind, { durable }] of Object.entries(sourceKinds)) {

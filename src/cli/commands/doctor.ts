@@ -119,14 +119,9 @@ async function objectChecks(client: CliClient, seen: Record<string, unknown>): P
     remedy:
       serviceId === undefined
         ? objectRemedy({ object, name, about })
-        : pipeRemedy(name, reason, reason.includes("resync") ? await stoppedTables(client, serviceId, id) : []),
+        : pipeRemedy(name, about, await client.call("getPipe", { params: { serviceId, pipeId: id } })),
   }));
   return await Promise.all(checks);
-}
-
-async function stoppedTables(client: CliClient, serviceId: string, pipeId: string): Promise<string[]> {
-  const { tables = [] } = await client.call("getPipe", { params: { serviceId, pipeId } });
-  return tables.filter(({ state }) => state === "Stopped").map(({ sourceTable }) => sourceTable);
 }
 
 /** The command for a service or backup that needs attention. */
@@ -134,28 +129,16 @@ export function objectRemedy({ object, name, about }: Pick<Attention, "object" |
   return about === "disk" ? `millrace ${object} update ${name} --disk GIB` : `millrace ${object} get ${name}`;
 }
 
-/** By what the reason of a pipe's state speaks of. */
-const pipeRemedies: readonly (readonly [
-  reason: RegExp,
-  remedy: (pipe: string, tables: readonly string[]) => string,
-])[] = [
-  [/sealed with another key/, () => "millrace apply -f FILE --update-secrets"],
-  [
-    /rows? (?:was|were|are) refused|refused rows|refused since|Nothing was loaded/,
-    (pipe) => `millrace pipe errors ${pipe}`,
-  ],
-  [
-    /the distance grows/,
-    (pipe) => `millrace pipe scale ${pipe} --replicas N, or look at its source: millrace pipe get ${pipe}`,
-  ],
-  [
-    /resync/,
-    (pipe, tables) => `millrace pipe resync ${[pipe, ...tables.map((table) => `--table ${table}`)].join(" ")}`,
-  ],
-];
-
-/** The command that helps; `tables` are those that stand. */
-export function pipeRemedy(pipe: string, reason: string, tables: readonly string[] = []): string {
-  const [, remedy] = pipeRemedies.find(([pattern]) => pattern.test(reason)) ?? [];
-  return remedy === undefined ? `millrace pipe get ${pipe}` : remedy(pipe, tables);
+/** The command that helps with this finding. */
+export function pipeRemedy(
+  pipe: string,
+  about: Attention["about"],
+  { needsResync, needsSecrets }: Pick<OperationResult<"getPipe">, "needsResync" | "needsSecrets">,
+): string {
+  if (about === "refused") return `millrace pipe errors ${pipe}`;
+  if (about === "lag")
+    return `millrace pipe scale ${pipe} --replicas N, or look at its source: millrace pipe get ${pipe}`;
+  if (needsSecrets !== undefined) return "millrace apply -f FILE --update-secrets";
+  if (needsResync === undefined) return `millrace pipe get ${pipe}`;
+  return ["millrace pipe resync", pipe, ...(needsResync.tables ?? []).map((table) => `--table ${table}`)].join(" ");
 }

@@ -1,6 +1,5 @@
 /** `pipe update --column`: the columns and mappings that a pipe gets, and on request the change of its table. */
 import { identifier, tableName } from "../../clickhouse/sql.ts";
-import type { Issue } from "../../lib/errors.ts";
 import type { CliClient } from "../client/client.ts";
 import { CliError, usageError } from "../errors.ts";
 import { columnOf, mappingOf } from "./pipe-body.ts";
@@ -53,10 +52,9 @@ function merged<T>(before: readonly T[], later: readonly T[], keyOf: (one: T) =>
   return [...new Map([...before, ...later].map((one) => [keyOf(one), one])).values()];
 }
 
-/** The definition is right, and the table lacks a column or has another type: the issue has the ALTER TABLE. */
+/** The definition is right, and the table lacks a column or has another type, which a statement changes. */
 function isOfTable(error: unknown): error is CliError {
-  const isOf = ({ path, message }: Issue) => path === "destination.columns" && message.includes("ALTER TABLE");
-  return error instanceof CliError && error.issues.some(isOf);
+  return error instanceof CliError && error.issues.some(({ statement }) => statement !== undefined);
 }
 
 async function alter(

@@ -29,12 +29,13 @@ describe("the clock", () => {
 });
 
 test.each([
-  ["the table public.nokey stands. Send the command resync for this table", "pipe resync old --table public.nokey"],
-  ["the pipe's secrets were sealed with another key: set `accessKey` again", "apply -f FILE --update-secrets"],
-  ["1000 of 1010 rows were refused", "pipe errors old"],
-  ["the source fails: connection refused", "pipe get old"],
-])("the remedy of a pipe whose reason is %j", (reason, command) => {
-  expect(pipeRemedy("old", reason, ["public.nokey"])).toBe(`millrace ${command}`);
+  ["state", { needsResync: { tables: ["public.nokey"] } }, "pipe resync old --table public.nokey"],
+  ["state", { needsResync: {} }, "pipe resync old"],
+  ["state", { needsSecrets: ["accessKey"] }, "apply -f FILE --update-secrets"],
+  ["state", {}, "pipe get old"],
+  ["refused", { needsResync: {} }, "pipe errors old"],
+] as const)("the remedy of a pipe by what is found: %s %j", (about, { ...pipe }, command) => {
+  expect(pipeRemedy("old", about, pipe as Parameters<typeof pipeRemedy>[2])).toBe(`millrace ${command}`);
 });
 
 test("a service is looked at, unless its disk quota can be raised", () => {

@@ -40,22 +40,35 @@ export function listedPipeOf(pipe: Pipe, counters: Counters) {
   return detailsView({ ...shownDetails(pipe), progress: { ...noRows, ...ofWholePipe(counters) } });
 }
 
-export function pipeDetailsOf(
-  pipe: Pipe,
-  counters: Counters,
-  gauges: Counters,
-  tables: readonly TableProgress[] | undefined,
-  sourceWarning?: string,
-) {
+/** What is known of a pipe besides its definition, its counters and its gauges. */
+export type PipeFacts = {
+  readonly tables?: readonly TableProgress[] | undefined;
+  /** The source has lost what the pipe needs to go on. */
+  readonly isLost: boolean;
+  /** Undefined unless they were sealed with another key. */
+  readonly needsSecrets?: readonly string[] | undefined;
+  readonly sourceWarning: string | undefined;
+};
+
+export function pipeDetailsOf(pipe: Pipe, counters: Counters, gauges: Counters, facts: PipeFacts) {
+  const { tables, needsSecrets, sourceWarning } = facts;
   const pending = gauges.filesPending ?? 0;
   const filesFound = (counters.filesLoaded ?? 0) + (counters.filesFailed ?? 0) + pending;
   const hasFiles = counters.filesLoaded !== undefined || gauges.filesPending !== undefined;
   return detailsView({
     ...shownDetails(pipe),
+    needsResync: pipe.resyncRequested ? undefined : resyncOf(facts),
+    needsSecrets,
     sourceWarning,
     tables: tables?.map((table) => tableOf(table, counters, gauges)),
     progress: { ...noRows, ...ofWholePipe(counters), ...gauges, ...(hasFiles ? { filesFound } : {}) },
   });
+}
+
+function resyncOf({ tables = [], isLost }: PipeFacts): { tables?: string[] } | undefined {
+  if (isLost) return {};
+  const stopped = tables.filter(({ state }) => state === "Stopped").map(({ sourceTable }) => sourceTable);
+  return stopped.length === 0 ? undefined : { tables: stopped };
 }
 
 function tableOf(table: TableProgress, counters: Counters, { lagSeconds }: Counters) {

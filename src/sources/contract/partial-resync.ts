@@ -6,6 +6,8 @@ export type TableResync = {
   problem(config: JsonObject): string | undefined;
   /** Key of the mark of a destination table. */
   markOf(targetTable: string): string;
+  /** Key of the mark that is `true` when nothing but loading the whole source anew helps. */
+  readonly lostMark: string;
   /** What the ledger keeps of a table that is to be loaded anew, from what it keeps now. */
   again(mark: Json): Json;
 };

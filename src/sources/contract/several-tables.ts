@@ -4,7 +4,7 @@ export type TableProgress = {
   /** With its schema. */
   readonly sourceTable: string;
   readonly state: "Setup" | "Snapshot" | "Running" | "Stopped" | "Completed";
-  /** Why it is stopped, since when, and what helps. */
+  /** Why it is stopped, since when, and what has to be done before it is copied anew. */
   readonly reason?: string;
   readonly stoppedAt?: string;
   readonly remedy?: string;

@@ -346,10 +346,11 @@ describe.skipIf(missing !== undefined)("the life of Postgres pipes", () => {
       "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots; DELETE FROM kept WHERE id > 2000",
     );
     await command(pipeId, "start");
-    await until(
-      "it is degraded",
-      async () => (await details(served, service, pipeId)).lastError?.includes("resync") === true,
-    );
+    const needed = await until("it says why it needs a resync", async () => {
+      const { lastError, needsResync } = await details(served, service, pipeId);
+      return lastError && needsResync;
+    });
+    expect(needed).toEqual({});
     const counts = new Set<string>();
     const added = new Set<string>();
     let isOver = false;

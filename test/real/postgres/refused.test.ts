@@ -57,10 +57,11 @@ describe.skipIf(missing !== undefined)("rows of a Postgres pipe that the engine 
     await both(99);
     await untilEqual("narrow");
     await both(100);
-    await untilStopped(id, /public\.narrow are left out: a row does not fit .*small.*resync/);
+    await untilStopped(id, /public\.narrow are left out: a row does not fit .*small/);
     await untilEqual("viewed");
     expect(await fine()).toBe("54\t54");
-    const { tables = [], progress } = await details(served, service, id);
+    const { tables = [], progress, needsResync } = await details(served, service, id);
+    expect(needsResync).toEqual({ tables: ["public.narrow"] });
     expect(tables.map(({ sourceTable, state, rows }) => [sourceTable, state, rows])).toEqual([
       ["public.narrow", "Stopped", 51],
       ["public.viewed", "Running", 52],
@@ -68,7 +69,7 @@ describe.skipIf(missing !== undefined)("rows of a Postgres pipe that the engine 
     ]);
     expect(tables[0]?.reason).toMatch(/a row does not fit .*small/);
     expect(Date.now() - Date.parse(tables[0]?.stoppedAt ?? "")).toBeLessThan(60_000);
-    expect(tables[0]?.remedy).toMatch(/^Make the column of narrow hold the value.* tables \["public\.narrow"\]/);
+    expect(tables[0]?.remedy).toMatch(/^Make the column of narrow hold the value/);
     expect(progress).toMatchObject({ fetchedRows: 158, sentRows: 157, refusedRows: 0, skippedRows: 1 });
     expect(await query(service, "SELECT max(v) FROM narrow_current")).toBe("99");
     await query(service, "CREATE MATERIALIZED VIEW seen ENGINE = Memory AS SELECT throwIf(v = 300) AS t FROM viewed");
@@ -139,10 +140,7 @@ describe.skipIf(missing !== undefined)("rows of a Postgres pipe that the engine 
     await both(100);
     await source.sql("ALTER TABLE alters RENAME COLUMN v TO w");
     await both(101);
-    await untilStopped(
-      id,
-      /public\.alters are left out: the engine does not change its table \(.*w.*\)\. Send .*resync/,
-    );
+    await untilStopped(id, /public\.alters are left out: the engine does not change its table \(.*w.*\)\./);
     await untilEqual("stays");
     expect(await query(service, "SELECT max(id) FROM alters")).toBe("100");
     await command(id, "stop");

@@ -65,6 +65,19 @@ export function PipeMenu({ pipe, withState, onDeleted }: PipeMenuProps) {
   );
 }
 
+/** Where nothing else helps. */
+export function ResyncButton({ pipe }: { readonly pipe: PipeSubject }) {
+  const [isAsked, ask] = useState(false);
+  return (
+    <>
+      <Button needs="developer" look="primary" onClick={() => ask(true)}>
+        Resync …
+      </Button>
+      {isAsked && <ResyncDialog pipe={pipe} onClose={() => ask(false)} />}
+    </>
+  );
+}
+
 type DeleteProps = { pipe: PipeSubject; onClose: () => void; onDeleted: (() => void) | undefined };
 
 function DeleteDialog({ pipe, onClose, onDeleted }: DeleteProps) {

@@ -14,7 +14,7 @@ import { Answer } from "../../parts/states.tsx";
 import { NavTabs } from "../../parts/tabs.tsx";
 import { KindLabel } from "./kind-icon.tsx";
 import type { PipeSummary } from "./list-search.ts";
-import { PipeMenu, StateButton } from "./pipe-actions.tsx";
+import { PipeMenu, ResyncButton, StateButton } from "./pipe-actions.tsx";
 import { type PipeSubject, pipeReads } from "./pipe-commands.ts";
 import { kindOf, type PipeDetails, usePipe, usePipeSummary } from "./use-pipe.ts";
 
@@ -29,6 +29,7 @@ function Loaded({ pipe }: { readonly pipe: PipeDetails }) {
   const summary = usePipeSummary(pipe);
   const service = useOperation("getService", { params: { serviceId } }, { pace: "slow" });
   const subject: PipeSubject = { id, serviceId, name, state, kind: kindOf(pipe) };
+  const isLost = pipe.needsResync !== undefined && pipe.needsResync.tables === undefined;
   const params = { serviceId, pipeId: id };
   const below = (
     <>
@@ -50,7 +51,8 @@ function Loaded({ pipe }: { readonly pipe: PipeDetails }) {
       >
         Alert me
       </ButtonLink>
-      <StateButton pipe={subject} />
+      {/* A start would fail again. */}
+      {isLost ? <ResyncButton pipe={subject} /> : <StateButton pipe={subject} />}
       <PipeMenu pipe={subject} onDeleted={() => void navigate({ to: "/pipes" })} />
     </>
   );

@@ -29,7 +29,6 @@ const changes = { insertedRows: "Inserted", updatedRows: "Updated", deletedRows:
 
 /** Why a table stopped, when, and what helps besides its button. */
 function StateCell({ table: { state, reason, stoppedAt, remedy } }: { readonly table: PipeTable }) {
-  const help = remedy?.replace(/ ?Send the command resync .*$/, "");
   return (
     <div className="stack" style={{ maxWidth: "56ch" }}>
       <span>
@@ -38,7 +37,7 @@ function StateCell({ table: { state, reason, stoppedAt, remedy } }: { readonly t
         {stoppedAt !== undefined && <RelativeTime at={stoppedAt} />}
       </span>
       {reason !== undefined && <span className="muted">{capitalized(reason)}.</span>}
-      {help && <span className="muted">{help}</span>}
+      {remedy !== undefined && <span className="muted">{remedy}</span>}
     </div>
   );
 }

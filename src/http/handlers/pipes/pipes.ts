@@ -20,7 +20,7 @@ import { type ExpectedVersions, requireVersion } from "../../../store/database/v
 import type { Stores } from "../../../store/open.ts";
 import type { NewPipe, Pipe } from "../../../store/pipes/pipes.ts";
 import type { ChartSourceStore } from "../../../store/saved/chart-sources.ts";
-import { listedPipeOf, pipeDetailsOf, pipeRecordOf } from "../../views/pipes.ts";
+import { listedPipeOf, type PipeFacts, pipeDetailsOf, pipeRecordOf } from "../../views/pipes.ts";
 import { findPipe, findService, type Management, type ServiceParams } from "../lookups.ts";
 import { type AfterAttempt, deletedOf } from "./leftovers.ts";
 import { commandedChange } from "./pipe-commands.ts";
@@ -84,11 +84,8 @@ function changeHandlers(
   return {
     getPipe: async ({ params }) => {
       const pipe = await findPipe(deps, params);
-      const { tables } = kindOf(pipe.sourceKind);
-      const kept = tables?.(pipe.source[pipe.sourceKind] as JsonObject, await pipes.marksFrom(pipe.id, "table:"));
-      const shown = kept?.map((table) => afterCommand(table, pipe));
       const counters = await pipes.counters(pipe.id);
-      return pipeDetailsOf(pipe, counters, deps.gauges(pipe.id), shown, deps.sourceWarning(pipe.id));
+      return pipeDetailsOf(pipe, counters, deps.gauges(pipe.id), await factsOf(deps, pipe));
     },
     updatePipe: async ({ params, body }, { signal, expected }) => {
       for (let attempt = 1; ; attempt += 1) {
@@ -184,6 +181,19 @@ async function checkSettings(
 async function changed(deps: PipeDeps, params: PipeParams): Promise<Pipe> {
   deps.poke();
   return await findPipe(deps, params);
+}
+
+async function factsOf({ pipes, sourceWarning }: PipeDeps, pipe: Pipe): Promise<PipeFacts> {
+  const { tables, resync, secrets } = kindOf(pipe.sourceKind);
+  const kept = tables?.(pipe.source[pipe.sourceKind] as JsonObject, await pipes.marksFrom(pipe.id, "table:"));
+  const { lostMark } = resync ?? {};
+  const isSealed = pipe.state === "Failed" && (await pipes.secrets(pipe.id)) === undefined;
+  return {
+    tables: kept?.map((table) => afterCommand(table, pipe)),
+    isLost: lostMark !== undefined && (await pipes.marksFrom(pipe.id, lostMark))[lostMark] === true,
+    needsSecrets: isSealed ? secrets : undefined,
+    sourceWarning: sourceWarning(pipe.id),
+  };
 }
 
 /** A table that is asked to start over is shown so at once. */

@@ -6,7 +6,7 @@ import type { AcquireEngine } from "../../../clickhouse/lease.ts";
 import { tableName } from "../../../clickhouse/sql.ts";
 import { plainForm, type TableForm } from "../../../clickhouse/table-form.ts";
 import { abortable, childOf } from "../../../lib/abort.ts";
-import { AppError, type Issue, memberError, refuseIssues } from "../../../lib/errors.ts";
+import { AppError, type Issue, refuseIssues } from "../../../lib/errors.ts";
 import type { JsonObject } from "../../../lib/json.ts";
 import type { DialTarget } from "../../../outgoing/dialer.ts";
 import type { Permits } from "../../../outgoing/permits.ts";
@@ -333,8 +333,8 @@ function checkColumns(
   const missing = adds ? [] : changed.filter((column) => !present.has(column.name));
   if (missing.length > 0) {
     const list = missing.map((column) => column.name).join(", ");
-    const remedy = `ALTER TABLE ${name} ${missing.map((column) => `ADD COLUMN ${columnSql(column)}`).join(", ")}`;
-    refuse("columns", `table ${database}.${table} has no column ${list}; add it: ${remedy}`);
+    const statement = `ALTER TABLE ${name} ${missing.map((column) => `ADD COLUMN ${columnSql(column)}`).join(", ")}`;
+    refuse("columns", `table ${database}.${table} has no column ${list}; add it: ${statement}`, statement);
   }
   if (definition.managedTable === false) return;
   const other = changed.filter(({ name, type }) => present.has(name) && compact(present.get(name)) !== compact(type));
@@ -346,8 +346,8 @@ function checkColumns(
     const remedy = `the table is sorted by ${sorted.join(", ")}, whose type cannot be changed in place: load into a new table`;
     refuse("columns", `table ${database}.${table} exists with other types: ${list}; ${remedy}`);
   }
-  const remedy = `ALTER TABLE ${name} ${other.map((column) => `MODIFY COLUMN ${columnSql(column)}`).join(", ")}`;
-  refuse("columns", `table ${database}.${table} exists with other types: ${list}; change it: ${remedy}`);
+  const statement = `ALTER TABLE ${name} ${other.map((column) => `MODIFY COLUMN ${columnSql(column)}`).join(", ")}`;
+  refuse("columns", `table ${database}.${table} exists with other types: ${list}; change it: ${statement}`, statement);
 }
 
 async function hasRows(client: ClickHouseClient, table: DestinationTableFacts): Promise<boolean> {
@@ -362,6 +362,9 @@ function compact(type: string | undefined): string {
   return (type ?? "").replaceAll(/\s+/g, "");
 }
 
-function refuse(member: string, message: string): never {
-  throw memberError("DESTINATION_INVALID", `destination.${member}`, message);
+/** `statement`: SQL that makes the table fit. */
+function refuse(member: string, message: string, statement?: string): never {
+  const path = `destination.${member}`;
+  const issue = { path, message, ...(statement === undefined ? {} : { statement }) };
+  throw new AppError("DESTINATION_INVALID", `${path}: ${message}`, { issues: [issue] });
 }

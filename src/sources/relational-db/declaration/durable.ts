@@ -141,6 +141,8 @@ export const postgresShapes = {
     /** First position of the pipe's slot. */
     slot: lsn,
     lineage,
+    /** The source has lost what the pipe needs to go on. */
+    lost: z.boolean(),
     /** Position of the newest snapshot that rows were copied in. */
     copied: lsn,
     /** The newest position that was confirmed to the slot. */

@@ -109,6 +109,7 @@ export const relationalDb = {
       return "cannot be copied with replicationMode cdc_only; take them out of tableMappings and add them again to begin with empty tables";
     },
     markOf: (targetTable) => `table:${targetTable}`,
+    lostMark: "lost",
     again: (mark) => (mark === null ? null : { ...(mark as JsonObject), again: true }),
   },
 } satisfies SourceKind;

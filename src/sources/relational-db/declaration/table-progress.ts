@@ -12,17 +12,16 @@ export function tablesOf(config: JsonObject, marks: Readonly<Record<string, Json
     const table = { targetTable, sourceTable };
     if (mark === undefined || mark === null) return { ...table, state: "Setup" };
     if (mark.again === true) return { ...table, state: "Setup" };
-    if (mark.stopped !== undefined) return { ...table, state: "Stopped", ...whyStopped(mark, sourceTable) };
+    if (mark.stopped !== undefined) return { ...table, state: "Stopped", ...whyStopped(mark) };
     if (mark.copied === undefined) return { ...table, state: "Snapshot" };
     return { ...table, state: replicationMode === "snapshot" ? "Completed" : "Running" };
   });
 }
 
-function whyStopped({ stopped, stoppedAt, remedy }: JsonObject, sourceTable: string) {
-  const copyAnew = `Send the command resync with tables ["${sourceTable}"] to copy the table anew.`;
+function whyStopped({ stopped, stoppedAt, remedy }: JsonObject) {
   return {
     reason: String(stopped),
     ...(stoppedAt === undefined ? {} : { stoppedAt: String(stoppedAt) }),
-    remedy: remedy === undefined ? copyAnew : `${remedy} ${copyAnew}`,
+    ...(remedy === undefined ? {} : { remedy: String(remedy) }),
   };
 }

@@ -47,6 +47,9 @@ describe("a pipe goes on", () => {
       confirmed: "0/100",
     });
     await expect(check({ system: "2" })).rejects.toEqual(lost(/another Postgres cluster/));
+    expect(marks.get("lost")).toBe(true);
+    await check({});
+    expect(marks.get("lost")).toBe(false);
   });
 
   test("with a slot that is behind what was confirmed: the server may have lost the last word", async () => {
@@ -110,11 +113,11 @@ describe("a pipe does not go on", () => {
   });
 });
 
-test("a refused server leaves no trace: the one before it is still the pipe's own", async () => {
+test("a refused server leaves no trace but that it was refused: the one before it is still the pipe's own", async () => {
   const { marks, check } = resumeCheck();
   await check({});
   const before = Object.fromEntries(marks);
   await expect(check({ system: "2" })).rejects.toThrow();
   await expect(check({ ...promotedAt("0/10"), confirmed: "0/1" }, 0x50n)).rejects.toThrow();
-  expect(Object.fromEntries(marks)).toEqual(before);
+  expect(Object.fromEntries(marks)).toEqual({ ...before, lost: true });
 });

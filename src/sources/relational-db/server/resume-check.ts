@@ -13,6 +13,7 @@ import { findSlot } from "./slot.ts";
 import { divergencePoint, readTimelineHistory, timelineText } from "./timeline-history.ts";
 
 const timelineMark = "lineage";
+const lostMark = "lost";
 /** Position of the newest snapshot that rows were copied in. */
 const copiedMark = "copied";
 /** The newest position confirmed to the slot. A slot that is further was moved by another client, or recreated. */
@@ -32,6 +33,23 @@ export class ResumeCheck {
    * Throws SOURCE_LOST when only a resync helps, SOURCE_UNREACHABLE while the server is a standby.
    */
   async check(client: pg.Client, reached: bigint): Promise<bigint> {
+    try {
+      const position = await this.#position(client, reached);
+      await this.#noteLost(false);
+      return position;
+    } catch (error) {
+      if (error instanceof AppError && error.code === "SOURCE_LOST") await this.#noteLost(true);
+      throw error;
+    }
+  }
+
+  /** What the API tells clients as data, so that nobody has to read it from the sentence. */
+  async #noteLost(isLost: boolean): Promise<void> {
+    const known = (await this.#context.ledger.marks([lostMark])).get(lostMark) ?? false;
+    if (known !== isLost) await this.#context.ledger.note({ [lostMark]: isLost }, {});
+  }
+
+  async #position(client: pg.Client, reached: bigint): Promise<bigint> {
     const now = await readTimelineHistory(client);
     const slot = await findSlot(client, this.#slot);
     if (slot.isStandby) throw new AppError("SOURCE_UNREACHABLE", "The server is a standby: waiting for the primary.");
@@ -99,5 +117,5 @@ function missing(known: TimelineHistory | undefined, now: TimelineHistory): stri
 }
 
 function lost(what: string): AppError {
-  return new AppError("SOURCE_LOST", `${what}. Changes may be missing: send the command resync to copy anew.`);
+  return new AppError("SOURCE_LOST", `${what}. Changes may be missing: only copying all tables anew helps.`);
 }

@@ -125,7 +125,7 @@ export class TableState {
 
   #warn(reason: string): void {
     const { schema, name } = this.#saved.source;
-    const message = `Changes of the table ${schema}.${name} are left out: ${reason}. Send the command resync for this table.`;
+    const message = `Changes of the table ${schema}.${name} are left out: ${reason}.`;
     this.#context.progress.warn(`table ${this.#plan.target}`, message);
   }
 }
