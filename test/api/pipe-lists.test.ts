@@ -45,7 +45,7 @@ const done = (sentRows: number) => {
 };
 
 describe("one pipe of the list", () => {
-  test("is only what is known: a new pipe has no rates, no lag, no success and no error", async () => {
+  test("is only what is known: a new pipe has counted nothing, and has no rates, no lag and no success", async () => {
     const id = await newPipe("p");
     await sample(2);
     const [pipe] = (await list()).body.result.pipes;
@@ -53,6 +53,7 @@ describe("one pipe of the list", () => {
       ...{ id, name: "p", serviceId: first, serviceName: "first", kind: "objectStorage", destination: { table: "t" } },
       ...{ state: "Provisioning", stateChangedAt: expect.any(String), workers: 0 },
       ...{ version: 1, createdAt: expect.any(String), updatedAt: expect.any(String) },
+      ...{ rows: 0, bytes: 0, errors: 0, refusedRows: 0, refusedObjects: 0 },
     });
   });
 

@@ -32,6 +32,7 @@ type Sample = { readonly at: number; readonly rows: number; readonly bytes: numb
 const rateMs = 10_000;
 const trendMs = 30_000;
 
+const nothingYet = { sentRows: 0, sentBytes: 0, errors: 0, refusedRows: 0 };
 const unknown: PipeVitals = { ...noNumbers, workers: 0, gauges: {} };
 
 export class Vitals {
@@ -52,9 +53,11 @@ export class Vitals {
     return this.#revision;
   }
 
-  /** As last sampled. A pipe without samples has only unknown values. */
+  /** As last sampled; before the first sample nothing is known. The store has no counter of what never happened. */
   of(pipeId: string): PipeVitals {
-    return this.#vitals.get(pipeId) ?? unknown;
+    const vitals = this.#vitals.get(pipeId) ?? unknown;
+    if (this.#numbersAt === undefined) return vitals;
+    return { ...vitals, counters: { ...nothingYet, ...vitals.counters } };
   }
 
   /** Samples all pipes. */
