@@ -1,4 +1,5 @@
 /** The one error of requests. */
+import { wordsOf } from "../lib/format.ts";
 
 export type Issue = { readonly path: string; readonly message: string; readonly position?: number };
 
@@ -58,6 +59,11 @@ export function placeless(error: ApiError | null | undefined): string | undefine
   return error?.issues.length === 0 ? error.message : undefined;
 }
 
-function sentenceOf({ error, message }: ErrorDocument): string | undefined {
-  return message ?? error?.replace(/^[A-Z_]+: /, "");
+/** Names members by their words, where the API does by their paths. */
+function sentenceOf({ error, message, issues = [] }: ErrorDocument): string | undefined {
+  const sentence = message ?? error?.replace(/^[A-Z_]+: /, "");
+  return issues.reduce((text, { path }) => {
+    const name = path.split(".").findLast((part) => !/^\d+$/.test(part));
+    return name ? text?.replace(`${path}: `, `${wordsOf(name)}: `) : text;
+  }, sentence);
 }

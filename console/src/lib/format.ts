@@ -62,6 +62,11 @@ export function relativeText(time: number, now: number): string {
   return seconds > 0 ? `${amount} ago` : `in ${amount}`;
 }
 
+/** `fetchedRows` as `Fetched rows`. */
+export function wordsOf(name: string): string {
+  return capitalized(name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase());
+}
+
 /** The text with a capital at its beginning. A reason from the server is often a part of a sentence. */
 export function capitalized(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;

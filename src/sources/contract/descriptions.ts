@@ -22,6 +22,10 @@ export const sourceDescriptions: Readonly<Record<SourceKindKey, SourceDescriptio
 
 export const sourceKindKeys = Object.keys(described) as readonly SourceKindKey[];
 
+export function isSourceKind(key: string): key is SourceKindKey {
+  return Object.hasOwn(described, key);
+}
+
 /** The members of a source of any kind; a record names one. */
 type SourceOfRecord = Readonly<Record<string, unknown>>;
 

@@ -6,6 +6,7 @@ import { sourceDescriptions } from "../../../../src/sources/contract/description
 import { holds } from "../../../../src/sources/contract/fields.ts";
 import { call, describeCall, type OperationResult } from "../../api/client.ts";
 import { refetch, useOperation } from "../../api/queries.ts";
+import { labelAt } from "../../lib/source-words.ts";
 import { Button } from "../../parts/button.tsx";
 import { CodeBlock } from "../../parts/code-block.tsx";
 import { fieldsOf, TextField } from "../../parts/field.tsx";
@@ -109,7 +110,8 @@ function Checks({ checks, warnings = [] }: Validation) {
             <span className="muted">{Math.round(ms)} ms</span>
             {issues.map(({ path, message }) => (
               <span key={`${path} ${message}`} className={css.issue}>
-                {path !== "" && <code>{path}</code>} {message}
+                {path !== "" && `${labelAt(path)}: `}
+                {message}
               </span>
             ))}
             {remedy !== undefined && <span className={css.issue}>{remedy}</span>}
@@ -118,7 +120,7 @@ function Checks({ checks, warnings = [] }: Validation) {
       </ul>
       {warnings.map(({ path, message }) => (
         <Note key={`${path} ${message}`} tone="warn">
-          <code>{path}</code> {message}
+          {labelAt(path)}: {message}
         </Note>
       ))}
     </>

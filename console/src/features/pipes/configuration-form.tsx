@@ -4,6 +4,8 @@ import { holds, memberAt, type SourceField } from "../../../../src/sources/contr
 import { call } from "../../api/client.ts";
 import type { ApiError } from "../../api/error.ts";
 import { refetch } from "../../api/queries.ts";
+import { wordsOf } from "../../lib/format.ts";
+import { inLabels } from "../../lib/source-words.ts";
 import { Button } from "../../parts/button.tsx";
 import { UnsavedDialog } from "../../parts/dialog.tsx";
 import { TextArea, TextField } from "../../parts/field.tsx";
@@ -22,7 +24,6 @@ import {
   scalingFields,
 } from "./draft.ts";
 import { pipeReads } from "./pipe-commands.ts";
-import { wordsOf } from "./pipe-progress.tsx";
 import css from "./pipes.module.css";
 import { settingFields, settingsOf } from "./setting-fields.ts";
 import { kindOf, type PipeDetails } from "./use-pipe.ts";
@@ -92,7 +93,7 @@ async function saveDraft(pipe: PipeDetails, differences: readonly Difference[]):
 }
 
 function Refusal({ error }: { readonly error: ApiError }) {
-  if (error.status !== 412) return <Note tone="bad">{error.message}</Note>;
+  if (error.status !== 412) return <Note tone="bad">{inLabels(error.message)}</Note>;
   return (
     <Note tone="warn">
       Somebody else has changed this pipe since you began. Nothing of yours is saved: cancel to see the present values,

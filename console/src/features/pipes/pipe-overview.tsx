@@ -6,6 +6,7 @@ import { refetch, useOperation } from "../../api/queries.ts";
 import { newChart } from "../../charts/definition.ts";
 import { bytesText, shortCountText } from "../../lib/format.ts";
 import { quotedName } from "../../lib/quoted-name.ts";
+import { inLabels } from "../../lib/source-words.ts";
 import { Button } from "../../parts/button.tsx";
 import { Bytes, Count, Duration } from "../../parts/numbers.tsx";
 import { Facts, Panel, Tile, Tiles } from "../../parts/page.tsx";
@@ -51,7 +52,7 @@ function Overview({ pipe }: { readonly pipe: PipeDetails }) {
   return (
     <>
       <SourceStrip pipe={pipe} summary={summary} />
-      {"hasInbox" in sourceDescriptions[kindOf(pipe)] && <SendPanel pipe={pipe} />}
+      {sourceDescriptions[kindOf(pipe)].hasInbox && <SendPanel pipe={pipe} />}
       {pipe.state === "Completed" ? (
         <Result pipe={pipe} summary={summary} />
       ) : (
@@ -141,7 +142,7 @@ function Conditions({ summary }: { readonly summary: PipeSummary | undefined }) 
               <span key="error">
                 <RelativeTime at={lastError.at} />
                 {lastError.message !== stateMessage && (
-                  <span className="toned" data-tone="bad">{`: ${lastError.message}`}</span>
+                  <span className="toned" data-tone="bad">{`: ${inLabels(lastError.message)}`}</span>
                 )}
               </span>
             ),

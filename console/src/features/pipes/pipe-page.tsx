@@ -4,6 +4,7 @@ import { pipeFindings } from "../../../../src/api/attention.ts";
 import { useOperation } from "../../api/queries.ts";
 import { newStateAlertAddress, pipeErrorsAddress, serviceAddress } from "../../lib/addresses.ts";
 import { durationText } from "../../lib/format.ts";
+import { inLabels } from "../../lib/source-words.ts";
 import { ButtonLink } from "../../parts/button.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Page } from "../../parts/page.tsx";
@@ -94,8 +95,8 @@ function Reason({ pipe: { state, lastError, sourceWarning } }: { readonly pipe: 
   const isFailed = state === "Failed" || state === "InternalError";
   return (
     <>
-      {lastError !== undefined && <Note tone={isFailed ? "bad" : "warn"}>{lastError}</Note>}
-      {sourceWarning !== undefined && <Note tone="warn">{sourceWarning}</Note>}
+      {lastError !== undefined && <Note tone={isFailed ? "bad" : "warn"}>{inLabels(lastError)}</Note>}
+      {sourceWarning !== undefined && <Note tone="warn">{inLabels(sourceWarning)}</Note>}
     </>
   );
 }

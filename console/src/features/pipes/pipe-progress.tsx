@@ -1,5 +1,5 @@
 import { sourceDescriptions } from "../../../../src/sources/contract/descriptions.ts";
-import { bytesText, capitalized, countText, durationText } from "../../lib/format.ts";
+import { bytesText, countText, durationText, wordsOf } from "../../lib/format.ts";
 import { Facts, Panel } from "../../parts/page.tsx";
 import { byNumbers, type Column, Table, useSorted } from "../../parts/table.tsx";
 import { isLong } from "./lag-text.tsx";
@@ -119,11 +119,6 @@ function inOrder(names: readonly string[]): string[] {
 
 function measureOf(name: string): string {
   return words[name] ?? wordsOf(name);
-}
-
-/** `fetchedRows` as `Fetched rows`. */
-export function wordsOf(name: string): string {
-  return capitalized(name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase());
 }
 
 function textOf(name: string, value: number): string {

@@ -48,8 +48,7 @@ export function SaveDialog({ loaded, form, differences, onClose, onSaved }: Save
 }
 
 function sentenceOf(error: ApiError): string {
-  if (error.status === 412) return `Someone else has changed this service meanwhile. ${error.message}`;
-  return [error.message, ...error.issues.map(({ path, message }) => `${path}: ${message}`)].join(" ");
+  return error.status === 412 ? `Someone else has changed this service meanwhile. ${error.message}` : error.message;
 }
 
 async function load(serviceId: string): Promise<Loaded> {
