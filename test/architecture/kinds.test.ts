@@ -1,6 +1,6 @@
 /** What a kind of source is, and what a runtime can do, has one place each: no other file asks by the name of one. */
 import { expect, test } from "vitest";
-import { programFiles, read } from "../../scripts/house.ts";
+import { filesBelow, programFiles, read } from "../../scripts/house.ts";
 import { runtimeTraits } from "../../src/api/runtimes.ts";
 import { sourceDescriptions, sourceKindKeys } from "../../src/sources/contract/descriptions.ts";
 
@@ -20,6 +20,8 @@ const allowed: Readonly<Record<string, string>> = {
   "src/cli/commands/key.ts": "the role of a key that may only push",
   "src/api/examples.ts": "the role of a key that may only push",
   "src/demo/main.ts": "the demo is a client: it makes pipes of one kind",
+  "console/src/api/role.ts": "the role of a key that may only push",
+  "console/src/features/pipes/send-panel.tsx": "the role of a key that may only push",
   "src/engine/sql/lists/lists.ts": "ClickHouse's table functions for object storage, not the kind",
   "src/engine/sql/rules/definitions.ts": "ClickHouse's engines for object storage, not the kind",
   "src/engine/sql/rules/table-function.ts": "ClickHouse's table functions for object storage, not the kind",
@@ -41,7 +43,9 @@ function namesKind(file: string): boolean {
 }
 
 test("a kind of source is named in its folder and in the registry alone", () => {
-  const outside = programFiles().filter((file) => !/^src\/sources\/[^/]+\//.test(file));
+  const console = [".ts", ".tsx"].flatMap((ending) => filesBelow("console/src", ending));
+  const program = [...programFiles(), ...console.filter((file) => !/\.test\.tsx?$/.test(file))];
+  const outside = program.filter((file) => !/^src\/sources\/[^/]+\//.test(file));
   expect(outside.filter((file) => !Object.hasOwn(allowed, file) && namesKind(file))).toEqual([]);
 });
 

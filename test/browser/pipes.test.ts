@@ -209,7 +209,7 @@ describe.skipIf(chromiumMissing !== undefined)("pipes in the console", () => {
       await page.getByRole("link", { name: "Configuration" }).click();
       await page.getByRole("button", { name: "Edit" }).click();
     }
-    const concurrency = (page: Page) => page.getByLabel("Objects that are read at the same time");
+    const concurrency = (page: Page) => page.getByLabel("Batches that are inserted at the same time");
     await concurrency(first.page).fill("3");
     await first.page.getByText("~ settings.object_storage_concurrency: default → 3").waitFor();
     await first.page.getByRole("button", { name: "Save" }).click();

@@ -42,6 +42,8 @@ export type SourceDescription = {
   readonly listing: { readonly of: "topics" | "streams" | "objects" | "tables" | "nothing"; readonly member: string };
   /** When the connector creates the tables, so that a request names their database alone. Default: never. */
   readonly ownsTables?: readonly Condition[];
+  /** What a pipe makes at its source, and removes when it is deleted. */
+  readonly makes?: string;
   /** Rows are sent to the pipe: the server keeps them until they are loaded. */
   readonly hasInbox?: true;
   /** Dotted paths that a patch request may change; unchanged immutable members are tolerated by the handler. */

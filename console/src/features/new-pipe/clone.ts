@@ -1,8 +1,10 @@
 /** The form of a new pipe that is like another one. */
+
+import { kindKeyOf } from "../../../../src/sources/contract/descriptions.ts";
 import type { OperationResult } from "../../api/client.ts";
-import { connectionFields, isSecret } from "./fields.ts";
+import { inputsOf, isSecret } from "./fields.ts";
 import { emptyForm } from "./form.ts";
-import { presetGroups, type SourceKind } from "./presets.ts";
+import { presetGroups } from "./presets.ts";
 import type { KeptForm } from "./saved-draft.ts";
 
 type Pipe = OperationResult<"getPipe">;
@@ -10,13 +12,13 @@ type Pipe = OperationResult<"getPipe">;
 /** Another name, and another table unless several pipes may load into it; secrets are asked for again. */
 export function cloneOf({ name, serviceId, source, destination, fieldMappings }: Pipe): KeptForm {
   const presets = presetGroups.flatMap((group) => group.presets);
-  const kind = (Object.keys(source) as SourceKind[]).find((one) => presets.some((preset) => preset.kind === one));
+  const kind = kindKeyOf(source);
   if (kind === undefined) return emptyForm;
   const { topics, streamName, tableMappings, ...rest } = (source[kind] ?? {}) as Record<string, unknown>;
   const values = Object.fromEntries(textsOf(rest));
   const preset = presets.find((one) => one.kind === kind && (one.type ?? values.type) === values.type);
   const types = new Map((destination.columns ?? []).map((column) => [column.name, column.type]));
-  const secrets = connectionFields[kind].filter(({ path, when }) => isSecret(path) && when?.(values) !== false);
+  const secrets = inputsOf(kind, values, "connection").filter(({ path }) => isSecret(path));
   return {
     ...emptyForm,
     ...{ kind, serviceId, values, label: preset?.label ?? kind, name: `${name} copy` },

@@ -1,7 +1,7 @@
 import { durationText } from "../../lib/format.ts";
 import { Button } from "../../parts/button.tsx";
 import { Note } from "../../parts/note.tsx";
-import { connectionFields } from "./fields.ts";
+import { inputsOf } from "./fields.ts";
 import { isSent } from "./form.ts";
 import { foundIn } from "./found.ts";
 import { Refusal } from "./refusal.tsx";
@@ -13,12 +13,11 @@ import { useListing } from "./use-listing.ts";
 
 /** How the source is reached. Next tries it first. */
 export function ConnectionStep({ form, change, onNext }: StepProps) {
-  const { kind = "objectStorage" } = form;
   const listing = useListing(form);
-  const missing = connectionFields[kind].find(
-    ({ required, path, when }) => required && when(form.values) && !form.values[path]?.trim(),
-  );
-  const refusal = missing === undefined ? noService(form.serviceId) : `Fill in ${missing.label}.`;
+  const inputs = inputsOf(form.kind, form.values, "connection");
+  const missing = inputs.find(({ required, path }) => required && !form.values[path]?.trim());
+  const noService = form.serviceId === "" ? "Choose a service." : undefined;
+  const refusal = missing === undefined ? noService : `Fill in ${missing.label}.`;
   const isTested = !isSent(form);
   const found = isTested && listing.listing !== undefined ? foundIn(form, listing.listing) : undefined;
   return (
@@ -35,8 +34,8 @@ export function ConnectionStep({ form, change, onNext }: StepProps) {
       }
     >
       <ServiceChoice form={form} change={change} />
-      <SourceInputs fields={connectionFields[kind]} form={form} change={change} error={listing.error} />
-      {listing.error !== undefined && <Refusal error={listing.error} form={form} isAtInputs />}
+      <SourceInputs step="connection" form={form} change={change} error={listing.error} />
+      {listing.error !== undefined && <Refusal error={listing.error} form={form} step="connection" />}
       {found !== undefined && (
         <Note tone={found.isEmpty ? "warn" : "ok"}>
           {found.text} Answered in {durationText((listing.took ?? 0) / 1000)}.
@@ -44,8 +43,4 @@ export function ConnectionStep({ form, change, onNext }: StepProps) {
       )}
     </StepForm>
   );
-}
-
-function noService(serviceId: string): string | undefined {
-  return serviceId === "" ? "Choose a service." : undefined;
 }

@@ -6,8 +6,7 @@ import { SearchInput } from "../../parts/search-input.tsx";
 import { Skeleton } from "../../parts/states.tsx";
 import { Table } from "../../parts/table.tsx";
 import type { ChoiceProps } from "./choice-props.ts";
-import { dataFields } from "./fields.ts";
-import { type Form, isSent } from "./form.ts";
+import { type Form, isSent, listedBy } from "./form.ts";
 import css from "./new-pipe.module.css";
 import { Refusal } from "./refusal.tsx";
 import { SourceInputs } from "./source-inputs.tsx";
@@ -22,17 +21,15 @@ export function DataStep(props: StepProps) {
 }
 
 function SentData({ form, change, onNext }: StepProps) {
-  const fields = form.kind === undefined ? [] : dataFields[form.kind];
   return (
     <StepForm onNext={onNext}>
       <p className="muted">Applications send the rows, to an address that the page of the pipe shows.</p>
-      <SourceInputs fields={fields} form={form} change={change} error={undefined} />
+      <SourceInputs step="data" form={form} change={change} error={undefined} />
     </StepForm>
   );
 }
 
 function ListedData({ form, change, onNext }: StepProps) {
-  const { kind = "objectStorage" } = form;
   const { listing, error, isBusy, read } = useListing(form);
   const begun = useRef(false);
   useEffect(() => {
@@ -50,26 +47,27 @@ function ListedData({ form, change, onNext }: StepProps) {
         </Button>
       }
     >
-      {error !== undefined && <Refusal error={error} form={form} isAtInputs />}
+      {error !== undefined && <Refusal error={error} form={form} step="data" />}
       {listing === undefined && isBusy && <Skeleton lines={4} />}
       {listing !== undefined && <Choice form={form} change={change} listing={listing} read={read} />}
-      <SourceInputs fields={dataFields[kind]} form={form} change={change} error={error} />
+      <SourceInputs step="data" form={form} change={change} error={error} />
     </StepForm>
   );
 }
 
-function nothingChosen({ kind, topics, tables }: Form): string | undefined {
-  if (kind === "messageBroker" && topics.length === 0) return "Choose a topic.";
-  if (kind === "managedStream" && topics.length === 0) return "Choose a stream.";
-  return kind === "relationalDb" && tables.length === 0 ? "Choose a table." : undefined;
+function nothingChosen(form: Form): string | undefined {
+  const listed = listedBy(form);
+  if (listed === "objects") return undefined;
+  const chosen = listed === "tables" ? form.tables : form.topics;
+  return chosen.length === 0 ? `Choose a ${listed.replace(/s$/, "")}.` : undefined;
 }
 
 function Choice(props: ChoiceProps) {
-  switch (props.form.kind) {
-    case "messageBroker":
-    case "managedStream":
+  switch (listedBy(props.form)) {
+    case "topics":
+    case "streams":
       return <TopicChoice {...props} />;
-    case "relationalDb":
+    case "tables":
       return <TableChoices {...props} />;
     default:
       return <ObjectChoice {...props} />;
@@ -126,7 +124,7 @@ type Named = { readonly name: string; readonly detail: string };
 /** Topics of a broker, several of them; or one stream. */
 function TopicChoice({ form, change, listing }: ChoiceProps) {
   const [part, setPart] = useState("");
-  const isStream = form.kind === "managedStream";
+  const isStream = listedBy(form) === "streams";
   const all: readonly Named[] = isStream
     ? (listing.streams ?? []).map(({ name, openShards }) => ({ name, detail: shardText(openShards) }))
     : (listing.topics ?? []).map(({ name, partitions, messages }) => ({

@@ -1,5 +1,5 @@
 /** What follows from a choice: names, the format, and that columns of other data are proposed anew. */
-import { type Form, isSent, ownsTables } from "./form.ts";
+import { type Form, listedBy, ownsTables } from "./form.ts";
 
 /** A name that needs no quotes in SQL. */
 export function tableName(name: string): string {
@@ -11,10 +11,11 @@ export function tableName(name: string): string {
 
 /** What the data would be called: their topic, stream, database, folder or file, or what is usually sent. */
 function nameOf(form: Form): string {
-  const { kind, topics, values } = form;
-  if (kind === "relationalDb") return values.database?.trim() ?? "";
-  if (isSent(form)) return ownsTables(form) ? "telemetry" : "events";
-  if (kind !== "objectStorage") return topics[0] ?? "";
+  const { topics, values } = form;
+  const listed = listedBy(form);
+  if (listed === "tables") return values.database?.trim() ?? "";
+  if (listed === "nothing") return ownsTables(form) ? "telemetry" : "events";
+  if (listed !== "objects") return topics[0] ?? "";
   const path = (values.url ?? values.path ?? "").replace(/^\w+:\/\/[^/]*/, "").replace(/[?#].*$/, "");
   const parts = path.split("/").map((part) => part.replace(/\.[\w.]+$/, ""));
   return parts.findLast((part) => part !== "" && !/[*?{]/.test(part)) ?? "";
@@ -50,7 +51,7 @@ export function followed(before: Form, change: Partial<Form>): Form {
     after = { ...after, table: change.table ?? tableName(is) };
   }
   const place = ({ values }: Form) => values.url ?? values.path ?? "";
-  const format = after.kind === "objectStorage" && place(after) !== place(before) ? formatOf(place(after)) : undefined;
+  const format = listedBy(after) === "objects" && place(after) !== place(before) ? formatOf(place(after)) : undefined;
   if (format !== undefined) after = { ...after, values: { ...after.values, format } };
   if (change.columns === undefined && after.tried === "" && dataOf(after) !== dataOf(before)) {
     after = { ...after, columns: [], sortingKey: [] };

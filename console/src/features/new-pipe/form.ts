@@ -1,9 +1,8 @@
 /** The pipe that is being made: what the inputs hold, and the body that is sent. */
 import type { SourceDescription } from "../../../../src/sources/contract/description.ts";
-import { sourceDescriptions, sourceKindKeys } from "../../../../src/sources/contract/descriptions.ts";
-import { holds } from "../../../../src/sources/contract/fields.ts";
-import { connectionFields, dataFields, type FieldDefinition, isSecret, type Values } from "./fields.ts";
-import type { SourceKind } from "./presets.ts";
+import { type SourceKindKey, sourceDescriptions } from "../../../../src/sources/contract/descriptions.ts";
+import { holds, type SourceField } from "../../../../src/sources/contract/fields.ts";
+import { inputsOf, isSecret, type Values } from "./fields.ts";
 
 export type Column = {
   /** Field of the source. */
@@ -18,7 +17,7 @@ export type TypedColumn = { readonly name: string; readonly type: string };
 export type TableChoice = { readonly schema: string; readonly table: string; readonly target: string };
 
 export type Form = {
-  readonly kind: SourceKind | undefined;
+  readonly kind: SourceKindKey | undefined;
   readonly label: string;
   readonly serviceId: string;
   readonly name: string;
@@ -51,20 +50,20 @@ export const emptyForm: Form = {
 };
 
 /** Values with which a source of the kind begins. */
-export const firstValues = Object.fromEntries(
-  sourceKindKeys.map((kind) => {
-    const fields = sourceDescriptions[kind].fields.filter(({ first }) => first !== undefined);
-    return [kind, Object.fromEntries(fields.map(({ path, first }) => [path, first]))];
-  }),
-) as Readonly<Record<SourceKind, Values>>;
+export function firstValuesOf(kind: SourceKindKey): Values {
+  return Object.fromEntries(
+    sourceDescriptions[kind].fields.flatMap(({ path, first }) => (first ? [[path, first]] : [])),
+  );
+}
 
 /** The source in the words of the API. Inputs that are hidden or empty are left out. */
 export function sourceOf(form: Form): Record<string, unknown> {
-  const { kind = "objectStorage", values, topics, tables } = form;
+  const { kind, values, topics, tables } = form;
+  if (kind === undefined) return {};
   const source: Record<string, unknown> = values.type ? { type: values.type } : {};
-  for (const field of [...connectionFields[kind], ...dataFields[kind]]) {
+  for (const field of inputsOf(kind, values)) {
     const text = (values[field.path] ?? "").trim();
-    if (text !== "" && field.when(values)) setMember(source, field.path, memberOf(field, text));
+    if (text !== "") setMember(source, field.path, memberOf(field, text));
   }
   const { of, member } = sourceDescriptions[kind].listing;
   if (of === "topics" && topics.length > 0) source[member] = topics.join(",");
@@ -75,13 +74,18 @@ export function sourceOf(form: Form): Record<string, unknown> {
 
 /** The pipe creates its tables, and is given their database alone. */
 export function ownsTables({ kind, values }: Form): boolean {
-  const when = kind && (sourceDescriptions[kind] as SourceDescription).ownsTables;
+  const when = kind && sourceDescriptions[kind].ownsTables;
   return when !== undefined && holds(when, (path) => values[path]);
 }
 
+/** What the source lists: objects are the least that it can be before a kind is chosen. */
+export function listedBy({ kind }: Form): SourceDescription["listing"]["of"] {
+  return kind === undefined ? "objects" : sourceDescriptions[kind].listing.of;
+}
+
 /** Applications send the rows: there is nothing to test, to list or to sample. */
-export function isSent({ kind }: Form): boolean {
-  return kind !== undefined && sourceDescriptions[kind].listing.of === "nothing";
+export function isSent(form: Form): boolean {
+  return listedBy(form) === "nothing";
 }
 
 /** The body of createPipe and validatePipe. */
@@ -126,7 +130,7 @@ function mappingOf({ schema, table, target }: TableChoice) {
   return { sourceSchemaName: schema, sourceTable: table, targetTable: target };
 }
 
-function memberOf({ input }: FieldDefinition, text: string): unknown {
+function memberOf({ input }: SourceField, text: string): unknown {
   if (input === "number") return Number(text);
   return input === "switch" ? text === "true" : text;
 }

@@ -1,15 +1,12 @@
 /** What a pipe can read from. Each vendor is a kind of source with the type that the API gives it. */
-import type { SourceDescription } from "../../../../src/sources/contract/description.ts";
 import {
   type SourceKindKey,
   sourceDescriptions,
   sourceKindKeys,
 } from "../../../../src/sources/contract/descriptions.ts";
 
-export type SourceKind = SourceKindKey;
-
 export type Preset = {
-  readonly kind: SourceKind;
+  readonly kind: SourceKindKey;
   /** The member `type` of the source. */
   readonly type: string | undefined;
   readonly label: string;
@@ -31,9 +28,7 @@ export const presetGroups: readonly {
 }[] = groups.map(({ group, title, text }) => {
   const kinds = sourceKindKeys.filter((kind) => sourceDescriptions[kind].group === group);
   const presets = kinds.flatMap((kind) =>
-    (sourceDescriptions[kind] as SourceDescription).vendors.map(({ type, label, values = {} }) => ({
-      ...{ kind, type, label, values },
-    })),
+    sourceDescriptions[kind].vendors.map(({ type, label, values = {} }) => ({ kind, type, label, values })),
   );
   return { title, text, presets };
 });

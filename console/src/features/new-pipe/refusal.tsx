@@ -1,33 +1,30 @@
 import type { ApiError } from "../../api/error.ts";
+import { inLabels, labelAt } from "../../lib/source-words.ts";
 import { Note } from "../../parts/note.tsx";
-import { connectionFields, dataFields } from "./fields.ts";
+import { inputsOf, type Step } from "./fields.ts";
 import type { Form } from "./form.ts";
 
 type RefusalProps = {
   readonly error: ApiError;
   readonly form: Form;
-  /** The inputs of the source are beside it, with what is wrong at each. */
-  readonly isAtInputs?: boolean;
+  /** The inputs of this step are beside it, with what is wrong at each. */
+  readonly step?: Step;
 };
 
-/** What the server has against it, once: at its input, or here in the words of the wizard. */
-export function Refusal({ error, form, isAtInputs = false }: RefusalProps) {
-  const { kind = "objectStorage" } = form;
-  const labels = new Map(
-    [...connectionFields[kind], ...dataFields[kind]].map(({ path, label }) => [`source.${kind}.${path}`, label]),
-  );
-  const rest = error.issues.filter(({ path }) => !(isAtInputs && labels.has(path)));
+/** What the server has against it, once: at its input, or here with the label of the input that it is about. */
+export function Refusal({ error, form: { kind, values }, step }: RefusalProps) {
+  const inputs = step === undefined ? [] : inputsOf(kind, values, step).map(({ path }) => `source.${kind}.${path}`);
+  const isAtInput = (path: string) => inputs.some((input) => path === input || path.startsWith(`${input}.`));
+  const rest = error.issues.filter(({ path }) => !isAtInput(path));
   if (error.issues.length > 0 && rest.length === 0) return null;
-  const isSaid = rest.length === 1 && error.message.includes(rest[0]?.message ?? "");
+  const lines = rest.map(({ path, message }) => (path === "" ? message : `${labelAt(path)}: ${message}`));
   return (
     <Note tone="bad">
-      {rest.length === 0 || isSaid ? withoutPath(error.message) : "This is refused:"}
-      {rest.length > 0 && !isSaid && (
+      {lines.length > 1 ? "This is refused:" : readable(lines[0] ?? inLabels(error.message))}
+      {lines.length > 1 && (
         <ul>
-          {rest.map(({ path, message }) => (
-            <li key={`${path} ${message}`}>
-              {labels.get(path) ?? path.split(".").at(-1)}: {message}
-            </li>
+          {lines.map((line) => (
+            <li key={line}>{readable(line)}</li>
           ))}
         </ul>
       )}
@@ -36,7 +33,7 @@ export function Refusal({ error, form, isAtInputs = false }: RefusalProps) {
 }
 
 /** Not more of an answer in a foreign format than tells what it is. */
-function withoutPath(message: string): string {
+function readable(message: string): string {
   const cut = /[\u0000-\u0008\u000e-\u001f\ufffd]/.exec(message)?.index;
-  return (cut === undefined ? message : `${message.slice(0, cut)}… (binary)`).replace(/^source\.\w+\.[\w.]+:? /, "");
+  return cut === undefined ? message : `${message.slice(0, cut)}… (binary)`;
 }

@@ -1,38 +1,37 @@
+import type { SourceField } from "../../../../src/sources/contract/fields.ts";
 import type { ApiError } from "../../api/error.ts";
 import { Checkbox, TextArea, TextField } from "../../parts/field.tsx";
 import { Select } from "../../parts/select.tsx";
-import type { FieldDefinition } from "./fields.ts";
+import { inputsOf, type Step } from "./fields.ts";
 import type { Form } from "./form.ts";
 
 type SourceInputsProps = {
-  readonly fields: readonly FieldDefinition[];
+  readonly step: Step;
   readonly form: Form;
   readonly change: (next: Partial<Form>) => void;
   readonly error: ApiError | undefined;
 };
 
 /** Inputs of a source, with the server's message beside the one that it is about. */
-export function SourceInputs({ fields, form, change, error }: SourceInputsProps) {
+export function SourceInputs({ step, form, change, error }: SourceInputsProps) {
   const { values, kind } = form;
   return (
     <div className="cells pair">
-      {fields
-        .filter(({ when }) => when?.(values) !== false)
-        .map((field) => (
-          <SourceInput
-            key={field.path}
-            field={field}
-            value={values[field.path] ?? ""}
-            error={error?.issueAt(`source.${kind}.${field.path}`)}
-            onChange={(text) => change({ values: { ...values, [field.path]: text } })}
-          />
-        ))}
+      {inputsOf(kind, values, step).map((field) => (
+        <SourceInput
+          key={field.path}
+          field={field}
+          value={values[field.path] ?? ""}
+          error={error?.issueAt(`source.${kind}.${field.path}`)}
+          onChange={(text) => change({ values: { ...values, [field.path]: text } })}
+        />
+      ))}
     </div>
   );
 }
 
 type SourceInputProps = {
-  readonly field: FieldDefinition;
+  readonly field: SourceField;
   readonly value: string;
   readonly error: string | undefined;
   readonly onChange: (text: string) => void;

@@ -27,15 +27,15 @@ function DatabaseTarget({ form, change, onNext }: StepProps) {
       <div className="cells pair">
         <TextField label="Database" {...fieldsOf({ form, onChange: change })("database")} />
       </div>
-      {form.kind === "relationalDb" ? (
-        <Note>
-          Columns and types follow the tables of the source, also when they change. Each table keeps the newest version
-          of every row: read it through the view that ends in <code>_current</code>.
-        </Note>
-      ) : (
+      {isSent(form) ? (
         <Note>
           The pipe creates its tables and their chart sources. Its page has the two environment variables that
           applications need.
+        </Note>
+      ) : (
+        <Note>
+          Columns and types follow the tables of the source, also when they change. Each table keeps the newest version
+          of every row: read it through the view that ends in <code>_current</code>.
         </Note>
       )}
     </StepForm>

@@ -8,7 +8,7 @@ import { ConnectionStep } from "./connection-step.tsx";
 import { DataStep } from "./data-step.tsx";
 import { FileTry } from "./file-try.tsx";
 import { followed } from "./following.ts";
-import { type Form, firstValues } from "./form.ts";
+import { type Form, firstValuesOf } from "./form.ts";
 import css from "./new-pipe.module.css";
 import { type Preset, presetGroups } from "./presets.ts";
 import { ReviewStep } from "./review-step.tsx";
@@ -81,7 +81,7 @@ function Steps({ step, onStep }: { readonly step: number; readonly onStep: (step
 /** Which source. Another kind begins with empty inputs. */
 function SourceStep({ form, change, onNext }: StepProps) {
   const choose = ({ kind, type, label, values: own }: Preset) => {
-    const values = { ...(form.kind === kind ? form.values : firstValues[kind]), ...own };
+    const values = { ...(form.kind === kind ? form.values : firstValuesOf(kind)), ...own };
     const columns = form.tried === "" ? { columns: [], sortingKey: [] } : {};
     const fresh = form.kind === kind ? {} : { topics: [], tables: [], ...columns };
     const { type: _, ...rest } = values;

@@ -2,6 +2,7 @@
 import { useNavigate } from "@tanstack/react-router";
 import { Ellipsis } from "lucide-react";
 import { useState } from "react";
+import { sourceDescriptions } from "../../../../src/sources/contract/descriptions.ts";
 import { useChange } from "../../api/queries.ts";
 import { Button, IconButton } from "../../parts/button.tsx";
 import { ConfirmDialog } from "../../parts/dialog.tsx";
@@ -82,6 +83,7 @@ type DeleteProps = { pipe: PipeSubject; onClose: () => void; onDeleted: (() => v
 
 function DeleteDialog({ pipe, onClose, onDeleted }: DeleteProps) {
   const { id, serviceId, name, kind } = pipe;
+  const { makes } = sourceDescriptions[kind];
   const change = useChange("deletePipe", {
     changes: pipeReads,
     onDone: () => {
@@ -93,9 +95,7 @@ function DeleteDialog({ pipe, onClose, onDeleted }: DeleteProps) {
   return (
     <ConfirmDialog title={`Delete ${name}`} action="Delete" danger typed={name} onConfirm={remove} onClose={onClose}>
       <p>The pipe and its position in the source are deleted. The destination table and its rows stay.</p>
-      {kind === "relationalDb" && (
-        <Note>The replication slot and the publication that the pipe has made are removed from the database.</Note>
-      )}
+      {makes !== undefined && <Note>What the pipe has made at its source is removed: {makes}.</Note>}
     </ConfirmDialog>
   );
 }
@@ -109,19 +109,19 @@ function ResyncDialog({ pipe, onClose }: { readonly pipe: PipeSubject; readonly 
     changes: pipeReads,
     onDone: () => toast(`${pipe.name} begins again.`, "info"),
   });
-  const isDatabase = pipe.kind === "relationalDb";
+  const copiesTables = sourceDescriptions[pipe.kind].listing.of === "tables";
   const params = { serviceId: pipe.serviceId, pipeId: pipe.id };
-  const body = { command: "resync" as const, ...(isDatabase ? {} : { rows }) };
+  const body = { command: "resync" as const, ...(copiesTables ? {} : { rows }) };
   return (
     <ConfirmDialog
       title={`Resync ${pipe.name}`}
       action="Resync"
-      danger={!isDatabase && rows === "truncate"}
+      danger={!copiesTables && rows === "truncate"}
       needs="developer"
       onConfirm={() => change.mutateAsync({ params, body })}
       onClose={onClose}
     >
-      {isDatabase ? (
+      {copiesTables ? (
         <p>
           All tables are copied again into new tables, which take the place of the old ones when they are complete.
           Queries see the old rows until then.

@@ -1,7 +1,7 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Plus, Workflow } from "lucide-react";
 import { useDeferredValue } from "react";
-import { sourceKindKeys } from "../../../../src/sources/contract/descriptions.ts";
+import { sourceDescriptions, sourceKindKeys } from "../../../../src/sources/contract/descriptions.ts";
 import { useOperation } from "../../api/queries.ts";
 import { counted } from "../../lib/format.ts";
 import { Button, ButtonLink } from "../../parts/button.tsx";
@@ -16,6 +16,9 @@ import { kindWords, type ListSearch, listSearch, type PipeSummary, stateGroups }
 import { pipeColumns } from "./pipe-columns.tsx";
 
 const pageSize = 50;
+const readable = new Intl.ListFormat("en", { type: "disjunction" }).format(
+  sourceKindKeys.map((kind) => sourceDescriptions[kind].reads),
+);
 
 /** All pipes of the organization. */
 export function PipesPage() {
@@ -123,8 +126,7 @@ function NoPipes({ isFiltered }: { readonly isFiltered: boolean }) {
         </ButtonLink>
       }
     >
-      A pipe loads a Kafka topic, the objects of a bucket, a Kinesis stream, the tables of a Postgres database or what
-      applications send into a service: every row exactly once, and without end if the source has none.
+      A pipe loads {readable} into a service: every row exactly once, and without end if the source has none.
     </EmptyState>
   );
 }

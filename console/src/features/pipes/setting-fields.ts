@@ -1,4 +1,6 @@
 /** The settings of a pipe in words. A setting that the API gets must be added here: the type demands it. */
+import { sourceDescriptions } from "../../../../src/sources/contract/descriptions.ts";
+import type { PipeKind } from "./list-search.ts";
 import type { PipeDetails } from "./use-pipe.ts";
 
 export type SettingName = keyof PipeDetails["settings"];
@@ -6,7 +8,7 @@ type SettingField = { readonly label: string; readonly unit?: string; readonly i
 
 export const settingFields: Readonly<Record<SettingName, SettingField>> = {
   streaming_max_insert_wait_ms: { label: "Longest wait before an insert", unit: "ms" },
-  object_storage_concurrency: { label: "Objects that are read at the same time" },
+  object_storage_concurrency: { label: "Batches that are inserted at the same time" },
   object_storage_polling_interval_ms: { label: "Pause between listings", unit: "ms" },
   object_storage_max_insert_bytes: { label: "Largest batch of objects", unit: "bytes" },
   object_storage_max_file_count: { label: "Most objects in a batch" },
@@ -22,10 +24,8 @@ export const settingFields: Readonly<Record<SettingName, SettingField>> = {
 };
 
 /** Settings that mean something for a source of this kind. */
-export function settingsOf(kind: string): readonly SettingName[] {
+export function settingsOf(kind: PipeKind): readonly SettingName[] {
+  const { settings } = sourceDescriptions[kind];
   const names = Object.keys(settingFields) as SettingName[];
-  return names.filter((name) => {
-    if (name.startsWith("object_storage_")) return kind === "objectStorage";
-    return name !== "streaming_max_insert_wait_ms" || kind !== "objectStorage";
-  });
+  return names.filter((name) => settings.some((beginning) => name.startsWith(beginning)));
 }

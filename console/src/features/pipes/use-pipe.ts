@@ -32,9 +32,9 @@ export function usePipeSummary(pipe: PipeDetails | undefined): PipeSummary | und
   return list.data?.pipes.find(({ id }) => id === pipe?.id);
 }
 
-/** The kind of the pipe's source. */
+/** The kind of the pipe's source, which each has. */
 export function kindOf({ source }: PipeDetails): PipeKind {
-  return kindKeyOf(source) ?? "objectStorage";
+  return kindKeyOf(source) as PipeKind;
 }
 
 /** In a form of a description. */

@@ -124,6 +124,7 @@ export const relationalDbDescription = {
   ],
   listing: { of: "tables", member: "tableMappings" },
   ownsTables: [],
+  makes: "the replication slot and the publication, unless they were given to it",
   mutable: [
     "host",
     "port",
