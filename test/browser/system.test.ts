@@ -45,6 +45,20 @@ describe.skipIf(chromiumMissing !== undefined)("the system in the console", () =
     expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
   });
 
+  test("a phone shows the beginning of each table, and the rest on request", async () => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.getByLabel("Settings", { exact: true }).selectOption("");
+    const table = page.getByRole("region", { name: "Configuration" });
+    const rows = () => table.locator("tbody tr:visible").count();
+    const height = () => page.evaluate(() => document.documentElement.scrollHeight);
+    await expect.poll(rows).toBe(10);
+    expect(await height()).toBeLessThan(9_000);
+    await table.getByRole("button", { name: /^Show all/ }).click();
+    expect(await rows()).toBeGreaterThan(50);
+    await page.setViewportSize({ width: 1280, height: 800 });
+    expect(await page.getByRole("region", { name: "Loops" }).getByRole("button").count()).toBe(0);
+  });
+
   test("the diagnostics have what helps, and no secret", async () => {
     const downloading = page.waitForEvent("download");
     await page.getByRole("button", { name: "Download diagnostics" }).click();

@@ -1,6 +1,7 @@
 import { ArrowDown, ArrowUp } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { classes } from "../lib/classes.ts";
+import { Button } from "./button.tsx";
 import css from "./table.module.css";
 
 export type Sort<Key extends string = string> = { readonly key: Key; readonly order: "asc" | "desc" };
@@ -30,13 +31,18 @@ type TableProps<Row, Key extends string> = {
   readonly none?: ReactNode;
 };
 
+/** Rows that a narrow screen shows at first, as `table.module.css` says. */
+const foldedRows = 10;
+
 /** A table of some hundred rows at most; long results have a grid of their own. */
 export function Table<Row, Key extends string>(props: TableProps<Row, Key>) {
   const { label, columns, rows, rowKey, sort, onSort, tall, none } = props;
+  const [isWhole, setWhole] = useState(false);
+  const isFolded = !isWhole && rows.length > foldedRows;
   if (none !== undefined && rows.length === 0) return none;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must reach it
-    <section className={classes(css.frame, tall && css.tall)} aria-label={label} tabIndex={0}>
+    <section className={classes(css.frame, tall && css.tall, isFolded && css.folded)} aria-label={label} tabIndex={0}>
       <table className={css.table}>
         <thead>
           <tr>
@@ -61,6 +67,13 @@ export function Table<Row, Key extends string>(props: TableProps<Row, Key>) {
           ))}
         </tbody>
       </table>
+      {isFolded && (
+        <div className={`more ${css.rest}`}>
+          <Button small onClick={() => setWhole(true)}>
+            Show all {rows.length}
+          </Button>
+        </div>
+      )}
     </section>
   );
 }
