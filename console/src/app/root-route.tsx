@@ -1,5 +1,12 @@
 /** The route that all features hang their routes on. */
-import { createRootRoute, lazyRouteComponent } from "@tanstack/react-router";
+import {
+  type AnyRoute,
+  createRootRoute,
+  createRoute,
+  lazyRouteComponent,
+  type ResolveFullPath,
+  type ResolveId,
+} from "@tanstack/react-router";
 import { NotFoundPage, RouteError, RoutePending } from "./route-states.tsx";
 import { Shell } from "./shell.tsx";
 
@@ -10,13 +17,19 @@ export const rootRoute = createRootRoute({
   pendingComponent: RoutePending,
 });
 
-/** What a route needs whose screen is loaded when it is first opened. */
+/** A route whose screen is loaded when it is first opened; `validateSearch` says what its address can hold. */
 export function screen<
-  Parent,
+  Parent extends AnyRoute,
   const Path extends string,
   // biome-ignore lint/suspicious/noExplicitAny: as the router has it.
   Module extends Record<string, any>,
   Name extends keyof Module,
->(parent: Parent, path: Path, load: () => Promise<Module>, name: Name) {
-  return { getParentRoute: () => parent, path, component: lazyRouteComponent(load, name) };
+  Search = undefined,
+>(parent: Parent, path: Path, load: () => Promise<Module>, name: Name, validateSearch?: Search) {
+  type FullPath = ResolveFullPath<Parent, Path>;
+  const options = { getParentRoute: () => parent, path, component: lazyRouteComponent(load, name), validateSearch };
+  // The router's own type of options asks for more than it needs of a parent that is not known yet.
+  return createRoute<unknown, Parent, Path, FullPath, string, ResolveId<Parent, string, Path>, Search>(
+    options as never,
+  );
 }

@@ -1,10 +1,6 @@
-import { createRoute } from "@tanstack/react-router";
 import { rootRoute, screen } from "../../app/root-route.tsx";
 import { systemSearch } from "./system.ts";
 
-const systemRoute = createRoute({
-  ...screen(rootRoute, "/system", () => import("./system-page.tsx"), "SystemPage"),
-  validateSearch: systemSearch,
-});
-
-export const systemRoutes = [systemRoute] as const;
+export const systemRoutes = [
+  screen(rootRoute, "/system", () => import("./system-page.tsx"), "SystemPage", systemSearch),
+] as const;
