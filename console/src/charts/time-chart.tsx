@@ -3,8 +3,7 @@ import { type KeyboardEvent, type ReactNode, useId, useMemo, useRef, useState } 
 import { zoneText } from "../lib/zone.ts";
 import css from "./chart.module.css";
 import { ChartLegend } from "./chart-legend.tsx";
-import { ChartTooltip } from "./chart-tooltip.tsx";
-import { useChartColors } from "./colors.ts";
+import { seriesToken, useChartColors } from "./colors.ts";
 import { valueText } from "./format.ts";
 import { placeText, rightSeries } from "./places.ts";
 import type { PlotInput } from "./plot-options.ts";
@@ -209,5 +208,39 @@ function ChartTable({ name, times, series, whole, unit }: ChartTableProps) {
         </tbody>
       </table>
     </section>
+  );
+}
+
+type ChartTooltipProps = ChartData & {
+  readonly at: number;
+  /** Pixels from the left edge of the chart, and its width. */
+  readonly left: number;
+  readonly width: number;
+  readonly unit: Unit;
+  readonly hidden: ReadonlySet<string>;
+};
+
+const maxLines = 10;
+
+/** All values at one time, greatest first. Follows the cursor on the side that has more room. */
+function ChartTooltip({ times, series, whole, at, left, width, unit, hidden }: ChartTooltipProps) {
+  const shown = series
+    .map((one, index) => ({ name: one.name, value: one.values[at] ?? null, color: seriesToken(one, index) }))
+    .filter(({ name, value }) => value !== null && !hidden.has(name))
+    .sort((a, b) => (b.value as number) - (a.value as number));
+  const side = left > width / 2 ? { right: width - left + 14 } : { left: left + 14 };
+  return (
+    <div className={css.tooltip} style={side} aria-hidden="true">
+      <div className={css.tooltipTime}>{placeText({ times, whole }, at)}</div>
+      {shown.slice(0, maxLines).map(({ name, value, color }) => (
+        <div key={name} className={css.tooltipRow}>
+          <span className={css.swatch} style={{ background: color }} />
+          <span className={`cut ${css.tooltipName}`}>{name}</span>
+          <span className={css.tooltipValue}>{valueText(value, unit)}</span>
+        </div>
+      ))}
+      {shown.length > maxLines && <div className={css.tooltipMore}>and {shown.length - maxLines} more</div>}
+      {shown.length === 0 && <div className={css.tooltipMore}>no values</div>}
+    </div>
   );
 }

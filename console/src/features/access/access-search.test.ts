@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { credentialState, expiresSoon, shownCredentials } from "./access-search.ts";
-import { browserText } from "./browser-text.ts";
+import { browserText } from "./sessions-tab.tsx";
 
 const now = Date.parse("2026-11-22T12:00:00Z");
 const key = (name: string, state: string, expireAt: string | null = null) => ({ id: name, name, state, expireAt });

@@ -10,7 +10,7 @@ import { Menu, MenuItem, MenuSeparator } from "../../parts/menu.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Select } from "../../parts/select.tsx";
 import { toast, toastError } from "../../parts/toast.tsx";
-import { roleOptions } from "./credential-cells.tsx";
+import { roleOptions } from "./credentials.tsx";
 import { type Expiry, ExpiryField, expireAtOf } from "./expiry-field.tsx";
 import type { Key } from "./key.ts";
 

@@ -11,7 +11,6 @@ import { Answer, EmptyState } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { toast, toastError } from "../../parts/toast.tsx";
 import css from "./access.module.css";
-import { browserText } from "./browser-text.ts";
 import type { Session } from "./key.ts";
 
 /** Browsers that are signed in. */
@@ -111,4 +110,31 @@ function EndButton({ session }: { readonly session: Session }) {
       End
     </Button>
   );
+}
+
+const browsers: readonly (readonly [word: string, pattern: RegExp])[] = [
+  ["Edge", /Edg(?:e|A|iOS)?\/(\d+)/],
+  ["Opera", /OPR\/(\d+)/],
+  ["Firefox", /(?:Firefox|FxiOS)\/(\d+)/],
+  ["Chrome", /(?:HeadlessChrome|Chrome|CriOS)\/(\d+)/],
+  ["Safari", /Version\/(\d+)[\d.]* .*Safari/],
+];
+
+const systems: readonly (readonly [word: string, pattern: RegExp])[] = [
+  ["Android", /Android/],
+  ["iOS", /iPhone|iPad/],
+  ["Windows", /Windows/],
+  ["macOS", /Mac OS X|Macintosh/],
+  ["ChromeOS", /CrOS/],
+  ["Linux", /Linux|X11/],
+];
+
+/** `Firefox 140 on Linux`; the description as it is if it is not known. */
+export function browserText(userAgent: string): string {
+  if (userAgent === "") return "Unknown browser";
+  const browser = browsers.find(([, pattern]) => pattern.test(userAgent));
+  if (browser === undefined) return userAgent.slice(0, 60);
+  const version = browser[1].exec(userAgent)?.[1];
+  const system = systems.find(([, pattern]) => pattern.test(userAgent));
+  return `${browser[0]} ${version}${system === undefined ? "" : ` on ${system[0]}`}`;
 }

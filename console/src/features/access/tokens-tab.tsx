@@ -16,8 +16,7 @@ import { type Column, Table } from "../../parts/table.tsx";
 import { toast, toastError } from "../../parts/toast.tsx";
 import css from "./access.module.css";
 import { shownCredentials } from "./access-search.ts";
-import { credentialColumns, NameCell } from "./credential-columns.tsx";
-import { CredentialFilters } from "./credential-filters.tsx";
+import { CredentialFilters, credentialColumns, NameCell } from "./credentials.tsx";
 import { type Expiry, ExpiryField, expireAtOf } from "./expiry-field.tsx";
 import type { Token } from "./key.ts";
 

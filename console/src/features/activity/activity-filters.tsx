@@ -6,6 +6,7 @@ import { Button } from "../../parts/button.tsx";
 import { fieldsOf } from "../../parts/field.tsx";
 import { Filters } from "../../parts/page.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
+import { NavTabs } from "../../parts/tabs.tsx";
 import { type ActivitySearch, groups, ranges } from "./activity-search.ts";
 
 type FiltersProps = { readonly search: ActivitySearch; readonly onChange: (next: ActivitySearch) => void };
@@ -59,4 +60,16 @@ function useActors(): readonly Option[] {
     { value: "system", label: "Millrace itself" },
     ...keys.map(({ id, name }) => ({ value: id, label: `Key ${name}` })),
   ];
+}
+
+export function ActivityTabs() {
+  return (
+    <NavTabs
+      label="Activity"
+      tabs={[
+        { to: "/activity", label: "Changes" },
+        { to: "/activity/logins", label: "Logins and refusals" },
+      ]}
+    />
+  );
 }

@@ -1,22 +1,25 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { History } from "lucide-react";
+import type { ReactNode } from "react";
 import { type CallInput, call } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
+import { activityWords, actorWords } from "../../lib/activity-words.ts";
 import { saveFile } from "../../lib/save-file.ts";
 import { withoutEmpty } from "../../lib/search.ts";
 import { Button, ButtonLink } from "../../parts/button.tsx";
+import { CodeBlock } from "../../parts/code-block.tsx";
+import { CopyButton } from "../../parts/copy-button.tsx";
+import { Dialog } from "../../parts/dialog.tsx";
 import { DownloadButton } from "../../parts/download-button.tsx";
-import { Page, Panel } from "../../parts/page.tsx";
-import { useServerNow } from "../../parts/relative-time.tsx";
+import { Facts, Page, Panel } from "../../parts/page.tsx";
+import { RelativeTime, useServerNow } from "../../parts/relative-time.tsx";
 import { Answer, EmptyState, Skeleton } from "../../parts/states.tsx";
 import { Table } from "../../parts/table.tsx";
 import { toast } from "../../parts/toast.tsx";
 import css from "./activity.module.css";
-import { activityColumns } from "./activity-columns.tsx";
-import { ActivityDialog } from "./activity-dialog.tsx";
-import { ActivityFilters } from "./activity-filters.tsx";
+import { activityColumns, ObjectCell } from "./activity-columns.tsx";
+import { ActivityFilters, ActivityTabs } from "./activity-filters.tsx";
 import { type Activity, type ActivitySearch, queryOf } from "./activity-search.ts";
-import { ActivityTabs } from "./activity-tabs.tsx";
 
 const route = getRouteApi("/activity");
 
@@ -125,4 +128,62 @@ async function allOf(query: Query): Promise<Activity[]> {
     cursor = page.nextCursor;
   } while (cursor !== undefined && found.length < most);
   return found.slice(0, most);
+}
+
+type ActivityDialogProps = { readonly activityId: string; readonly onClose: () => void };
+
+/** Everything that is known about an activity. Its address can be sent to others. */
+function ActivityDialog({ activityId, onClose }: ActivityDialogProps) {
+  const query = useOperation("getActivity", { params: { activityId } }, { pace: "never" });
+  const navigate = route.useNavigate();
+  const only = (search: object) => void navigate({ search: () => search });
+  return (
+    <Dialog
+      open
+      wide
+      title="Activity"
+      onClose={onClose}
+      actions={
+        query.data !== undefined && (
+          <>
+            <Button onClick={() => only({ object: query.data.objectId })}>All of this object</Button>
+            <Button onClick={() => only({ type: query.data.type })}>All of this kind</Button>
+          </>
+        )
+      }
+    >
+      <Answer query={query}>
+        {(activity) => (
+          <>
+            <Facts facts={factsOf(activity)} />
+            <CodeBlock label="JSON" text={JSON.stringify(activity, null, 2)} />
+          </>
+        )}
+      </Answer>
+    </Dialog>
+  );
+}
+
+function factsOf(activity: Activity): readonly (readonly [string, ReactNode])[] {
+  const { createdAt, type, reason, fields, actorType, actorDetails, actorIpAddress, userAgent, requestId } = activity;
+  const facts: readonly (readonly [string, ReactNode] | undefined)[] = [
+    ["What", activityWords(type)],
+    ["When", <RelativeTime key="when" at={createdAt} />],
+    ["Object", <ObjectCell key="object" activity={activity} />],
+    reason === undefined ? undefined : ["Reason", reason],
+    fields === undefined || fields.length === 0 ? undefined : ["Members set", fields.join(", ")],
+    ["Who", actorWords(actorType, actorDetails)],
+    actorIpAddress === undefined ? undefined : ["From", actorIpAddress],
+    userAgent === undefined ? undefined : ["With", userAgent],
+    requestId === undefined ? undefined : ["Request", <RequestId key="request" id={requestId} />],
+  ];
+  return facts.filter((fact) => fact !== undefined);
+}
+
+function RequestId({ id }: { readonly id: string }) {
+  return (
+    <>
+      <code>{id}</code> <CopyButton text={id} label="Copy request id" />
+    </>
+  );
 }

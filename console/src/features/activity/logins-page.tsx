@@ -10,7 +10,7 @@ import { RelativeTime } from "../../parts/relative-time.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
 import { Answer, EmptyState, Skeleton } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
-import { ActivityTabs } from "./activity-tabs.tsx";
+import { ActivityTabs } from "./activity-filters.tsx";
 
 const route = getRouteApi("/activity/logins");
 

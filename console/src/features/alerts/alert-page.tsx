@@ -9,13 +9,11 @@ import { Elapsed, RelativeTime } from "../../parts/relative-time.tsx";
 import { Answer } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { type Alert, alertName, conditionText, intervalText } from "./alert.ts";
-import { AlertStateBadge } from "./alert-state.tsx";
-import { DeleteAlertDialog } from "./delete-alert-dialog.tsx";
+import { DeleteAlertDialog, useAlertToggle } from "./alert-actions.tsx";
+import { AlertStateBadge, WatchedLink } from "./alert-parts.tsx";
 import { valueNames } from "./evaluations.ts";
 import { EvaluationsPanels } from "./evaluations-panels.tsx";
-import { useAlertToggle } from "./use-alert-toggle.ts";
 import { type Known, useKnown, type Watched, watchedBy } from "./watched.ts";
-import { WatchedLink } from "./watched-link.tsx";
 
 /** One alert: its state, what it watches, and what its evaluations found. */
 export function AlertPage() {

@@ -14,13 +14,10 @@ import { InlineSelect } from "../../parts/select.tsx";
 import { Answer, EmptyState } from "../../parts/states.tsx";
 import { type Column, mainLinkClass, Table } from "../../parts/table.tsx";
 import { type Alert, alertName, alertStates, conditionText, sortedAlerts } from "./alert.ts";
-import { AlertStateBadge, stateWord } from "./alert-state.tsx";
-import { AlertTabs } from "./alert-tabs.tsx";
-import { DeleteAlertDialog } from "./delete-alert-dialog.tsx";
+import { DeleteAlertDialog, useAlertToggle } from "./alert-actions.tsx";
+import { AlertStateBadge, AlertTabs, stateWord, WatchedLink } from "./alert-parts.tsx";
 import { matchingAlerts } from "./list-search.ts";
-import { useAlertToggle } from "./use-alert-toggle.ts";
 import { type Known, useKnown, watchedBy } from "./watched.ts";
-import { WatchedLink } from "./watched-link.tsx";
 
 const route = getRouteApi("/alerts");
 

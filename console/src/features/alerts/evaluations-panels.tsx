@@ -9,7 +9,7 @@ import { RelativeTime } from "../../parts/relative-time.tsx";
 import { Answer, EmptyState } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { type Alert, type Evaluation, intervalMs } from "./alert.ts";
-import { AlertStateBadge } from "./alert-state.tsx";
+import { AlertStateBadge } from "./alert-parts.tsx";
 import { readingName, readingsChart, type StateChange, stateChanges } from "./evaluations.ts";
 
 /** As many as the server keeps. */

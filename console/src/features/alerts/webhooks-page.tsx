@@ -10,7 +10,7 @@ import { RelativeTime } from "../../parts/relative-time.tsx";
 import { Answer, EmptyState } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { type Alert, alertName } from "./alert.ts";
-import { AlertTabs } from "./alert-tabs.tsx";
+import { AlertTabs } from "./alert-parts.tsx";
 import type { Webhook } from "./watched.ts";
 import { WebhookDialog } from "./webhook-dialog.tsx";
 import { webhookKinds } from "./webhook-form.ts";

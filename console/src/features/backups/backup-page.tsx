@@ -9,8 +9,7 @@ import { RelativeTime } from "../../parts/relative-time.tsx";
 import { RequestDialog } from "../../parts/request-dialog.tsx";
 import { Answer } from "../../parts/states.tsx";
 import { type BackupDetails, chainsOf, proofOf, titleOf } from "./backup.ts";
-import { Chain } from "./chain.tsx";
-import { ProofBadge } from "./proof-badge.tsx";
+import { Chain, ProofBadge } from "./chain.tsx";
 import { ProofPanel } from "./proof-panel.tsx";
 
 const route = getRouteApi("/backups/$serviceId/$backupId");

@@ -1,10 +1,11 @@
 /** A chain as a row of blocks: a full backup and the increments that need everything before them. */
 import { Link } from "@tanstack/react-router";
+import { CircleAlert, CircleX, LoaderCircle, ShieldCheck } from "lucide-react";
 import { classes } from "../../lib/classes.ts";
 import { bytesText } from "../../lib/format.ts";
+import { Badge, type Tone } from "../../parts/badge.tsx";
 import { type Backup, proofOf, titleOf } from "./backup.ts";
 import css from "./backups.module.css";
-import { ProofIcon } from "./proof-badge.tsx";
 
 type Block = Pick<Backup, "id" | "serviceId" | "startedAt" | "type" | "status" | "verification" | "sizeInBytes">;
 
@@ -51,5 +52,23 @@ function ChainBlock({ block, isCurrent, large }: ChainBlockProps) {
       </span>
       <span className="visually-hidden">, {rest}</span>
     </Link>
+  );
+}
+
+const icons = { ok: ShieldCheck, warn: CircleAlert, bad: CircleX, info: LoaderCircle, neutral: CircleAlert };
+
+/** The icon of a tone of proofs. */
+export function ProofIcon({ tone }: { readonly tone: Tone }) {
+  const Icon = icons[tone];
+  return <Icon aria-hidden />;
+}
+
+/** Whether a backup is proven, in a word. */
+export function ProofBadge({ backup }: { readonly backup: Pick<Backup, "status" | "verification"> }) {
+  const { tone, word } = proofOf(backup);
+  return (
+    <Badge tone={tone} icon={icons[tone]} turning={tone === "info"}>
+      {word}
+    </Badge>
   );
 }

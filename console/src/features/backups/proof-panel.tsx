@@ -7,7 +7,7 @@ import { RelativeTime } from "../../parts/relative-time.tsx";
 import { toast, toastError } from "../../parts/toast.tsx";
 import { type BackupDetails, problemOf, proofOf } from "./backup.ts";
 import css from "./backups.module.css";
-import { ProofIcon } from "./proof-badge.tsx";
+import { ProofIcon } from "./chain.tsx";
 
 type Props = { readonly backup: BackupDetails };
 

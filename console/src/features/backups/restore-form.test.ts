@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { formOf, incompleteness, partBodyOf, planBodyOf, restoreSearch } from "./restore-form.ts";
-import { secondsLeft } from "./restore-text.ts";
+import { secondsLeft } from "./restore-plan.tsx";
 
 const contents = [
   { database: "shop", table: "orders", rows: 10 },

@@ -6,7 +6,7 @@ import { Page, Panel } from "../../parts/page.tsx";
 import { Answer, EmptyState, Skeleton } from "../../parts/states.tsx";
 import { type BackupDetails, type Service, titleOf } from "./backup.ts";
 import css from "./backups.module.css";
-import { ProofBadge } from "./proof-badge.tsx";
+import { ProofBadge } from "./chain.tsx";
 import { RestoreBegin } from "./restore-begin.tsx";
 import { RestoreFields } from "./restore-fields.tsx";
 import {

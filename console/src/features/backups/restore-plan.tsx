@@ -5,7 +5,7 @@ import { Note } from "../../parts/note.tsx";
 import { Count } from "../../parts/numbers.tsx";
 import { Facts } from "../../parts/page.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
-import type { Service } from "./backup.ts";
+import type { Restore, Service } from "./backup.ts";
 import css from "./backups.module.css";
 import type { RestoreForm } from "./restore-form.ts";
 
@@ -109,4 +109,30 @@ function addressesOf(source: Service | undefined): string {
   if (ipAccessList.length === 0) return `no address, as ${source.name}`;
   const shown = ipAccessList.slice(0, 3).map((entry) => entry.source);
   return `${shown.join(", ")}${ipAccessList.length > 3 ? " and others" : ""}, as ${source.name}`;
+}
+
+type Part = Pick<Restore, "scope" | "sourceDatabase" | "sourceTable" | "targetDatabase" | "targetTable">;
+
+/** `table a.b as c.d`. */
+export function targetText({ scope, sourceDatabase, sourceTable, targetDatabase, targetTable }: Part): string {
+  if (scope === "service") return "the whole service";
+  if (scope === "database") return `database ${sourceDatabase} as ${targetDatabase}`;
+  return `table ${sourceDatabase}.${sourceTable} as ${targetDatabase}.${targetTable}`;
+}
+
+/** What a restore is doing. */
+export function phaseText({ status, progress }: Pick<Restore, "status" | "progress">): string {
+  if (status === "queued") return "Waiting for its turn";
+  if (status === "done") return "Restored";
+  if (status === "error") return "Failed";
+  if (progress.totalBytes === 0) return "Reading what the backup contains";
+  return progress.doneBytes < progress.totalBytes ? "Fetching and restoring" : "Checking the restored rows";
+}
+
+export type Sample = { readonly at: number; readonly bytes: number };
+
+/** Seconds until all bytes are done, by the rate since the first sample; undefined while nothing moves. */
+export function secondsLeft(first: Sample | undefined, now: Sample, totalBytes: number): number | undefined {
+  if (first === undefined || now.at <= first.at || now.bytes <= first.bytes) return undefined;
+  return ((totalBytes - now.bytes) / (now.bytes - first.bytes)) * ((now.at - first.at) / 1000);
 }

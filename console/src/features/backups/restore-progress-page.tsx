@@ -12,7 +12,7 @@ import { StateBadge } from "../../parts/state-badge.tsx";
 import { Answer } from "../../parts/states.tsx";
 import { type Restore, titleOf } from "./backup.ts";
 import css from "./backups.module.css";
-import { phaseText, type Sample, secondsLeft, targetText } from "./restore-text.ts";
+import { phaseText, type Sample, secondsLeft, targetText } from "./restore-plan.tsx";
 
 const route = getRouteApi("/backups/$serviceId/restores/$restoreId");
 

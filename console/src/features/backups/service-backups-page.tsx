@@ -1,7 +1,9 @@
 import { getRouteApi, Link } from "@tanstack/react-router";
+import type { OperationResult } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
 import { serviceAddress } from "../../lib/addresses.ts";
 import { NoMatch, useFilters } from "../../parts/filters.tsx";
+import { Bytes, Duration } from "../../parts/numbers.tsx";
 import { Filters, Page, Panel } from "../../parts/page.tsx";
 import { RelativeTime, useServerNow } from "../../parts/relative-time.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
@@ -20,10 +22,9 @@ import {
   scheduleText,
   titleOf,
 } from "./backup.ts";
-import { backupColumns } from "./backup-columns.tsx";
-import { Chain } from "./chain.tsx";
+import { Chain, ProofBadge } from "./chain.tsx";
 import { shownBackups } from "./list-search.ts";
-import { targetText } from "./restore-text.ts";
+import { targetText } from "./restore-plan.tsx";
 
 const route = getRouteApi("/backups/$serviceId");
 
@@ -179,4 +180,54 @@ function FirstBackup({ service }: { readonly service: Service }) {
   const now = useServerNow();
   const { data } = useOperation("getBackupConfiguration", { params: { serviceId: service.id } }, { pace: "slow" });
   return data === undefined ? null : firstBackupText(service.createdAt, data, now);
+}
+
+type Retention = OperationResult<"previewRetention">;
+
+/** `retention`: what it does with each backup now; empty until it is known. */
+function backupColumns(retention: Retention): readonly Column<Backup>[] {
+  const verdicts = new Map(retention.map((verdict) => [verdict.backupId, verdict]));
+  return [
+    { key: "name", header: "Started", nowrap: true, cell: (backup) => <NameCell backup={backup} /> },
+    { key: "proof", header: "Proof", nowrap: true, cell: (backup) => <ProofBadge backup={backup} /> },
+    { key: "type", header: "Type", cell: ({ type }) => type },
+    { key: "size", header: "Size", align: "end", cell: (backup) => <SizeCell backup={backup} /> },
+    {
+      key: "duration",
+      header: "Duration",
+      align: "end",
+      cell: ({ durationInSeconds }) => <Duration value={durationInSeconds} />,
+    },
+    { key: "retention", header: "Retention", cell: ({ id }) => <RetentionCell verdict={verdicts.get(id)} /> },
+  ];
+}
+
+function NameCell({ backup }: { readonly backup: Backup }) {
+  return (
+    <div className="stack">
+      <Link
+        to="/backups/$serviceId/$backupId"
+        params={{ serviceId: backup.serviceId, backupId: backup.id }}
+        className={mainLinkClass}
+      >
+        {titleOf(backup)}
+      </Link>
+      <span className="muted">
+        <RelativeTime at={backup.startedAt} />
+      </span>
+    </div>
+  );
+}
+
+function SizeCell({ backup: { status, sizeInBytes } }: { readonly backup: Backup }) {
+  return <Bytes value={status === "done" ? sizeInBytes : undefined} />;
+}
+
+function RetentionCell({ verdict }: { readonly verdict: Retention[number] | undefined }) {
+  if (verdict === undefined) return <>–</>;
+  return (
+    <span className="muted">
+      {verdict.keep ? "kept" : "removed next"}: {verdict.reason}
+    </span>
+  );
 }

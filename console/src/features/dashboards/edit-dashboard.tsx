@@ -16,7 +16,7 @@ import { RelativeTime } from "../../parts/relative-time.tsx";
 import { useAttempt } from "../../parts/use-attempt.ts";
 import { PanelGrid } from "./panel-grid.tsx";
 import { PanelTools } from "./panel-tools.tsx";
-import { VariableEditor } from "./variable-editor.tsx";
+import { VariableEditor } from "./variable-bar.tsx";
 
 type Saved = OperationResult<"getSavedObject">;
 

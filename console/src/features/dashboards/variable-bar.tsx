@@ -1,10 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
+import { Plus, Trash2 } from "lucide-react";
 import { useEffect, useId, useState } from "react";
 import { call } from "../../api/client.ts";
+import { useOperation } from "../../api/queries.ts";
 import type { Bounds } from "../../charts/time-range.ts";
 import type { DashboardVariable, VariableValues } from "../../charts/variables.ts";
 import { zoneStore } from "../../lib/zone.ts";
+import { Button, IconButton } from "../../parts/button.tsx";
 import { inputClass } from "../../parts/field.tsx";
+import { InlineSelect } from "../../parts/select.tsx";
 import css from "./dashboards.module.css";
 
 type VariableBarProps = {
@@ -102,4 +106,105 @@ function useOfferedValues(
     refetchOnWindowFocus: false,
   });
   return data?.data.map(({ value }) => value) ?? [];
+}
+
+type VariableEditorProps = {
+  /** That of the first chart: a new variable is for it. */
+  readonly chartedId: string | undefined;
+  /** Where fields are looked for. */
+  readonly bounds: Bounds | undefined;
+  readonly variables: readonly DashboardVariable[];
+  readonly onChange: (variables: readonly DashboardVariable[]) => void;
+};
+
+/** Names, sources and fields of the variables. */
+export function VariableEditor({ chartedId, bounds, variables, onChange }: VariableEditorProps) {
+  const sources = useOperation("listSources", { params: {} }, { pace: "never" }).data?.data ?? [];
+  const first = sources.find(({ id }) => id === chartedId) ?? sources[0];
+  const add = () => {
+    const name = `Variable ${variables.length + 1}`;
+    if (first !== undefined) onChange([...variables, { name, sourceId: first.id, field: "" }]);
+  };
+  const change = (at: number, next: Partial<DashboardVariable>) =>
+    onChange(variables.map((variable, index) => (index === at ? { ...variable, ...next } : variable)));
+  return (
+    <section className={css.variableEditor} aria-label="Variables">
+      {variables.map(({ name, sourceId, field }, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a variable is its place; its name is edited here.
+        <div key={at} className={css.variables}>
+          <Text label={`Name of variable ${at + 1}`} value={name} onChange={(next) => change(at, { name: next })} />
+          <InlineSelect
+            label={`Source of ${name}`}
+            value={sourceId}
+            options={sources.map(({ id, name: label }) => ({ value: id, label }))}
+            onChange={(next) => change(at, { sourceId: next })}
+          />
+          <Field
+            {...{ sourceId, bounds }}
+            label={`Field of ${name}`}
+            value={field}
+            onChange={(next) => change(at, { field: next })}
+          />
+          <IconButton
+            small
+            label={`Remove variable ${name}`}
+            icon={Trash2}
+            onClick={() => onChange(variables.toSpliced(at, 1))}
+          />
+        </div>
+      ))}
+      <div className={css.variables}>
+        <Button
+          small
+          icon={Plus}
+          refusal={first === undefined ? "A variable needs a source; make one in Explore." : undefined}
+          onClick={add}
+        >
+          Add variable
+        </Button>
+        <span className="muted">A variable filters all charts of its source by one value of a field.</span>
+      </div>
+    </section>
+  );
+}
+
+type TextProps = {
+  readonly label: string;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+  readonly list?: string;
+};
+
+function Text({ label, value, onChange, list }: TextProps) {
+  return (
+    <input
+      className={inputClass}
+      aria-label={label}
+      placeholder={label}
+      value={value}
+      list={list}
+      spellCheck={false}
+      onChange={(event) => onChange(event.target.value)}
+    />
+  );
+}
+
+type FieldProps = TextProps & Pick<VariableEditorProps, "bounds"> & { readonly sourceId: string };
+
+/** Offers the fields of the source. A service that sleeps is not woken: then nothing is offered. */
+function Field({ sourceId, bounds, ...text }: FieldProps) {
+  const list = useId();
+  const query = { startTime: bounds?.from, endTime: bounds?.to, wake: "never" as const };
+  const asked = { params: { id: sourceId }, query };
+  const fields = useOperation("listFields", asked, { pace: "never" }).data?.data ?? [];
+  return (
+    <>
+      <Text {...text} list={list} />
+      <datalist id={list}>
+        {fields.map(({ name }) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+    </>
+  );
 }

@@ -12,8 +12,7 @@ import { Note } from "../../parts/note.tsx";
 import css from "./explore.module.css";
 import type { AddFilter } from "./field-sidebar.tsx";
 import { placeOf, type Row } from "./row.ts";
-import { RowDetails } from "./row-details.tsx";
-import { RowList } from "./row-list.tsx";
+import { RowDetails, RowList } from "./row-list.tsx";
 import type { Source } from "./source.ts";
 
 type Page = OperationResult<"searchRows">;

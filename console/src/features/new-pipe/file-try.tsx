@@ -3,11 +3,11 @@ import { type DragEvent, useRef, useState } from "react";
 import { Button } from "../../parts/button.tsx";
 import { Note } from "../../parts/note.tsx";
 import { useAttempt } from "../../parts/use-attempt.ts";
+import { ServiceChoice } from "./connection-step.tsx";
 import { type FileSample, proposalOf, sampleOf } from "./file-sample.ts";
 import css from "./new-pipe.module.css";
 import { SampleRows } from "./samples.tsx";
-import { ServiceChoice } from "./service-choice.tsx";
-import type { StepProps } from "./step-props.ts";
+import type { StepProps } from "./step-form.tsx";
 
 /** Rows and types of a file, without a source: the pipe begins with its columns. */
 export function FileTry({ form, change }: Pick<StepProps, "form" | "change">) {

@@ -17,7 +17,7 @@ import { toast } from "../../parts/toast.tsx";
 import { useAttempt } from "../../parts/use-attempt.ts";
 import { bodyOf, type Form, shownBody } from "./form.ts";
 import css from "./new-pipe.module.css";
-import { Refusal } from "./refusal.tsx";
+import { Refusal } from "./source-inputs.tsx";
 
 type Validation = OperationResult<"validatePipe">;
 

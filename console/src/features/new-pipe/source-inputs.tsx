@@ -1,6 +1,8 @@
 import type { SourceField } from "../../../../src/sources/contract/fields.ts";
 import type { ApiError } from "../../api/error.ts";
+import { inLabels, labelAt } from "../../lib/source-words.ts";
 import { Checkbox, TextArea, TextField } from "../../parts/field.tsx";
+import { Note } from "../../parts/note.tsx";
 import { Select } from "../../parts/select.tsx";
 import { inputsOf, type Step } from "./fields.ts";
 import type { Form } from "./form.ts";
@@ -61,4 +63,38 @@ function SourceInput({ field, value, error, onChange }: SourceInputProps) {
         />
       );
   }
+}
+
+type RefusalProps = {
+  readonly error: ApiError;
+  readonly form: Form;
+  /** The inputs of this step are beside it, with what is wrong at each. */
+  readonly step?: Step;
+};
+
+/** What the server has against it, once: at its input, or here with the label of the input that it is about. */
+export function Refusal({ error, form: { kind, values }, step }: RefusalProps) {
+  const inputs = step === undefined ? [] : inputsOf(kind, values, step).map(({ path }) => `source.${kind}.${path}`);
+  const isAtInput = (path: string) => inputs.some((input) => path === input || path.startsWith(`${input}.`));
+  const rest = error.issues.filter(({ path }) => !isAtInput(path));
+  if (error.issues.length > 0 && rest.length === 0) return null;
+  const lines = rest.map(({ path, message }) => (path === "" ? message : `${labelAt(path)}: ${message}`));
+  return (
+    <Note tone="bad">
+      {lines.length > 1 ? "This is refused:" : readable(lines[0] ?? inLabels(error.message))}
+      {lines.length > 1 && (
+        <ul>
+          {lines.map((line) => (
+            <li key={line}>{readable(line)}</li>
+          ))}
+        </ul>
+      )}
+    </Note>
+  );
+}
+
+/** Not more of an answer in a foreign format than tells what it is. */
+function readable(message: string): string {
+  const cut = /[\u0000-\u0008\u000e-\u001f\ufffd]/.exec(message)?.index;
+  return cut === undefined ? message : `${message.slice(0, cut)}… (binary)`;
 }

@@ -1,5 +1,6 @@
 import type { FormEvent, ReactNode } from "react";
 import { Button } from "../../parts/button.tsx";
+import type { Form } from "./form.ts";
 import css from "./new-pipe.module.css";
 
 type StepFormProps = {
@@ -31,3 +32,10 @@ export function StepForm({ refusal, busy = false, onNext, actions, children }: S
     </form>
   );
 }
+
+/** What every step of the wizard gets. */
+export type StepProps = {
+  readonly form: Form;
+  readonly change: (next: Partial<Form>) => void;
+  readonly onNext: () => void;
+};

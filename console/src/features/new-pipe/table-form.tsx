@@ -5,8 +5,7 @@ import { CodeBlock } from "../../parts/code-block.tsx";
 import { Checkbox, fieldsOf, TextField } from "../../parts/field.tsx";
 import { ColumnEditor } from "./column-editor.tsx";
 import { type Form, fitted, type TypedColumn } from "./form.ts";
-import { StepForm } from "./step-form.tsx";
-import type { StepProps } from "./step-props.ts";
+import { StepForm, type StepProps } from "./step-form.tsx";
 
 type TableFormProps = StepProps & {
   /** Why the sorting key was proposed. */

@@ -7,10 +7,9 @@ import { Skeleton } from "../../parts/states.tsx";
 import { useAttempt } from "../../parts/use-attempt.ts";
 import { type FileSample, proposalOf, sampleOf, textFormats } from "./file-sample.ts";
 import { type Form, isSent, ownsTables, sourceOf } from "./form.ts";
-import { Refusal } from "./refusal.tsx";
 import { SampleRows, Samples } from "./samples.tsx";
-import { StepForm } from "./step-form.tsx";
-import type { StepProps } from "./step-props.ts";
+import { Refusal } from "./source-inputs.tsx";
+import { StepForm, type StepProps } from "./step-form.tsx";
 import { TableForm } from "./table-form.tsx";
 
 type Discovered = OperationResult<"discoverSchema">;

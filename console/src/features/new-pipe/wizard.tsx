@@ -13,7 +13,7 @@ import css from "./new-pipe.module.css";
 import { type Preset, presetGroups } from "./presets.ts";
 import { ReviewStep } from "./review-step.tsx";
 import { type KeptForm, useSaving } from "./saved-draft.ts";
-import type { StepProps } from "./step-props.ts";
+import type { StepProps } from "./step-form.tsx";
 import { TableStep } from "./table-step.tsx";
 
 const titles = ["Source", "Connection", "Data", "Table", "Review"] as const;

@@ -1,12 +1,16 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { RotateCcw, Trash2 } from "lucide-react";
-import { useChange } from "../../api/queries.ts";
-import { counted } from "../../lib/format.ts";
+import { useState } from "react";
+import type { OperationResult } from "../../api/client.ts";
+import { useChange, useOperation } from "../../api/queries.ts";
+import { bytesText, counted } from "../../lib/format.ts";
 import { Button } from "../../parts/button.tsx";
+import { CopyButton } from "../../parts/copy-button.tsx";
 import { Asking } from "../../parts/dialog.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
+import { Answer } from "../../parts/states.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
 import { toast, toastError } from "../../parts/toast.tsx";
-import { ErrorRows } from "./error-rows.tsx";
 import type { ErrorFilters, Group } from "./error-types.ts";
 import css from "./pipes.module.css";
 import { usePipeParams } from "./use-pipe.ts";
@@ -81,5 +85,64 @@ function GroupActions({ group: { id, rows, replayableRows }, filters }: ErrorGro
         <p>They are deleted from the table of refused rows and cannot be replayed later.</p>
       </Asking>
     </>
+  );
+}
+
+type Row = OperationResult<"listPipeErrorRows">["rows"][number];
+
+const columns: readonly Column<Row>[] = [
+  { key: "time", header: "Refused", nowrap: true, cell: ({ time }) => <RelativeTime at={time} /> },
+  { key: "origin", header: "Origin", cell: ({ origin }) => <code>{origin}</code> },
+  { key: "position", header: "Position", cell: ({ position }) => <code>{position}</code> },
+  { key: "row", header: "Row and reason", cell: (row) => <RowCell row={row} /> },
+];
+
+/** The rows of a group with their bytes, newest first. */
+function ErrorRows({ groupId, filters }: { readonly groupId: string; readonly filters: ErrorFilters }) {
+  const params = usePipeParams();
+  const [cursor, setCursor] = useState<string>();
+  const query = { ...filters, group: groupId, limit: 20, ...(cursor === undefined ? {} : { cursor }) };
+  const rows = useOperation("listPipeErrorRows", { params, query }, { pace: "never", keep: true });
+  return (
+    <Answer query={rows}>
+      {({ rows: shown, nextCursor }) => (
+        <>
+          <Table label="Refused rows" columns={columns} rows={shown} rowKey={({ id }) => id} />
+          {(cursor !== undefined || nextCursor !== undefined) && (
+            <div className="more">
+              {cursor !== undefined && <Button onClick={() => setCursor(undefined)}>Newest</Button>}
+              {nextCursor !== undefined && <Button onClick={() => setCursor(nextCursor)}>Older</Button>}
+            </div>
+          )}
+        </>
+      )}
+    </Answer>
+  );
+}
+
+function RowCell({ row }: { readonly row: Row }) {
+  const { message, raw, rawFormat, rawSizeBytes, triedAt, replayedAt, replayedBy } = row;
+  return (
+    <div className={css.groupText}>
+      <span>{message}</span>
+      <pre className="raw">{raw}</pre>
+      <span className="muted">
+        {bytesText(rawSizeBytes)}
+        {rawFormat === "hex" && ", shown as hex"}
+        {triedAt !== undefined && (
+          <>
+            {" "}
+            · tried again <RelativeTime at={triedAt} />
+          </>
+        )}
+        {replayedAt !== undefined && (
+          <>
+            {" "}
+            · replayed <RelativeTime at={replayedAt} /> by {replayedBy ?? "a key"}
+          </>
+        )}{" "}
+        <CopyButton text={raw} label="Copy row" />
+      </span>
+    </div>
   );
 }

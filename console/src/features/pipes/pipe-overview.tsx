@@ -3,7 +3,10 @@ import { ArrowRight, ChartLine, SquareTerminal } from "lucide-react";
 import { sourceDescriptions } from "../../../../src/sources/contract/descriptions.ts";
 import { call } from "../../api/client.ts";
 import { refetch, useOperation } from "../../api/queries.ts";
+import { serverNow } from "../../api/server-time.ts";
 import { newChart } from "../../charts/definition.ts";
+import { HistoryChart } from "../../charts/history-chart.tsx";
+import type { Unit } from "../../charts/types.ts";
 import { bytesText, shortCountText } from "../../lib/format.ts";
 import { quotedName } from "../../lib/quoted-name.ts";
 import { inLabels } from "../../lib/source-words.ts";
@@ -12,18 +15,17 @@ import { Bytes, Count, Duration } from "../../parts/numbers.tsx";
 import { Facts, Panel, Tile, Tiles } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
-import { Answer } from "../../parts/states.tsx";
+import { Answer, EmptyState, Skeleton } from "../../parts/states.tsx";
 import { toastError } from "../../parts/toast.tsx";
 import { KindLabel } from "./kind-icon.tsx";
 import { LagText, lagDetails } from "./lag-text.tsx";
 import type { PipeSummary } from "./list-search.ts";
-import { PipeCharts } from "./pipe-charts.tsx";
 import { tableOf } from "./pipe-columns.tsx";
 import { PipeProgress } from "./pipe-progress.tsx";
 import { PipeTables } from "./pipe-tables.tsx";
 import css from "./pipes.module.css";
 import { SendPanel } from "./send-panel.tsx";
-import { kindOf, type PipeDetails, sourceText, usePipe, usePipeSummary } from "./use-pipe.ts";
+import { kindOf, type PipeDetails, sourceText, usePipe, usePipeParams, usePipeSummary } from "./use-pipe.ts";
 
 const ranges = [
   { value: "1", label: "Last hour" },
@@ -229,4 +231,65 @@ function LoadedLinks({ pipe: { serviceId, destination } }: { readonly pipe: Pipe
       </Button>
     </>
   );
+}
+
+type Metrics = import("../../api/client.ts").OperationResult<"getPipeMetrics">;
+type MetricName = keyof Metrics["series"];
+
+type ChartOfPipe = { readonly name: string; readonly metric: MetricName; readonly unit: Unit };
+
+const charts: readonly ChartOfPipe[] = [
+  { name: "Rows per second", metric: "rowsPerSecond", unit: "perSecond" },
+  { name: "Bytes per second", metric: "bytesPerSecond", unit: "bytesPerSecond" },
+  { name: "Lag", metric: "lagSeconds", unit: "seconds" },
+  { name: "Age of the newest data when it was loaded", metric: "latencySeconds", unit: "seconds" },
+  { name: "Refused per second", metric: "errorsPerSecond", unit: "perSecond" },
+];
+
+/** Rates, lag and errors over the last hours; gaps are times of which nothing is known. */
+function PipeCharts({ hours, isEnded }: { readonly hours: number; readonly isEnded: boolean }) {
+  const params = usePipeParams();
+  // One step of 5 s is the finest; the range moves with it, so that equal questions are one.
+  const step = hours === 1 ? 10 : hours * 60;
+  const metrics = useOperation("getPipeMetrics", { params, query: rangeOf(hours, step) as never }, { keep: true });
+  return (
+    <Answer query={metrics} loading={<Skeleton lines={8} />}>
+      {(answer) =>
+        charts.every(({ metric }) => !isKnown(answer, metric, isEnded)) ? (
+          <EmptyState title="Nothing was measured in this range">
+            A longer range may have some numbers. A pipe that ended within seconds has none.
+          </EmptyState>
+        ) : (
+          <div className="cells">
+            {charts
+              .filter(({ metric }) => isKnown(answer, metric, isEnded))
+              .map(({ metric, ...chart }) => (
+                <HistoryChart
+                  key={metric}
+                  history={answer}
+                  lines={[{ name: chart.name, values: answer.series[metric] }]}
+                  {...chart}
+                  height={160}
+                  syncKey="pipe"
+                  hideLegend
+                />
+              ))}
+          </div>
+        )
+      }
+    </Answer>
+  );
+}
+
+/** The default range ends now; longer ones are asked for by their begin. */
+function rangeOf(hours: number, step: number): { from?: string; step: number } {
+  if (hours === 1) return { step };
+  const stepMs = step * 1000;
+  const from = Math.floor((serverNow() - hours * 3_600_000) / stepMs) * stepMs;
+  return { from: new Date(from).toISOString(), step };
+}
+
+/** The zeros of a pipe that has ended tell nothing. */
+function isKnown({ series }: Metrics, metric: MetricName, isEnded: boolean): boolean {
+  return series[metric].some((value) => value !== null && !(isEnded && value === 0));
 }

@@ -1,19 +1,23 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
+import { useState } from "react";
+import type { OperationResult } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
+import { serverNow } from "../../api/server-time.ts";
 import { HistoryChart } from "../../charts/history-chart.tsx";
 import type { Unit } from "../../charts/types.ts";
+import { durationText } from "../../lib/format.ts";
+import { timeText } from "../../lib/zone.ts";
 import { ButtonLink } from "../../parts/button.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Bytes, Count } from "../../parts/numbers.tsx";
 import { Panel, Tile, Tiles } from "../../parts/page.tsx";
 import { pipeSummary } from "../../parts/pipe-summary.tsx";
 import { Elapsed, RelativeTime } from "../../parts/relative-time.tsx";
-import { Answer, EmptyState } from "../../parts/states.tsx";
-import { Table } from "../../parts/table.tsx";
+import { Answer, EmptyState, Skeleton } from "../../parts/states.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
 import type { Service } from "./service.ts";
-import { StatePanel } from "./state-panel.tsx";
-import { TablesPanel } from "./tables-panel.tsx";
+import css from "./services.module.css";
 
 const route = getRouteApi("/services/$serviceId");
 
@@ -78,7 +82,7 @@ function Numbers({ service }: { readonly service: Service }) {
   );
 }
 
-const columns = [pipeSummary.name, pipeSummary.state, pipeSummary.rate, pipeSummary.lag];
+const pipeColumns = [pipeSummary.name, pipeSummary.state, pipeSummary.rate, pipeSummary.lag];
 
 /** The pipes that fill this service. */
 function ServicePipes({ serviceId }: { readonly serviceId: string }) {
@@ -99,7 +103,7 @@ function ServicePipes({ serviceId }: { readonly serviceId: string }) {
               </EmptyState>
             }
             label="Pipes"
-            columns={columns}
+            columns={pipeColumns}
             rows={pipes}
             rowKey={({ id }) => id}
           />
@@ -153,3 +157,102 @@ function HistoryPanel({ serviceId }: { readonly serviceId: string }) {
     </Panel>
   );
 }
+
+const hours = 24;
+const stepSeconds = 60;
+/** Minutes of one block of the strip. */
+const blockSteps = 15;
+
+/** When the service ran during the last day, in quarters of an hour. */
+function StatePanel({ serviceId }: { readonly serviceId: string }) {
+  const blockMs = blockSteps * stepSeconds * 1000;
+  // Fixed while the panel is open: whole blocks, so that equal questions are equal.
+  const [to] = useState(() => Math.ceil(serverNow() / blockMs) * blockMs);
+  const from = to - hours * 3_600_000;
+  const range = { from: new Date(from).toISOString(), to: new Date(to).toISOString(), step: stepSeconds };
+  const query = useOperation("getServiceMetrics", { params: { serviceId }, query: range }, { pace: "slow" });
+  return (
+    <Panel title="Last 24 hours">
+      <Answer query={query} loading={<Skeleton lines={1} />}>
+        {({ series, from: first }) => <Strip shares={series.running} first={Date.parse(first)} />}
+      </Answer>
+    </Panel>
+  );
+}
+
+function Strip({ shares, first }: { readonly shares: readonly (number | null)[]; readonly first: number }) {
+  const minutes = shares.reduce<number>((sum, share) => sum + (share ?? 0), 0);
+  // A shorter time is not measured.
+  const time = minutes < 1 ? "less than a minute" : durationText(minutes * stepSeconds);
+  const label = `Ran for ${time} of the last 24 hours`;
+  const blocks = Array.from({ length: Math.ceil(shares.length / blockSteps) }, (_, index) =>
+    shares.slice(index * blockSteps, (index + 1) * blockSteps),
+  );
+  return (
+    <figure aria-label={label}>
+      <div className={css.strip}>
+        {blocks.map((block, index) => {
+          const time = first + index * blockSteps * stepSeconds * 1000;
+          const ran = block.reduce<number>((sum, share) => sum + (share ?? 0), 0);
+          return (
+            <span key={time} className={classOf(ran)} title={`${timeText(time)}: ran for ${Math.round(ran)} min`} />
+          );
+        })}
+      </div>
+      <figcaption className={css.ends}>
+        <span>24 h ago</span>
+        <span>{label}</span>
+        <span>now</span>
+      </figcaption>
+    </figure>
+  );
+}
+
+function classOf(minutes: number): string | undefined {
+  if (minutes < 0.5) return undefined;
+  return minutes > blockSteps * 0.9 ? css.ran : css.ranPartly;
+}
+
+type TableSummary = OperationResult<"listTables">["tables"][number];
+
+const shownTables = 10;
+
+const tableColumns: readonly Column<TableSummary>[] = [
+  { key: "name", header: "Table", cell: ({ database, name }) => <code>{`${database}.${name}`}</code> },
+  { key: "rows", header: "Rows", align: "end", cell: ({ rows }) => <Count value={rows} /> },
+  { key: "bytes", header: "Size", align: "end", cell: ({ bytes }) => <Bytes value={bytes} /> },
+];
+
+/** The largest tables, as they were last read: this wakes nothing. */
+function TablesPanel({ serviceId }: { readonly serviceId: string }) {
+  const query = useOperation("listTables", { params: { serviceId } }, { pace: "slow" });
+  return (
+    <Panel
+      flush
+      title="Tables"
+      actions={
+        query.data?.asOf !== undefined && (
+          <span className="muted">
+            as of <RelativeTime at={query.data.asOf} />
+          </span>
+        )
+      }
+    >
+      <Answer query={query}>
+        {({ tables, asOf }) => {
+          if (asOf === undefined) return <EmptyState title="Not known yet">A service that runs is read.</EmptyState>;
+          const own = tables.filter(({ database }) => !systemDatabases.has(database));
+          const largest = own.toSorted((a, b) => (b.bytes ?? 0) - (a.bytes ?? 0)).slice(0, shownTables);
+          if (largest.length === 0) {
+            return <EmptyState title="No tables">A pipe creates its table, or a client with CREATE TABLE.</EmptyState>;
+          }
+          return (
+            <Table label="Tables" columns={tableColumns} rows={largest} rowKey={(t) => `${t.database}.${t.name}`} />
+          );
+        }}
+      </Answer>
+    </Panel>
+  );
+}
+
+const systemDatabases = new Set(["system", "INFORMATION_SCHEMA", "information_schema"]);

@@ -1,17 +1,29 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
-import type { OperationResult } from "../../api/client.ts";
+import { call, type OperationResult } from "../../api/client.ts";
+import type { ApiError } from "../../api/error.ts";
 import { refetch, useOperation } from "../../api/queries.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Button } from "../../parts/button.tsx";
-import { UnsavedDialog } from "../../parts/dialog.tsx";
+import { FormDialog, UnsavedDialog } from "../../parts/dialog.tsx";
+import { type FormProps, fieldsOf, TextField } from "../../parts/field.tsx";
 import { Panel } from "../../parts/page.tsx";
+import { Select } from "../../parts/select.tsx";
 import { Answer, EmptyState } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
-import { SaveDialog } from "./save-dialog.tsx";
+import { toast } from "../../parts/toast.tsx";
+import { useAttempt } from "../../parts/use-attempt.ts";
+import { memoryOptions } from "./memory-sizes.ts";
 import type { Service } from "./service.ts";
-import { SettingsFields } from "./settings-fields.tsx";
-import { type BackupConfiguration, differencesOf, type SettingsForm, settingsOf } from "./settings-form.ts";
+import {
+  type BackupConfiguration,
+  type Difference,
+  differencesOf,
+  type SettingsForm,
+  saveSettings,
+  settingsOf,
+} from "./settings-form.ts";
+import { SleepPanel } from "./sleep-panel.tsx";
 
 const route = getRouteApi("/services/$serviceId");
 
@@ -84,7 +96,7 @@ function Settings({ service, backups }: SettingsProps) {
 
 type Entry = OperationResult<"previewRetention">[number];
 
-const columns: readonly Column<Entry>[] = [
+const retentionColumns: readonly Column<Entry>[] = [
   { key: "backup", header: "Backup", cell: ({ backupName }) => backupName },
   {
     key: "keep",
@@ -108,7 +120,7 @@ function RetentionPanel({ serviceId }: { readonly serviceId: string }) {
           <Table
             none={<EmptyState title="No backups yet">The schedule makes the first one.</EmptyState>}
             label="Retention"
-            columns={columns}
+            columns={retentionColumns}
             rows={entries}
             rowKey={({ backupId }) => backupId}
           />
@@ -116,4 +128,114 @@ function RetentionPanel({ serviceId }: { readonly serviceId: string }) {
       </Answer>
     </Panel>
   );
+}
+
+const periods = [6, 8, 12, 16, 20, 24, 36, 48];
+
+function SettingsFields(props: FormProps<SettingsForm>) {
+  const { form } = props;
+  const field = fieldsOf(props);
+  return (
+    <>
+      <Panel title="Service">
+        <TextField label="Name" {...field("name")} maxLength={50} />
+        <TextField label="Tags" hint="key=value, separated by commas" {...field("tags")} />
+        <div className="cells pair">
+          <Select
+            label="Memory limit"
+            hint="Applied by a restart of the engine; clients wait, and no connection breaks."
+            {...field("memory")}
+            options={memoryOptions(Number(form.memory))}
+          />
+          <TextField label="Disk quota in GiB" hint="Empty: no quota." inputMode="numeric" {...field("disk")} />
+        </div>
+        <Select label="Release channel" {...field("releaseChannel")} options={["slow", "default", "fast"]} />
+      </Panel>
+      <SleepPanel {...props} />
+      <ScheduleFields {...props} />
+    </>
+  );
+}
+
+function ScheduleFields(props: FormProps<SettingsForm>) {
+  const { form, onChange } = props;
+  const field = fieldsOf(props);
+  const isDaily = form.backupTime !== "";
+  return (
+    <Panel title="Backups">
+      <Select
+        label="Schedule"
+        value={isDaily ? "daily" : "period"}
+        options={[
+          { value: "period", label: "Every few hours" },
+          { value: "daily", label: "Once a day at a fixed time" },
+        ]}
+        onChange={(kind) => onChange({ backupTime: kind === "daily" ? "03:00" : "" })}
+      />
+      <div className="cells pair">
+        {isDaily ? (
+          <TextField type="time" label="Time (UTC)" {...field("backupTime")} />
+        ) : (
+          <Select
+            label="Hours between backups"
+            {...field("backupHours")}
+            options={periods.map((hours) => ({ value: String(hours), label: `${hours} h` }))}
+          />
+        )}
+        <TextField label="Days that backups are kept" hint="1 to 45" inputMode="numeric" {...field("retentionDays")} />
+      </div>
+    </Panel>
+  );
+}
+
+type Loaded = { readonly service: Service; readonly form: SettingsForm };
+
+type SaveDialogProps = {
+  readonly loaded: Loaded;
+  readonly form: SettingsForm;
+  readonly differences: readonly Difference[];
+  readonly onClose: () => void;
+  /** With what the server says afterwards. */
+  readonly onSaved: (next: Loaded) => void;
+};
+
+const changeColumns: readonly Column<Difference>[] = [
+  { key: "label", header: "Setting", cell: ({ label }) => label },
+  { key: "before", header: "Now", cell: ({ before }) => <del>{before}</del> },
+  { key: "after", header: "New", cell: ({ after }) => <ins style={{ textDecoration: "none" }}>{after}</ins> },
+];
+
+/** Shows what will change before it does. */
+function SaveDialog({ loaded, form, differences, onClose, onSaved }: SaveDialogProps) {
+  const { attempt, busy, error } = useAttempt();
+  const save = async () => {
+    await saveSettings(loaded, form);
+    onSaved(await load(loaded.service.id));
+    toast("Settings saved");
+  };
+  const reload = async () => onSaved(await load(loaded.service.id));
+  return (
+    <FormDialog
+      {...{ title: "Save these changes?", action: "Save", busy, onClose, onSubmit: () => void attempt(save) }}
+      wide
+      needs="admin"
+      more={error?.status === 412 && <Button onClick={() => void attempt(reload)}>Load the other version</Button>}
+      failure={error && sentenceOf(error)}
+    >
+      <Table label="Changes" columns={changeColumns} rows={differences} rowKey={({ member }) => member} />
+    </FormDialog>
+  );
+}
+
+function sentenceOf(error: ApiError): string {
+  return error.status === 412 ? `Someone else has changed this service meanwhile. ${error.message}` : error.message;
+}
+
+async function load(serviceId: string): Promise<Loaded> {
+  const params = { serviceId };
+  const [service, backups] = await Promise.all([
+    call("getService", { params }),
+    call("getBackupConfiguration", { params }),
+  ]);
+  return { service, form: settingsOf(service, backups) };
 }

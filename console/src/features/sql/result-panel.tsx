@@ -1,11 +1,10 @@
-import { useState } from "react";
+import { useEffect, useState } from "react";
 import type { RunState } from "../../grid/query-run.ts";
-import { counted, durationText } from "../../lib/format.ts";
+import { bytesText, counted, durationText, shortCountText } from "../../lib/format.ts";
 import { Store, useStore } from "../../lib/store.ts";
 import { late } from "../../parts/late.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Tabs } from "../../parts/tabs.tsx";
-import { ProgressBar } from "./progress-bar.tsx";
 import result from "./result.module.css";
 import css from "./sql.module.css";
 import type { Runs } from "./use-runs.ts";
@@ -90,4 +89,30 @@ function outcomeText({ status, rowCount, elapsedMs, cutAt, writtenRows, columns,
   if (cutAt === "rows") return `First ${rows}${time}: stopped at the limit of 10,000 rows; Export has all`;
   if (cutAt === "bytes") return `First ${rows}${time}: stopped at the limit of 64 MiB; Export has all`;
   return `${rows}${time}${read}${written}`;
+}
+
+/** What the engine has read so far. Shown after 200 ms, so that fast statements do not flicker. */
+function ProgressBar({ state: { progress, startedAt } }: { readonly state: RunState }) {
+  const [now, setNow] = useState(startedAt);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(performance.now()), 200);
+    return () => clearInterval(timer);
+  }, []);
+  const elapsed = now - startedAt;
+  if (elapsed < 200) return <div className={result.progress} />;
+  const share =
+    progress === undefined || progress.totalRows === 0
+      ? undefined
+      : Math.min(1, progress.readRows / progress.totalRows);
+  const rate = progress === undefined || progress.elapsedMs === 0 ? 0 : progress.readRows / (progress.elapsedMs / 1000);
+  return (
+    <div className={result.progress}>
+      <progress aria-label="Rows read" {...(share === undefined ? {} : { value: share })} max={1} />
+      <span className="numeric">
+        {progress === undefined
+          ? `Waiting, ${durationText(elapsed / 1000)}`
+          : `${counted(progress.readRows, "row", shortCountText)}, ${bytesText(progress.readBytes)}, ${shortCountText(rate)} rows/s, ${durationText(elapsed / 1000)}`}
+      </span>
+    </div>
+  );
 }

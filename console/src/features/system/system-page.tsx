@@ -10,11 +10,8 @@ import { RelativeTime } from "../../parts/relative-time.tsx";
 import { Answer, Skeleton } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { ConfigurationPanel } from "./configuration-panel.tsx";
-import { DiskPanel } from "./disk-panel.tsx";
-import { EnginesPanel } from "./engines-panel.tsx";
-import { LoopsPanel } from "./loops-panel.tsx";
+import { DiskPanel, EnginesPanel, LoopsPanel, WorkersPanel } from "./process-panels.tsx";
 import { backupPlace, type System, shareTone, usedShare } from "./system.ts";
-import { WorkersPanel } from "./workers-panel.tsx";
 
 /** Whether the program itself is well. */
 export function SystemPage() {

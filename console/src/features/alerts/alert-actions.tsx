@@ -1,8 +1,9 @@
 import { useState } from "react";
 import { call } from "../../api/client.ts";
-import { refetch, useOperation } from "../../api/queries.ts";
+import { refetch, useChange, useOperation } from "../../api/queries.ts";
 import { ConfirmDialog } from "../../parts/dialog.tsx";
 import { Checkbox } from "../../parts/field.tsx";
+import { toast, toastError } from "../../parts/toast.tsx";
 import { type Alert, alertName } from "./alert.ts";
 import { type OwnSubject, ownSubject, useKnown } from "./watched.ts";
 
@@ -51,4 +52,15 @@ async function remove(alert: Alert, own: OwnSubject | undefined): Promise<void> 
   else if (own.kind === "tile") await call("deleteDashboard", { params: { dashboardId: own.object.id }, ifMatch });
   else await call("deleteSavedSearch", { params: { savedSearchId: own.object.id }, ifMatch });
   void refetch("listAlerts", "listSavedSearches", "listDashboards");
+}
+
+/** Enables or disables the version of an alert that the page shows. */
+export function useAlertToggle(alert: Alert) {
+  const replace = useChange("replaceAlert", {
+    changes: ["listAlerts", "getAlert", "listAlertEvaluations"],
+    onDone: ({ data }) => toast(`${alertName(data)} is ${data.enabled ? "enabled" : "disabled"}`),
+  });
+  const { id, version, enabled } = alert;
+  const input = { params: { alertId: id }, body: { ...alert, enabled: !enabled }, ifMatch: version };
+  return { toggle: () => replace.mutate(input, { onError: toastError }), isToggling: replace.isPending };
 }
