@@ -1,9 +1,8 @@
 /** What opens above any screen. The palette is loaded when it is first opened. */
 import { useStore } from "../lib/store.ts";
 import { late } from "../parts/late.tsx";
-import { paletteStore } from "./palette-state.ts";
+import { paletteStore, shortcutsStore } from "./overlay-state.ts";
 import { useShortcuts } from "./shortcuts.ts";
-import { shortcutsStore } from "./shortcuts-state.ts";
 
 const Palette = late(async () => (await import("./palette.tsx")).Palette);
 const ShortcutsDialog = late(async () => (await import("./shortcuts-dialog.tsx")).ShortcutsDialog);

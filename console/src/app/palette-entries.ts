@@ -9,8 +9,8 @@ import { signOut } from "../api/session.ts";
 import { pipeAddress, serviceAddress, serviceSettingsAddress } from "../lib/addresses.ts";
 import { quotedName } from "../lib/quoted-name.ts";
 import { toast, toastError } from "../parts/toast.tsx";
+import { openShortcuts } from "./overlay-state.ts";
 import { refreshNow } from "./refresh-state.tsx";
-import { openShortcuts } from "./shortcuts-state.ts";
 import { setTheme } from "./theme.ts";
 
 export type PaletteEntry = {

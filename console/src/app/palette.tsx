@@ -5,9 +5,9 @@ import { type KeyboardEvent, useId, useState } from "react";
 import { classes } from "../lib/classes.ts";
 import { useStore } from "../lib/store.ts";
 import { Dialog } from "../parts/dialog.tsx";
+import { paletteStore } from "./overlay-state.ts";
 import css from "./palette.module.css";
 import { matching, type PaletteEntry, usePaletteEntries } from "./palette-entries.ts";
-import { paletteStore } from "./palette-state.ts";
 
 export function Palette() {
   const close = () => paletteStore.set(undefined);

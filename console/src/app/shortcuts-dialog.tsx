@@ -1,7 +1,7 @@
 import { Dialog } from "../parts/dialog.tsx";
 import { Facts } from "../parts/page.tsx";
+import { shortcutsStore } from "./overlay-state.ts";
 import { goTo } from "./shortcuts.ts";
-import { shortcutsStore } from "./shortcuts-state.ts";
 
 const others = [
   ["Ctrl K or ⌘ K", "Find anything, run any action"],

@@ -1,9 +1,8 @@
 /** Keys that work everywhere. Not while text is typed, and not while a dialog is open. */
 import { useNavigate } from "@tanstack/react-router";
 import { useEffect } from "react";
-import { keepForPalette, paletteStore } from "./palette-state.ts";
+import { keepForPalette, openShortcuts, paletteStore } from "./overlay-state.ts";
 import { refreshNow } from "./refresh-state.tsx";
-import { openShortcuts } from "./shortcuts-state.ts";
 
 /** After `g`. */
 export const goTo = {

@@ -5,7 +5,7 @@ import { sessionStore } from "../api/session-state.ts";
 import { useStore } from "../lib/store.ts";
 import { IconButton } from "../parts/button.tsx";
 import { Menu, MenuItem, MenuNote, MenuSeparator } from "../parts/menu.tsx";
-import { openPalette } from "./palette-state.ts";
+import { openPalette } from "./overlay-state.ts";
 import { RefreshState } from "./refresh-state.tsx";
 import css from "./shell.module.css";
 import { setTheme, type Theme, themeStore } from "./theme.ts";

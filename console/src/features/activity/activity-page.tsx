@@ -1,11 +1,12 @@
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { History } from "lucide-react";
 import type { ReactNode } from "react";
 import { type CallInput, call } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
-import { activityWords, actorWords } from "../../lib/activity-words.ts";
+import { activityWords, actorWords, objectWords } from "../../lib/activity-words.ts";
 import { saveFile } from "../../lib/save-file.ts";
 import { withoutEmpty } from "../../lib/search.ts";
+import { timeText } from "../../lib/zone.ts";
 import { Button, ButtonLink } from "../../parts/button.tsx";
 import { CodeBlock } from "../../parts/code-block.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
@@ -14,12 +15,11 @@ import { DownloadButton } from "../../parts/download-button.tsx";
 import { Facts, Page, Panel } from "../../parts/page.tsx";
 import { RelativeTime, useServerNow } from "../../parts/relative-time.tsx";
 import { Answer, EmptyState, Skeleton } from "../../parts/states.tsx";
-import { Table } from "../../parts/table.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
 import { toast } from "../../parts/toast.tsx";
 import css from "./activity.module.css";
-import { activityColumns, ObjectCell } from "./activity-columns.tsx";
 import { ActivityFilters, ActivityTabs } from "./activity-filters.tsx";
-import { type Activity, type ActivitySearch, queryOf } from "./activity-search.ts";
+import { type Activity, type ActivitySearch, addressOf, queryOf, toneOf } from "./activity-search.ts";
 
 const route = getRouteApi("/activity");
 
@@ -185,5 +185,67 @@ function RequestId({ id }: { readonly id: string }) {
     <>
       <code>{id}</code> <CopyButton text={id} label="Copy request id" />
     </>
+  );
+}
+
+export function activityColumns(onShow: (id: string) => void): readonly Column<Activity>[] {
+  return [
+    {
+      key: "time",
+      header: "Time",
+      nowrap: true,
+      cell: ({ createdAt }) => (
+        <div className="stack">
+          <span className="numeric">{timeText(Date.parse(createdAt)).slice(5)}</span>
+          <span className="muted">
+            <RelativeTime at={createdAt} />
+          </span>
+        </div>
+      ),
+    },
+    { key: "what", header: "What", cell: (activity) => <WhatCell activity={activity} onShow={onShow} /> },
+    { key: "object", header: "Object", cell: (activity) => <ObjectCell activity={activity} /> },
+    {
+      key: "who",
+      header: "Who",
+      cell: ({ actorType, actorDetails, actorIpAddress }) => (
+        <div className="stack">
+          <span>{actorWords(actorType, actorDetails)}</span>
+          {actorIpAddress !== undefined && <span className={`muted ${css.address}`}>{actorIpAddress}</span>}
+        </div>
+      ),
+    },
+  ];
+}
+
+type WhatProps = { readonly activity: Activity; readonly onShow: (id: string) => void };
+
+function WhatCell({ activity, onShow }: WhatProps) {
+  const { id, type, reason, fields } = activity;
+  const tone = toneOf(type);
+  return (
+    <div className="stack">
+      <button type="button" className={`plain toned ${css.open}`} data-tone={tone} onClick={() => onShow(id)}>
+        {activityWords(type)}
+      </button>
+      {reason !== undefined && (
+        <span className="clamp muted" title={reason}>
+          {reason}
+        </span>
+      )}
+      {fields !== undefined && fields.length > 0 && <span className="muted">set {fields.join(", ")}</span>}
+    </div>
+  );
+}
+
+function ObjectCell({ activity }: { readonly activity: Activity }) {
+  const { objectName, objectType, objectId } = activity;
+  const address = addressOf(activity);
+  const name = objectName ?? objectId.slice(0, 8);
+  return (
+    <div className="stack">
+      {address === undefined ? <span>{name}</span> : <Link {...address}>{name}</Link>}
+      <span className="muted">{objectWords(objectType)}</span>
+    </div>
   );
 }

@@ -1,10 +1,11 @@
 import { Link } from "@tanstack/react-router";
 import { BookOpen, Database, Plus, Workflow } from "lucide-react";
 import type { OperationResult } from "../../api/client.ts";
-import { useOperation } from "../../api/queries.ts";
+import { useOperation, useOperations } from "../../api/queries.ts";
 import { activityWords, actorWords, objectWords } from "../../lib/activity-words.ts";
 import { bytesText, shortCountText } from "../../lib/format.ts";
 import { ButtonLink } from "../../parts/button.tsx";
+import { late } from "../../parts/late.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Count } from "../../parts/numbers.tsx";
 import { Page, Panel, Tile, Tiles } from "../../parts/page.tsx";
@@ -14,7 +15,6 @@ import { stateWord } from "../../parts/state-badge.tsx";
 import { Answer, EmptyState, Skeleton } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { AttentionPanel } from "./attention-panel.tsx";
-import { InflowPanel } from "./inflow-panel.tsx";
 import css from "./overview.module.css";
 
 /** Is everything all right? */
@@ -212,4 +212,52 @@ function States({ to, states }: { readonly to: "/services" | "/pipes"; readonly 
 
 function sum(values: readonly (number | undefined)[]): number {
   return values.reduce<number>((total, value) => total + (value ?? 0), 0);
+}
+
+type Pipe = OperationResult<"listAllPipes">["pipes"][number];
+
+const HistoryChart = late(async () => (await import("../../charts/history-chart.tsx")).HistoryChart);
+
+/** More lines cannot be told apart. */
+const shownPipes = 6;
+const height = 180;
+
+/** Rows per second of the busiest pipes in the last hour. The chart is loaded after the page is there. */
+function InflowPanel({ pipes }: { readonly pipes: readonly Pipe[] }) {
+  // In an order that does not change with their rates, so that the colours stay.
+  const shown = pipes.slice(0, shownPipes).toSorted((a, b) => a.createdAt.localeCompare(b.createdAt));
+  const inputs = shown.map(({ serviceId, id }) => ({ params: { serviceId, pipeId: id }, query: { step: 60 } }));
+  const answers = useOperations("getPipeMetrics", inputs, "slow");
+  const first = answers.find((answer) => answer !== undefined);
+  if (shown.length === 0) return null;
+  if (first === undefined)
+    return (
+      <Panel title="Rows in, last hour">
+        <div className={css.chart} />
+      </Panel>
+    );
+  const lines = shown.flatMap(({ name }, index) => {
+    const values = answers[index]?.series.rowsPerSecond;
+    return values === undefined
+      ? []
+      : [{ name, values: first.series.rowsPerSecond.map((_, at) => values[at] ?? null) }];
+  });
+  return (
+    <Panel title="Rows in, last hour">
+      <div className={css.chart}>
+        {lines.length === 0 ? (
+          <EmptyState title="Nothing flowed in" />
+        ) : (
+          <HistoryChart
+            hideHeader
+            name="Rows in per second, by pipe"
+            unit="perSecond"
+            height={height}
+            history={first}
+            lines={lines}
+          />
+        )}
+      </div>
+    </Panel>
+  );
 }

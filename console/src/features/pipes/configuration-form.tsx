@@ -22,10 +22,11 @@ import {
   mutableMembers,
   requestsOf,
   scalingFields,
+  settingFields,
+  settingsOf,
 } from "./draft.ts";
-import { pipeReads } from "./pipe-commands.ts";
+import { pipeReads } from "./pipe-actions.tsx";
 import css from "./pipes.module.css";
-import { settingFields, settingsOf } from "./setting-fields.ts";
 import { kindOf, type PipeDetails } from "./use-pipe.ts";
 
 type FormProps = { readonly pipe: PipeDetails; readonly onClose: () => void };

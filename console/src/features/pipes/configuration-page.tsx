@@ -1,17 +1,21 @@
 import { type ReactNode, useState } from "react";
 import { sourceDescriptions } from "../../../../src/sources/contract/descriptions.ts";
-import type { SourceField } from "../../../../src/sources/contract/fields.ts";
+import { holds, memberAt, type SourceField } from "../../../../src/sources/contract/fields.ts";
 import { describeCall } from "../../api/client.ts";
+import { asApiError } from "../../api/error.ts";
+import { useChange } from "../../api/queries.ts";
 import { wordsOf } from "../../lib/format.ts";
 import { Button } from "../../parts/button.tsx";
 import { CodeBlock } from "../../parts/code-block.tsx";
+import { FormDialog } from "../../parts/dialog.tsx";
+import { TextArea, TextField } from "../../parts/field.tsx";
 import { Facts, Panel } from "../../parts/page.tsx";
 import { Answer } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
+import { toast } from "../../parts/toast.tsx";
 import { ConfigurationForm } from "./configuration-form.tsx";
-import { scalingFields, secretMembers } from "./draft.ts";
-import { SecretsDialog } from "./secrets-dialog.tsx";
-import { settingFields, settingsOf } from "./setting-fields.ts";
+import { scalingFields, secretMembers, settingFields, settingsOf } from "./draft.ts";
+import { pipeReads } from "./pipe-actions.tsx";
 import { kindOf, type PipeDetails, usePipe } from "./use-pipe.ts";
 
 /** The definition of the pipe, and changing it. */
@@ -117,4 +121,64 @@ function factsOf(
 function curlOf({ serviceId, id }: PipeDetails): string {
   const { path } = describeCall("getPipe", { params: { serviceId, pipeId: id } });
   return `curl --user "$MILLRACE_KEY" ${location.origin}${path}`;
+}
+
+/** The members of the login that the pipe has, or of the usual one of its kind, as far as they can be changed. */
+function loginFields(pipe: PipeDetails): readonly SourceField[] {
+  const kind = kindOf(pipe);
+  const { logins, fields, mutable } = sourceDescriptions[kind];
+  const own = logins.find(({ when }) => holds(when, (path) => memberAt(pipe.source[kind] ?? {}, path))) ?? logins[0];
+  return (own?.members ?? []).flatMap((member) => {
+    const field = fields.find(({ path }) => path === member);
+    return field !== undefined && mutable.includes(member.split(".")[0] ?? "") ? [field] : [];
+  });
+}
+
+/** Replaces what the pipe logs in with. What is there is never shown. */
+function SecretsDialog({ pipe, onClose }: { readonly pipe: PipeDetails; readonly onClose: () => void }) {
+  const kind = kindOf(pipe);
+  const [values, setValues] = useState<Readonly<Record<string, string>>>({});
+  const change = useChange("updatePipe", { changes: pipeReads });
+  const fields = loginFields(pipe);
+  const isEmpty = fields.some(({ path }) => (values[path] ?? "") === "");
+  const save = () => {
+    const members: Record<string, unknown> = {};
+    for (const { path } of fields) {
+      const [outer = "", inner] = path.split(".");
+      members[outer] =
+        inner === undefined ? values[path] : { ...(members[outer] as object | undefined), [inner]: values[path] };
+    }
+    const params = { serviceId: pipe.serviceId, pipeId: pipe.id };
+    change.mutateAsync({ params, body: { source: { [kind]: members } }, ifMatch: pipe.version } as never).then(
+      () => {
+        toast("The credentials are replaced.");
+        onClose();
+      },
+      () => {},
+    );
+  };
+  const error = change.error === null ? undefined : asApiError(change.error);
+  return (
+    <FormDialog
+      {...{ title: "Replace credentials", action: "Replace", busy: change.isPending, onClose, onSubmit: save }}
+      needs="developer"
+      refusal={isEmpty ? "Fill in every field." : undefined}
+      failure={error?.message}
+    >
+      <p>The server tries them before it takes them.</p>
+      {fields.map(({ path, label, input, isLong }) => {
+        const shared = {
+          label,
+          value: values[path] ?? "",
+          onChange: (text: string) => setValues({ ...values, [path]: text }),
+          error: error?.issueAt(`source.${kind}.${path}`),
+        };
+        return input === "area" || isLong ? (
+          <TextArea key={path} {...shared} mono />
+        ) : (
+          <TextField key={path} {...shared} type={input === "secret" ? "password" : "text"} />
+        );
+      })}
+    </FormDialog>
+  );
 }

@@ -9,8 +9,8 @@ import { ConfirmDialog } from "../../parts/dialog.tsx";
 import { Menu, MenuItem, MenuSeparator } from "../../parts/menu.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Select } from "../../parts/select.tsx";
-import { toast } from "../../parts/toast.tsx";
-import { isResting, type PipeSubject, pipeReads, useCommand } from "./pipe-commands.ts";
+import { toast, toastError } from "../../parts/toast.tsx";
+import type { PipeKind, PipeState } from "./list-search.ts";
 
 /** Start or stop, whichever applies. */
 export function StateButton({ pipe }: { readonly pipe: PipeSubject }) {
@@ -142,4 +142,32 @@ function ResyncDialog({ pipe, onClose }: { readonly pipe: PipeSubject; readonly 
       )}
     </ConfirmDialog>
   );
+}
+
+export type PipeSubject = {
+  readonly id: string;
+  readonly serviceId: string;
+  readonly name: string;
+  readonly kind: PipeKind;
+  readonly state: PipeState;
+};
+
+const restingStates: readonly PipeState[] = ["Stopped", "Stopping", "Paused", "Completed", "Failed"];
+
+/** Whether the next command is a start. */
+function isResting(state: PipeState): boolean {
+  return restingStates.includes(state);
+}
+
+/** Operations that show a pipe. */
+export const pipeReads = ["listAllPipes", "getPipe", "listActivities"] as const;
+
+function useCommand({ id, serviceId, name }: PipeSubject) {
+  const change = useChange("updatePipeState", { changes: pipeReads });
+  const params = { serviceId, pipeId: id };
+  const send = (command: "start" | "stop") =>
+    change
+      .mutateAsync({ params, body: { command } })
+      .then(() => toast(command === "start" ? `${name} starts.` : `${name} stops.`, "info"), toastError);
+  return { send, busy: change.isPending };
 }

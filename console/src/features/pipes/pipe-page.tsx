@@ -15,8 +15,7 @@ import { Answer } from "../../parts/states.tsx";
 import { NavTabs } from "../../parts/tabs.tsx";
 import { KindLabel } from "./kind-icon.tsx";
 import type { PipeSummary } from "./list-search.ts";
-import { PipeMenu, ResyncButton, StateButton } from "./pipe-actions.tsx";
-import { type PipeSubject, pipeReads } from "./pipe-commands.ts";
+import { PipeMenu, type PipeSubject, pipeReads, ResyncButton, StateButton } from "./pipe-actions.tsx";
 import { kindOf, type PipeDetails, usePipe, usePipeSummary } from "./use-pipe.ts";
 
 /** The frame of all screens of one pipe: state, actions and tabs. */

@@ -8,7 +8,7 @@ import { RelativeTime } from "../../parts/relative-time.tsx";
 import { StateBadge } from "../../parts/state-badge.tsx";
 import { type Column, Table, useSorted } from "../../parts/table.tsx";
 import { toast } from "../../parts/toast.tsx";
-import { pipeReads } from "./pipe-commands.ts";
+import { pipeReads } from "./pipe-actions.tsx";
 import { type PipeDetails, usePipeParams } from "./use-pipe.ts";
 
 type PipeTable = NonNullable<PipeDetails["tables"]>[number];

@@ -11,8 +11,7 @@ import { Page, Panel } from "../../parts/page.tsx";
 import { Select } from "../../parts/select.tsx";
 import { ConnectDialog } from "./connect-dialog.tsx";
 import { accessListOf, defaultForm, type ServiceForm, serviceBodyOf } from "./create-form.ts";
-import { memoryOptions } from "./memory-sizes.ts";
-import { SleepPanel } from "./sleep-panel.tsx";
+import { memoryOptions, SleepPanel } from "./shared-fields.tsx";
 
 /** A new database, from nothing or from a backup. */
 export function CreateServicePage() {

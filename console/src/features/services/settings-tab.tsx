@@ -13,7 +13,6 @@ import { Answer, EmptyState } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { toast } from "../../parts/toast.tsx";
 import { useAttempt } from "../../parts/use-attempt.ts";
-import { memoryOptions } from "./memory-sizes.ts";
 import type { Service } from "./service.ts";
 import {
   type BackupConfiguration,
@@ -23,7 +22,7 @@ import {
   saveSettings,
   settingsOf,
 } from "./settings-form.ts";
-import { SleepPanel } from "./sleep-panel.tsx";
+import { memoryOptions, SleepPanel } from "./shared-fields.tsx";
 
 const route = getRouteApi("/services/$serviceId");
 

@@ -25,3 +25,10 @@ export function keepForPalette(event: KeyboardEvent): void {
   else if (event.key === "Backspace") paletteStore.set(text.slice(0, -1));
   else if (event.key.length === 1) paletteStore.set(text + event.key);
 }
+
+/** Whether the list of shortcuts is open. */
+export const shortcutsStore = new Store(false);
+
+export function openShortcuts(): void {
+  shortcutsStore.set(true);
+}
