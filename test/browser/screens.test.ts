@@ -21,9 +21,8 @@ function routes(): string[] {
   // The overview has no parent by name.
   const ends = ["/"];
   for (const file of filesBelow("console/src/features", "routes.tsx")) {
-    for (const [, name = "", parent = "", path = ""] of read(file).matchAll(
-      /const (\w+) = createRoute\(\{\s*\.\.\.screen\(\s*(\w+),\s*"([^"]*)"/g,
-    )) {
+    const made = read(file).matchAll(/(?:const (\w+) = )?\bscreen\(\s*(\w+),\s*"([^"]*)"/g);
+    for (const [, name = "", parent = "", path = ""] of made) {
       const address = `${found.get(parent)}${path}`;
       found.set(name, address.replace(/\/$/, ""));
       // With and without the last slash it is one screen.

@@ -54,17 +54,21 @@ type Options<T> = {
   readonly keep?: boolean;
 };
 
+/** Whether anything may be asked now, and asked again by itself. Another pace is another rendering. */
+function useAsking() {
+  useStore(restingStore);
+  const isPaused = useStore(pausedStore);
+  const isReached = useStore(connectionStore).reached;
+  return { isSignedIn: useStore(sessionStore).signedOut === undefined, isRepeated: !isPaused && isReached };
+}
+
 /** The result of a GET operation, asked again at the given pace while the page is visible. */
 export function useOperation<Name extends OperationName>(
   name: Name,
   input: CallInput<Name>,
   options: Options<OperationResult<Name>> = {},
 ): UseQueryResult<OperationResult<Name>, ApiError> {
-  const isPaused = useStore(pausedStore);
-  // Another pace is another rendering.
-  useStore(restingStore);
-  const isReached = useStore(connectionStore).reached;
-  const isSignedIn = useStore(sessionStore).signedOut === undefined;
+  const { isSignedIn, isRepeated } = useAsking();
   const { pace = "live", enabled = true, keep = false } = options;
   return useQuery<OperationResult<Name>, ApiError>({
     queryKey: [name, input],
@@ -72,7 +76,7 @@ export function useOperation<Name extends OperationName>(
     enabled: enabled && isSignedIn,
     ...(keep ? { placeholderData: keepPreviousData as never } : {}),
     refetchInterval: (query) => {
-      if (isPaused || !isReached) return false;
+      if (!isRepeated) return false;
       // What is deleted or forbidden mostly stays so.
       const status = query.state.error?.status;
       if (status === 404 || status === 403) return intervalOf("slow");
@@ -87,17 +91,13 @@ export function useOperations<Name extends OperationName>(
   inputs: readonly CallInput<Name>[],
   pace: Pace = "live",
 ): (OperationResult<Name> | undefined)[] {
-  const isPaused = useStore(pausedStore);
-  // Another pace is another rendering.
-  useStore(restingStore);
-  const isReached = useStore(connectionStore).reached;
-  const isSignedIn = useStore(sessionStore).signedOut === undefined;
+  const { isSignedIn, isRepeated } = useAsking();
   const results = useQueries({
     queries: inputs.map((input) => ({
       queryKey: [name, input],
       queryFn: ({ signal }: { signal: AbortSignal }) => call(name, input, signal),
       enabled: isSignedIn,
-      refetchInterval: isPaused || !isReached ? (false as const) : intervalOf(pace),
+      refetchInterval: isRepeated ? intervalOf(pace) : (false as const),
     })),
   });
   return results.map(({ data }) => data as OperationResult<Name> | undefined);

@@ -105,7 +105,7 @@ function Entry({ entry, id, active, onPoint, onRun }: EntryProps) {
       onClick={onRun}
     >
       <span className={css.label}>{entry.label}</span>
-      <span className={css.kind}>{entry.kind}</span>
+      <span className={`muted ${css.kind}`}>{entry.kind}</span>
     </div>
   );
 }

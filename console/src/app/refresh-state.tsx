@@ -15,7 +15,7 @@ export function RefreshState() {
   const age = at === undefined ? undefined : Math.round((Date.now() - at) / 1000);
   const text = age === undefined ? "" : age < 1 ? "Updated now" : `Updated ${durationText(age)} ago`;
   return (
-    <div className={css.refresh}>
+    <div className={`muted ${css.refresh}`}>
       <span className={css.age}>{paused ? "Paused" : text}</span>
       <IconButton
         small

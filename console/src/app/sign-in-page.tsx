@@ -19,8 +19,8 @@ export function SignInPage({ reason }: { readonly reason: Session["signedOut"] }
   }, []);
   return (
     <main className={css.page}>
-      <div className={css.card}>
-        <div className={css.brand}>
+      <div className={`column ${css.card}`}>
+        <div className={`row ${css.brand}`}>
           <img src="/console/icon.svg" alt="" />
           <h1>Sign in to Millrace</h1>
         </div>

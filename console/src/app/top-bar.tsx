@@ -54,7 +54,7 @@ function AccountMenu() {
         <span className="visually-hidden">Key </span>
         {identity?.key.name}
       </span>{" "}
-      <span className={css.role}>{identity?.key.role}</span>
+      <span className={`muted ${css.role}`}>{identity?.key.role}</span>
     </button>
   );
   return (

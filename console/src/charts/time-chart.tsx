@@ -46,7 +46,7 @@ export function TimeChart(props: TimeChartProps) {
   const shared = { times, series, unit, bucketMs, whole };
   return (
     <figure className={css.figure} aria-label={name}>
-      <div className={css.header}>
+      <div className={`row ${css.header}`}>
         <figcaption className={props.hideHeader === true ? "visually-hidden" : `cut ${css.caption}`}>{name}</figcaption>
         <div className={`row ${css.actions}`}>
           {props.actions}
@@ -235,7 +235,7 @@ function ChartTooltip({ times, series, whole, at, left, width, unit, hidden }: C
       {shown.slice(0, maxLines).map(({ name, value, color }) => (
         <div key={name} className={css.tooltipRow}>
           <span className={css.swatch} style={{ background: color }} />
-          <span className={`cut ${css.tooltipName}`}>{name}</span>
+          <span className="cut">{name}</span>
           <span className={css.tooltipValue}>{valueText(value, unit)}</span>
         </div>
       ))}

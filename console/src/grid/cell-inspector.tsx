@@ -82,9 +82,9 @@ function Value({ column, value, whole }: ValueProps) {
 type Member = { readonly at: number; readonly name: string; readonly type: string; readonly text: string };
 
 const memberColumns: readonly Column<Member>[] = [
-  { key: "name", header: "Column", cell: ({ name }) => name },
-  { key: "type", header: "Type", cell: ({ type }) => <span className="muted">{type}</span> },
-  { key: "text", header: "Value", cell: ({ text }) => <code className="pre">{text}</code> },
+  { header: "Column", cell: ({ name }) => name },
+  { header: "Type", cell: ({ type }) => <span className="muted">{type}</span> },
+  { header: "Value", cell: ({ text }) => <code className="pre">{text}</code> },
 ];
 
 function WholeRow({ columns, row }: { readonly columns: readonly GridColumn[]; readonly row: GridRow }) {

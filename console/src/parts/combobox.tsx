@@ -36,7 +36,7 @@ export function Combobox({ value, options, onChange, placeholder, none = "Nothin
               {(option: ComboboxOption) => (
                 <Base.Item key={option.value} value={option} className={css.item}>
                   {option.label}
-                  {option.detail !== undefined && <span className={css.detail}>{option.detail}</span>}
+                  {option.detail !== undefined && <span className={`muted ${css.detail}`}>{option.detail}</span>}
                 </Base.Item>
               )}
             </Base.List>

@@ -82,7 +82,7 @@ export function Dialog({ open, onClose, title, children, actions, wide, onSubmit
           finalFocus={giveBack}
           className={classes(css.popup, wide && css.wide, layered && css.layered)}
         >
-          <div className={css.head}>
+          <div className={`row ${css.head}`}>
             <Base.Title className={css.title}>{title}</Base.Title>
             {onClose !== undefined && (
               <Button look="quiet" aria-label="Close" title="Close (Esc)" icon={X} onClick={onClose} />

@@ -68,7 +68,7 @@ export function MenuItem({ icon: Icon, onSelect, danger, needs, refusal, childre
       {Icon && <Icon aria-hidden />}
       <span>
         {children}
-        {reason !== undefined && <span className={css.reason}>{reason}</span>}
+        {reason !== undefined && <span className={`muted ${css.reason}`}>{reason}</span>}
       </span>
     </Item>
   );
@@ -86,5 +86,5 @@ function useParts(): Parts {
 
 /** Text that is not an action. */
 export function MenuNote({ children }: { readonly children: ReactNode }) {
-  return <div className={css.heading}>{children}</div>;
+  return <div className={`muted ${css.heading}`}>{children}</div>;
 }

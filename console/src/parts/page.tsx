@@ -26,14 +26,14 @@ export function Page({ title, badge, below, id, actions, needs, children }: Page
   }, [title]);
   return (
     <div className={css.page}>
-      <header className={css.head}>
+      <header className={`row ${css.head}`}>
         <div className={css.titles}>
-          <div className={css.title}>
+          <div className={`row ${css.title}`}>
             <h1>{title}</h1>
             {badge}
           </div>
           {(below !== undefined || id !== undefined) && (
-            <div className={css.below}>
+            <div className={`row ${css.below}`}>
               {below}
               {id !== undefined && (
                 <span className="row">
@@ -69,12 +69,12 @@ export function Panel({ title, actions, flush, children }: PanelProps) {
   return (
     <section className={`surface ${css.panel}`}>
       {title !== undefined && (
-        <div className={css.panelHead}>
+        <div className={`row ${css.panelHead}`}>
           <h2>{title}</h2>
           {actions}
         </div>
       )}
-      {flush ? children : <div className={css.padded}>{children}</div>}
+      {flush ? children : <div className={`group ${css.padded}`}>{children}</div>}
     </section>
   );
 }
@@ -114,9 +114,4 @@ export function Tile({ label, children, note }: TileProps) {
       {note !== undefined && <div className="muted">{note}</div>}
     </div>
   );
-}
-
-/** A row of filters above a list. */
-export function Filters({ children }: { readonly children: ReactNode }) {
-  return <div className="row">{children}</div>;
 }

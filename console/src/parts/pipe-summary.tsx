@@ -10,7 +10,6 @@ export type ListedPipe = OperationResult<"listAllPipes">["pipes"][number];
 
 export const pipeSummary = {
   name: {
-    key: "name",
     header: "Pipe",
     cell: ({ name, serviceId, id }) => (
       <Link className={mainLinkClass} {...pipeAddress(serviceId, id)}>
@@ -18,15 +17,13 @@ export const pipeSummary = {
       </Link>
     ),
   },
-  state: { key: "state", header: "State", cell: ({ state }) => <StateBadge state={state} /> },
+  state: { header: "State", cell: ({ state }) => <StateBadge state={state} /> },
   rate: {
-    key: "rate",
     header: "Rows/s",
     align: "end",
     cell: ({ rates }) => (rates === undefined ? "–" : shortCountText(rates.rowsPerSecond)),
   },
   lag: {
-    key: "lag",
     header: "Behind",
     align: "end",
     cell: ({ lag }) => (lag?.seconds === undefined ? "–" : durationText(lag.seconds)),

@@ -22,7 +22,7 @@ export function EmptyState({ icon: Icon, title, children, actions }: EmptyStateP
       {Icon && <Icon aria-hidden />}
       <Title>{title}</Title>
       {children !== undefined && <div className={css.text}>{children}</div>}
-      {actions !== undefined && <div className={css.actions}>{actions}</div>}
+      {actions !== undefined && <div className={`row ${css.actions}`}>{actions}</div>}
     </div>
   );
 }
@@ -53,9 +53,9 @@ export function ErrorState({ error, onRetry }: { readonly error: unknown; readon
       <CircleAlert aria-hidden />
       <Title>This could not be loaded</Title>
       <p className={css.text}>{known.message}</p>
-      <p className={css.small}>{identification(known)}</p>
+      <p className={`muted ${css.small}`}>{identification(known)}</p>
       {onRetry !== undefined && (
-        <div className={css.actions}>
+        <div className={`row ${css.actions}`}>
           <Button onClick={onRetry}>Try again</Button>
         </div>
       )}

@@ -7,14 +7,13 @@ import css from "./table.module.css";
 export type Sort<Key extends string = string> = { readonly key: Key; readonly order: "asc" | "desc" };
 
 export type Column<Row, Key extends string = string> = {
-  readonly key: Key;
-  readonly header: ReactNode;
+  readonly header: string;
   readonly cell: (row: Row) => ReactNode;
   /** `end`: numbers. */
   readonly align?: "end";
   readonly nowrap?: boolean;
-  /** The header sorts by this column. */
-  readonly sortable?: boolean;
+  /** The header sorts the rows by this. */
+  readonly sort?: Key;
 };
 
 type TableProps<Row, Key extends string> = {
@@ -22,7 +21,6 @@ type TableProps<Row, Key extends string> = {
   readonly label: string;
   readonly columns: readonly Column<Row, Key>[];
   readonly rows: readonly Row[];
-  readonly rowKey: (row: Row) => string;
   readonly sort?: Sort<Key>;
   readonly onSort?: (sort: Sort<Key>) => void;
   /** Scrolls by itself where it has many rows and other things stand below it. */
@@ -31,12 +29,19 @@ type TableProps<Row, Key extends string> = {
   readonly none?: ReactNode;
 };
 
+type RowKey<Row> = (row: Row) => string;
+/** What tells the rows apart: their id, unless they have none. */
+type Keyed<Row> = Row extends { readonly id: string }
+  ? { readonly rowKey?: RowKey<Row> }
+  : { readonly rowKey: RowKey<Row> };
+
 /** Rows that a narrow screen shows at first, as `table.module.css` says. */
 const foldedRows = 10;
 
 /** A table of some hundred rows at most; long results have a grid of their own. */
-export function Table<Row, Key extends string>(props: TableProps<Row, Key>) {
-  const { label, columns, rows, rowKey, sort, onSort, tall, none } = props;
+export function Table<Row, Key extends string>(props: TableProps<Row, Key> & Keyed<Row>) {
+  const { label, columns, rows, sort, onSort, tall, none } = props;
+  const rowKey = props.rowKey ?? ((row: Row) => (row as { readonly id: string }).id);
   const [isWhole, setWhole] = useState(false);
   const isFolded = !isWhole && rows.length > foldedRows;
   if (none !== undefined && rows.length === 0) return none;
@@ -47,7 +52,7 @@ export function Table<Row, Key extends string>(props: TableProps<Row, Key>) {
         <thead>
           <tr>
             {columns.map((column) => (
-              <Header key={column.key} column={column} sort={sort} onSort={onSort} />
+              <Header key={column.header} column={column} sort={sort} onSort={onSort} />
             ))}
           </tr>
         </thead>
@@ -55,11 +60,7 @@ export function Table<Row, Key extends string>(props: TableProps<Row, Key>) {
           {rows.map((row) => (
             <tr key={rowKey(row)}>
               {columns.map((column) => (
-                <td
-                  key={column.key}
-                  className={cellClass(column)}
-                  data-label={typeof column.header === "string" ? column.header : undefined}
-                >
+                <td key={column.header} className={cellClass(column)} data-label={column.header}>
                   {column.cell(row)}
                 </td>
               ))}
@@ -111,23 +112,24 @@ type HeaderProps<Row, Key extends string> = {
 };
 
 function Header<Row, Key extends string>({ column, sort, onSort }: HeaderProps<Row, Key>) {
-  const order = sort?.key === column.key ? sort.order : undefined;
-  if (!column.sortable || onSort === undefined) {
+  const { header, sort: key, align } = column;
+  if (key === undefined || onSort === undefined) {
     return (
       <th scope="col" className={cellClass(column)}>
-        {column.header || <span className="visually-hidden">Actions</span>}
+        {header || <span className="visually-hidden">Actions</span>}
       </th>
     );
   }
+  const order = sort?.key === key ? sort.order : undefined;
   // The largest numbers are looked for first.
-  const first = column.align === "end" ? "desc" : "asc";
+  const first = align === "end" ? "desc" : "asc";
   const next = order === undefined ? first : order === "asc" ? "desc" : "asc";
   const Icon = order === "desc" ? ArrowDown : ArrowUp;
   const ariaSort = order === undefined ? undefined : order === "asc" ? "ascending" : "descending";
   return (
     <th scope="col" className={cellClass(column)} aria-sort={ariaSort}>
-      <button type="button" className={`plain ${css.sort}`} onClick={() => onSort({ key: column.key, order: next })}>
-        {column.header}
+      <button type="button" className={`plain ${css.sort}`} onClick={() => onSort({ key, order: next })}>
+        {header}
         <Icon aria-hidden style={{ opacity: order === undefined ? 0 : 1 }} />
       </button>
     </th>

@@ -4,7 +4,6 @@ import { Hourglass } from "lucide-react";
 import type { ReactNode } from "react";
 import { Badge } from "../../parts/badge.tsx";
 import type { fieldsOf } from "../../parts/field.tsx";
-import { Filters } from "../../parts/page.tsx";
 import { RelativeTime, useServerNow } from "../../parts/relative-time.tsx";
 import { SearchInput } from "../../parts/search-input.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
@@ -30,16 +29,11 @@ export function NameCell({ children, suffix }: { readonly children: ReactNode; r
 /** State, use and times; `menu` draws the actions of a row. */
 export function credentialColumns<Row extends ListedCredential>(menu: (row: Row) => ReactNode): readonly Column<Row>[] {
   return [
-    { key: "state", header: "State", nowrap: true, cell: (row) => <CredentialState credential={row} /> },
-    {
-      key: "used",
-      header: "Last used",
-      nowrap: true,
-      cell: ({ usedAt }) => <RelativeTime at={usedAt} none="never" />,
-    },
-    { key: "expires", header: "Expires", nowrap: true, cell: (row) => <ExpiryCell credential={row} /> },
-    { key: "created", header: "Created", nowrap: true, cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
-    { key: "menu", header: "", align: "end", cell: menu },
+    { header: "State", nowrap: true, cell: (row) => <CredentialState credential={row} /> },
+    { header: "Last used", nowrap: true, cell: ({ usedAt }) => <RelativeTime at={usedAt} none="never" /> },
+    { header: "Expires", nowrap: true, cell: (row) => <ExpiryCell credential={row} /> },
+    { header: "Created", nowrap: true, cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
+    { header: "", align: "end", cell: menu },
   ];
 }
 
@@ -104,11 +98,11 @@ const states = [
 /** The filters above keys and tokens, with the button that makes one. */
 export function CredentialFilters({ label, field, children }: CredentialFiltersProps) {
   return (
-    <Filters>
+    <div className="row">
       <SearchInput label={label} placeholder="Name or id" {...field("q")} />
       <InlineSelect label="State" {...field("state")} all="Any state" options={states} />
       <span style={{ flex: 1 }} />
       {children}
-    </Filters>
+    </div>
   );
 }

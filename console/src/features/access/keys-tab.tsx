@@ -51,7 +51,6 @@ export function KeysTab() {
               label="API keys"
               columns={columnsOf(own)}
               rows={shownCredentials(keys, search, serverNow())}
-              rowKey={({ id }) => id}
             />
           )}
         </Answer>
@@ -65,7 +64,6 @@ export function KeysTab() {
 function columnsOf(own: string | undefined): readonly Column<Key>[] {
   return [
     {
-      key: "name",
       header: "Name",
       cell: ({ id, name, keySuffix }) => (
         <NameCell suffix={keySuffix}>
@@ -73,7 +71,7 @@ function columnsOf(own: string | undefined): readonly Column<Key>[] {
         </NameCell>
       ),
     },
-    { key: "role", header: "Role", cell: ({ roles }) => <RoleCell role={roles[0]} /> },
+    { header: "Role", cell: ({ roles }) => <RoleCell role={roles[0]} /> },
     ...credentialColumns<Key>((key) => <KeyMenu apiKey={key} isOwn={key.id === own} />),
   ];
 }

@@ -49,7 +49,6 @@ export function SessionsTab() {
               label="Sessions"
               columns={columns}
               rows={sessions.toSorted(newestFirst)}
-              rowKey={({ id }) => id}
             />
           )}
         </Answer>
@@ -68,7 +67,6 @@ function newestFirst(a: Session, b: Session): number {
 
 const columns: readonly Column<Session>[] = [
   {
-    key: "browser",
     header: "Browser",
     cell: ({ userAgent, current, keyName }) => (
       <div className="stack">
@@ -79,15 +77,10 @@ const columns: readonly Column<Session>[] = [
       </div>
     ),
   },
-  { key: "since", header: "Since", nowrap: true, cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
-  { key: "seen", header: "Last seen", nowrap: true, cell: ({ lastSeenAt }) => <RelativeTime at={lastSeenAt} /> },
-  {
-    key: "ends",
-    header: "Ends at the latest",
-    nowrap: true,
-    cell: ({ expiresAt }) => <RelativeTime at={expiresAt} />,
-  },
-  { key: "end", header: "", align: "end", cell: (session) => <EndButton session={session} /> },
+  { header: "Since", nowrap: true, cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
+  { header: "Last seen", nowrap: true, cell: ({ lastSeenAt }) => <RelativeTime at={lastSeenAt} /> },
+  { header: "Ends at the latest", nowrap: true, cell: ({ expiresAt }) => <RelativeTime at={expiresAt} /> },
+  { header: "", align: "end", cell: (session) => <EndButton session={session} /> },
 ];
 
 function EndButton({ session }: { readonly session: Session }) {

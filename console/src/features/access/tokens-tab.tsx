@@ -49,7 +49,6 @@ export function TokensTab() {
               label="Access tokens"
               columns={columns}
               rows={shownCredentials(tokens, search, serverNow())}
-              rowKey={({ id }) => id}
             />
           )}
         </Answer>
@@ -60,7 +59,7 @@ export function TokensTab() {
 }
 
 const columns: readonly Column<Token>[] = [
-  { key: "name", header: "Name", cell: ({ name, tokenSuffix }) => <NameCell suffix={tokenSuffix}>{name}</NameCell> },
+  { header: "Name", cell: ({ name, tokenSuffix }) => <NameCell suffix={tokenSuffix}>{name}</NameCell> },
   ...credentialColumns<Token>((token) => <TokenMenu token={token} />),
 ];
 

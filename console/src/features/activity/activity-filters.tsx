@@ -4,7 +4,6 @@ import { useMay } from "../../api/role.ts";
 import { activityWords } from "../../lib/activity-words.ts";
 import { Button } from "../../parts/button.tsx";
 import { fieldsOf } from "../../parts/field.tsx";
-import { Filters } from "../../parts/page.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
 import { NavTabs } from "../../parts/tabs.tsx";
 import { type ActivitySearch, groups, ranges } from "./activity-search.ts";
@@ -17,7 +16,7 @@ export function ActivityFilters({ search, onChange }: FiltersProps) {
   const actors = useActors();
   const field = fieldsOf({ form: search, onChange });
   return (
-    <Filters>
+    <div className="row">
       <InlineSelect
         label="Kind"
         value={search.group}
@@ -33,7 +32,7 @@ export function ActivityFilters({ search, onChange }: FiltersProps) {
           Only “{activityWords(search.type)}”
         </Button>
       )}
-    </Filters>
+    </div>
   );
 }
 

@@ -65,7 +65,7 @@ type ActivitiesProps = {
 
 function Activities({ activities, search, onShow, onAll }: ActivitiesProps) {
   if (activities.length > 0) {
-    return <Table label="Activities" columns={activityColumns(onShow)} rows={activities} rowKey={({ id }) => id} />;
+    return <Table label="Activities" columns={activityColumns(onShow)} rows={activities} />;
   }
   const isFiltered = Object.entries(search).some(([name, value]) => name !== "id" && value !== undefined);
   if (!isFiltered) {
@@ -86,7 +86,7 @@ function Pager({ search, nextCursor }: { readonly search: ActivitySearch; readon
   if (search.cursor === undefined && nextCursor === undefined) return null;
   const { cursor, id, ...filters } = search;
   return (
-    <div className={css.pager}>
+    <div className={`row ${css.pager}`}>
       <span className="muted">100 on a page, newest first</span>
       <div className="row">
         {cursor !== undefined && (
@@ -191,7 +191,6 @@ function RequestId({ id }: { readonly id: string }) {
 export function activityColumns(onShow: (id: string) => void): readonly Column<Activity>[] {
   return [
     {
-      key: "time",
       header: "Time",
       nowrap: true,
       cell: ({ createdAt }) => (
@@ -203,10 +202,9 @@ export function activityColumns(onShow: (id: string) => void): readonly Column<A
         </div>
       ),
     },
-    { key: "what", header: "What", cell: (activity) => <WhatCell activity={activity} onShow={onShow} /> },
-    { key: "object", header: "Object", cell: (activity) => <ObjectCell activity={activity} /> },
+    { header: "What", cell: (activity) => <WhatCell activity={activity} onShow={onShow} /> },
+    { header: "Object", cell: (activity) => <ObjectCell activity={activity} /> },
     {
-      key: "who",
       header: "Who",
       cell: ({ actorType, actorDetails, actorIpAddress }) => (
         <div className="stack">

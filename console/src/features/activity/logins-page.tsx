@@ -5,7 +5,7 @@ import { useOperation } from "../../api/queries.ts";
 import { activityWords } from "../../lib/activity-words.ts";
 import { countText } from "../../lib/format.ts";
 import { withoutEmpty } from "../../lib/search.ts";
-import { Filters, Page, Panel } from "../../parts/page.tsx";
+import { Page, Panel } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
 import { Answer, EmptyState, Skeleton } from "../../parts/states.tsx";
@@ -31,7 +31,7 @@ export function LoginsPage() {
   return (
     <Page title="Activity">
       <ActivityTabs />
-      <Filters>
+      <div className="row">
         <InlineSelect
           label="Type"
           value={type}
@@ -39,7 +39,7 @@ export function LoginsPage() {
           options={types.map((one) => ({ value: one, label: activityWords(one) }))}
           onChange={(next) => void navigate({ search: withoutEmpty({ type: next }), replace: true })}
         />
-      </Filters>
+      </div>
       <Panel flush>
         <Answer query={query} loading={<Skeleton lines={8} />}>
           {(events) => (
@@ -53,7 +53,6 @@ export function LoginsPage() {
               label="Logins and refusals"
               columns={columns}
               rows={events}
-              rowKey={({ id }) => id}
             />
           )}
         </Answer>
@@ -69,9 +68,8 @@ const actors: Readonly<Record<Event["actorType"], string>> = {
 };
 
 const columns: readonly Column<Event>[] = [
-  { key: "last", header: "Last", nowrap: true, cell: ({ lastAt }) => <RelativeTime at={lastAt} /> },
+  { header: "Last", nowrap: true, cell: ({ lastAt }) => <RelativeTime at={lastAt} /> },
   {
-    key: "what",
     header: "What",
     cell: ({ type, details }) => (
       <div className="stack">
@@ -83,7 +81,6 @@ const columns: readonly Column<Event>[] = [
     ),
   },
   {
-    key: "who",
     header: "Who",
     cell: ({ actorType, actorId }) => (
       <div className="stack">
@@ -92,6 +89,6 @@ const columns: readonly Column<Event>[] = [
       </div>
     ),
   },
-  { key: "from", header: "From", nowrap: true, cell: ({ actorIpAddress }) => actorIpAddress },
-  { key: "count", header: "Times", align: "end", cell: ({ count }) => countText(count) },
+  { header: "From", nowrap: true, cell: ({ actorIpAddress }) => actorIpAddress },
+  { header: "Times", align: "end", cell: ({ count }) => countText(count) },
 ];

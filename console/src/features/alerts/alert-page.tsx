@@ -117,7 +117,7 @@ const errorWords: Readonly<Record<AlertError["type"], string>> = {
 };
 
 const errorColumns: readonly Column<AlertError>[] = [
-  { key: "at", header: "Time", nowrap: true, cell: ({ timestamp }) => <RelativeTime at={timestamp} /> },
-  { key: "type", header: "What", nowrap: true, cell: ({ type }) => errorWords[type] },
-  { key: "message", header: "Reason", cell: ({ message }) => message },
+  { header: "Time", nowrap: true, cell: ({ timestamp }) => <RelativeTime at={timestamp} /> },
+  { header: "What", nowrap: true, cell: ({ type }) => errorWords[type] },
+  { header: "Reason", cell: ({ message }) => message },
 ];

@@ -7,7 +7,7 @@ import { counted } from "../../lib/format.ts";
 import { ButtonLink, IconButton } from "../../parts/button.tsx";
 import { NoMatch, useFilters } from "../../parts/filters.tsx";
 import { Menu, MenuItem, MenuSeparator } from "../../parts/menu.tsx";
-import { Filters, Page, Panel } from "../../parts/page.tsx";
+import { Page, Panel } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { SearchInput } from "../../parts/search-input.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
@@ -45,7 +45,7 @@ function AlertList({ alerts }: { readonly alerts: readonly Alert[] }) {
   const shown = sortedAlerts(matchingAlerts(alerts, search));
   return (
     <>
-      <Filters>
+      <div className="row">
         <SearchInput label="Find alerts by name" {...field("q")} />
         <InlineSelect
           label="State"
@@ -53,12 +53,12 @@ function AlertList({ alerts }: { readonly alerts: readonly Alert[] }) {
           all="All states"
           options={alertStates.map((value) => ({ value, label: stateWord(value) }))}
         />
-      </Filters>
+      </div>
       {shown.length === 0 ? (
         <NoMatch what="alert" onAll={() => change({ q: "", state: "" })} />
       ) : (
         <Panel flush title={summary(shown)}>
-          <Table label="Alerts" columns={columnsOf(known)} rows={shown} rowKey={({ id }) => id} />
+          <Table label="Alerts" columns={columnsOf(known)} rows={shown} />
         </Panel>
       )}
     </>
@@ -91,7 +91,6 @@ function NoAlert() {
 function columnsOf(known: Known): Column<Alert>[] {
   return [
     {
-      key: "name",
       header: "Name",
       cell: (alert) => (
         <Link to="/alerts/$alertId" params={{ alertId: alert.id }} className={mainLinkClass}>
@@ -100,7 +99,6 @@ function columnsOf(known: Known): Column<Alert>[] {
       ),
     },
     {
-      key: "state",
       header: "State",
       nowrap: true,
       cell: ({ state, stateChangedAt }) => (
@@ -112,20 +110,18 @@ function columnsOf(known: Known): Column<Alert>[] {
         </span>
       ),
     },
-    { key: "watches", header: "Watches", cell: (alert) => <WatchedLink watched={watchedBy(alert, known)} /> },
-    { key: "condition", header: "Fires at", cell: conditionText },
+    { header: "Watches", cell: (alert) => <WatchedLink watched={watchedBy(alert, known)} /> },
+    { header: "Fires at", cell: conditionText },
     {
-      key: "evaluated",
       header: "Evaluated until",
       nowrap: true,
       cell: ({ evaluatedUntil }) => <RelativeTime at={evaluatedUntil ?? undefined} none="never" />,
     },
     {
-      key: "webhook",
       header: "Webhook",
       cell: ({ channel }) => known.webhooks?.find(({ id }) => id === channel.webhookId)?.name ?? "–",
     },
-    { key: "menu", header: "", align: "end", cell: (alert) => <AlertMenu alert={alert} /> },
+    { header: "", align: "end", cell: (alert) => <AlertMenu alert={alert} /> },
   ];
 }
 

@@ -93,15 +93,14 @@ function Values({ alert, names, evaluations }: ShownProps) {
 }
 
 const changeColumns: readonly Column<StateChange>[] = [
-  { key: "at", header: "Time", nowrap: true, cell: ({ at }) => <RelativeTime at={at} /> },
+  { header: "Time", nowrap: true, cell: ({ at }) => <RelativeTime at={at} /> },
   {
-    key: "before",
     header: "From",
     nowrap: true,
     cell: ({ before }) => (before === undefined ? "–" : <AlertStateBadge state={before} />),
   },
-  { key: "state", header: "To", nowrap: true, cell: ({ state }) => <AlertStateBadge state={state} /> },
-  { key: "message", header: "Reason", cell: ({ message }) => message ?? "" },
+  { header: "To", nowrap: true, cell: ({ state }) => <AlertStateBadge state={state} /> },
+  { header: "Reason", cell: ({ message }) => message ?? "" },
 ];
 
 /** Values of one row of the table; the server lists those that fire first. */
@@ -110,20 +109,14 @@ const mostValues = 5;
 function evaluationColumns(names: readonly string[]): Column<Evaluation>[] {
   return [
     {
-      key: "window",
       header: "Window",
       nowrap: true,
       cell: ({ windowStart, windowEnd }) =>
         `${timeText(Date.parse(windowStart))} – ${timeText(Date.parse(windowEnd)).slice(11)}`,
     },
-    { key: "state", header: "State", nowrap: true, cell: ({ state }) => <AlertStateBadge state={state} /> },
-    { key: "values", header: "Values", cell: (evaluation) => valuesText(evaluation, names) },
-    {
-      key: "at",
-      header: "Evaluated",
-      nowrap: true,
-      cell: ({ evaluatedAt }) => <RelativeTime at={evaluatedAt} />,
-    },
+    { header: "State", nowrap: true, cell: ({ state }) => <AlertStateBadge state={state} /> },
+    { header: "Values", cell: (evaluation) => valuesText(evaluation, names) },
+    { header: "Evaluated", nowrap: true, cell: ({ evaluatedAt }) => <RelativeTime at={evaluatedAt} /> },
   ];
 }
 

@@ -36,7 +36,7 @@ export function WebhooksPage() {
             </EmptyState>
           ) : (
             <Panel flush>
-              <Table label="Webhooks" columns={columnsOf(alerts.data?.data)} rows={data} rowKey={({ id }) => id} />
+              <Table label="Webhooks" columns={columnsOf(alerts.data?.data)} rows={data} />
             </Panel>
           )
         }
@@ -50,7 +50,6 @@ function columnsOf(alerts: readonly Alert[] | undefined): Column<Webhook>[] {
   const usersOf = (webhook: Webhook) => alerts?.filter(({ channel }) => channel.webhookId === webhook.id);
   return [
     {
-      key: "name",
       header: "Name",
       cell: ({ name, description }) => (
         <span className="stack">
@@ -59,15 +58,10 @@ function columnsOf(alerts: readonly Alert[] | undefined): Column<Webhook>[] {
         </span>
       ),
     },
-    { key: "form", header: "Form", nowrap: true, cell: ({ service }) => webhookKinds[service] },
-    { key: "alerts", header: "Alerts", cell: (webhook) => <Users alerts={usersOf(webhook)} /> },
-    { key: "changed", header: "Changed", nowrap: true, cell: ({ updatedAt }) => <RelativeTime at={updatedAt} /> },
-    {
-      key: "menu",
-      header: "",
-      align: "end",
-      cell: (webhook) => <WebhookMenu webhook={webhook} users={usersOf(webhook) ?? []} />,
-    },
+    { header: "Form", nowrap: true, cell: ({ service }) => webhookKinds[service] },
+    { header: "Alerts", cell: (webhook) => <Users alerts={usersOf(webhook)} /> },
+    { header: "Changed", nowrap: true, cell: ({ updatedAt }) => <RelativeTime at={updatedAt} /> },
+    { header: "", align: "end", cell: (webhook) => <WebhookMenu webhook={webhook} users={usersOf(webhook) ?? []} /> },
   ];
 }
 

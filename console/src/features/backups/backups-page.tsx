@@ -9,7 +9,7 @@ import { Dialog } from "../../parts/dialog.tsx";
 import { NoMatch, useFilters } from "../../parts/filters.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Bytes } from "../../parts/numbers.tsx";
-import { Filters, Page, Panel, Tile, Tiles } from "../../parts/page.tsx";
+import { Page, Panel, Tile, Tiles } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { SearchInput } from "../../parts/search-input.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
@@ -65,10 +65,10 @@ function Overview({ all }: { readonly all: readonly Protected[] }) {
   return (
     <>
       <Numbers all={all} />
-      <Filters>
+      <div className="row">
         <SearchInput label="Filter services" placeholder="Name or id of a service" {...field("q")} />
         <InlineSelect label="Proof of the newest backup" {...field("proof")} all="Any proof" options={words} />
-      </Filters>
+      </div>
       <Panel flush>
         <Table
           none={<NoMatch what="service" onAll={() => change({ q: "", proof: "" })} />}
@@ -167,13 +167,12 @@ function RescanButton() {
 }
 
 const protectedColumns: readonly Column<Protected>[] = [
-  { key: "name", header: "Service", cell: (row) => <NameCell row={row} /> },
-  { key: "newest", header: "Newest backup", nowrap: true, cell: (row) => <NewestCell row={row} /> },
-  { key: "proof", header: "Proof", nowrap: true, cell: (row) => <ProofCell row={row} /> },
-  { key: "chain", header: "Newest chain", cell: ({ backups }) => <ChainCell backups={backups} /> },
-  { key: "stored", header: "Stored", align: "end", cell: ({ backups }) => <StoredCell backups={backups} /> },
+  { header: "Service", cell: (row) => <NameCell row={row} /> },
+  { header: "Newest backup", nowrap: true, cell: (row) => <NewestCell row={row} /> },
+  { header: "Proof", nowrap: true, cell: (row) => <ProofCell row={row} /> },
+  { header: "Newest chain", cell: ({ backups }) => <ChainCell backups={backups} /> },
+  { header: "Stored", align: "end", cell: ({ backups }) => <StoredCell backups={backups} /> },
   {
-    key: "actions",
     header: "",
     align: "end",
     cell: ({ service, backups }) =>

@@ -76,7 +76,7 @@ export function Problems({ problems }: { readonly problems: readonly string[] })
   return (
     <div className="group">
       <h3>{problems.length === 1 ? "Problem" : `Problems (${problems.length})`}</h3>
-      <ul className={css.problems}>
+      <ul className={`group ${css.problems}`}>
         {problems.map((problem) => {
           const { file, sentence } = problemOf(problem);
           return (

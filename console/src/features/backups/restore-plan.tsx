@@ -65,13 +65,12 @@ export function RestorePlan({ form, plan, services, source }: PlanProps) {
 }
 
 const tableColumns: readonly Column<PlannedTable>[] = [
-  { key: "from", header: "In the backup", cell: ({ database, table }) => <code>{`${database}.${table}`}</code> },
+  { header: "In the backup", cell: ({ database, table }) => <code>{`${database}.${table}`}</code> },
   {
-    key: "to",
     header: "Will be restored as",
     cell: ({ targetDatabase, targetTable }) => <code>{`${targetDatabase}.${targetTable}`}</code>,
   },
-  { key: "rows", header: "Rows", align: "end", cell: ({ rows }) => <Count exact value={rows ?? undefined} /> },
+  { header: "Rows", align: "end", cell: ({ rows }) => <Count exact value={rows ?? undefined} /> },
 ];
 
 function keyOf({ database, table }: PlannedTable): string {
@@ -89,7 +88,7 @@ function PipeEffect({ pipe: { name, effect, note } }: { readonly pipe: PlannedPi
   const [word, tone] = effects[effect];
   return (
     <li>
-      <span className={css.effectHead}>
+      <span className={`row ${css.effectHead}`}>
         {name} <Badge tone={tone}>{word}</Badge>
       </span>
       {note !== undefined && <span className="muted">{note}</span>}

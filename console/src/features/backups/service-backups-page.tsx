@@ -4,7 +4,7 @@ import { useOperation } from "../../api/queries.ts";
 import { serviceAddress } from "../../lib/addresses.ts";
 import { NoMatch, useFilters } from "../../parts/filters.tsx";
 import { Bytes, Duration } from "../../parts/numbers.tsx";
-import { Filters, Page, Panel } from "../../parts/page.tsx";
+import { Page, Panel } from "../../parts/page.tsx";
 import { RelativeTime, useServerNow } from "../../parts/relative-time.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
 import { StateBadge } from "../../parts/state-badge.tsx";
@@ -91,7 +91,7 @@ function Lists({ serviceId, backups }: ListsProps) {
   return (
     <>
       <ChainsPanel backups={backups} />
-      <Filters>
+      <div className="row">
         <InlineSelect
           label="Type"
           {...field("type")}
@@ -102,14 +102,13 @@ function Lists({ serviceId, backups }: ListsProps) {
           ]}
         />
         <InlineSelect label="Proof" {...field("proof")} all="Any proof" options={words} />
-      </Filters>
+      </div>
       <Panel flush title="Backups">
         <Table
           none={<NoMatch what="backup" onAll={() => change({ type: "", proof: "" })} />}
           label="Backups"
           columns={backupColumns(retention.data ?? [])}
           rows={shown}
-          rowKey={({ id }) => id}
         />
       </Panel>
     </>
@@ -140,7 +139,6 @@ function ChainsPanel({ backups }: { readonly backups: readonly Backup[] }) {
 
 const columns: readonly Column<Restore>[] = [
   {
-    key: "what",
     header: "Restored",
     cell: (restore) => (
       <Link
@@ -152,8 +150,8 @@ const columns: readonly Column<Restore>[] = [
       </Link>
     ),
   },
-  { key: "status", header: "State", nowrap: true, cell: ({ status }) => <StateBadge state={status} /> },
-  { key: "begun", header: "Begun", nowrap: true, cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
+  { header: "State", nowrap: true, cell: ({ status }) => <StateBadge state={status} /> },
+  { header: "Begun", nowrap: true, cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
 ];
 
 /** Restores into the service; nothing where there were none. */
@@ -162,9 +160,7 @@ function RestoresPanel({ serviceId }: { readonly serviceId: string }) {
   if (query.data?.length === 0) return null;
   return (
     <Panel flush title="Restores into this service">
-      <Answer query={query}>
-        {(restores) => <Table label="Restores" columns={columns} rows={restores} rowKey={({ id }) => id} />}
-      </Answer>
+      <Answer query={query}>{(restores) => <Table label="Restores" columns={columns} rows={restores} />}</Answer>
     </Panel>
   );
 }
@@ -188,17 +184,12 @@ type Retention = OperationResult<"previewRetention">;
 function backupColumns(retention: Retention): readonly Column<Backup>[] {
   const verdicts = new Map(retention.map((verdict) => [verdict.backupId, verdict]));
   return [
-    { key: "name", header: "Started", nowrap: true, cell: (backup) => <NameCell backup={backup} /> },
-    { key: "proof", header: "Proof", nowrap: true, cell: (backup) => <ProofBadge backup={backup} /> },
-    { key: "type", header: "Type", cell: ({ type }) => type },
-    { key: "size", header: "Size", align: "end", cell: (backup) => <SizeCell backup={backup} /> },
-    {
-      key: "duration",
-      header: "Duration",
-      align: "end",
-      cell: ({ durationInSeconds }) => <Duration value={durationInSeconds} />,
-    },
-    { key: "retention", header: "Retention", cell: ({ id }) => <RetentionCell verdict={verdicts.get(id)} /> },
+    { header: "Started", nowrap: true, cell: (backup) => <NameCell backup={backup} /> },
+    { header: "Proof", nowrap: true, cell: (backup) => <ProofBadge backup={backup} /> },
+    { header: "Type", cell: ({ type }) => type },
+    { header: "Size", align: "end", cell: (backup) => <SizeCell backup={backup} /> },
+    { header: "Duration", align: "end", cell: ({ durationInSeconds }) => <Duration value={durationInSeconds} /> },
+    { header: "Retention", cell: ({ id }) => <RetentionCell verdict={verdicts.get(id)} /> },
   ];
 }
 

@@ -44,7 +44,7 @@ export function DashboardsPage() {
             </EmptyState>
           ) : (
             <Panel flush>
-              <Table label="Dashboards" columns={columns} rows={list} rowKey={({ id }) => id} />
+              <Table label="Dashboards" columns={columns} rows={list} />
             </Panel>
           )
         }
@@ -56,7 +56,6 @@ export function DashboardsPage() {
 
 const columns: readonly Column<Summary>[] = [
   {
-    key: "name",
     header: "Name",
     cell: ({ id, name }) => (
       <Link to="/dashboards/$dashboardId" params={{ dashboardId: id }} className={mainLinkClass}>
@@ -64,10 +63,9 @@ const columns: readonly Column<Summary>[] = [
       </Link>
     ),
   },
-  { key: "by", header: "Changed by", cell: ({ updatedBy }) => updatedBy },
-  { key: "at", header: "Changed", nowrap: true, cell: ({ updatedAt }) => <RelativeTime at={updatedAt} /> },
+  { header: "Changed by", cell: ({ updatedBy }) => updatedBy },
+  { header: "Changed", nowrap: true, cell: ({ updatedAt }) => <RelativeTime at={updatedAt} /> },
   {
-    key: "delete",
     header: "",
     align: "end",
     cell: ({ id, name }) => (

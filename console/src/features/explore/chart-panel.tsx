@@ -35,7 +35,7 @@ type ChartPanelProps = {
 /** The chart, or why there is none, and what its answer cost. */
 export function ChartPanel({ chart, query, bounds, onRange, onTime }: ChartPanelProps) {
   return (
-    <section className={`surface ${css.chart}`} aria-label="Chart">
+    <section className={`group surface ${css.chart}`} aria-label="Chart">
       <Content {...{ chart, query, bounds, onRange, onTime }} />
       {query.data !== undefined && bounds !== undefined && (
         <Facts {...{ chart, query, bounds }} meta={query.data.meta} />

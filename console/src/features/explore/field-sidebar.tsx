@@ -35,7 +35,7 @@ export function FieldSidebar({ source, fields, bounds, filter, onFilter }: Field
   const shown = found.slice(0, shownFields);
   const lines = useLines(shown.length);
   return (
-    <aside className={`surface ${css.sidebar}`} aria-label="Fields">
+    <aside className={`group surface ${css.sidebar}`} aria-label="Fields">
       <h2>Fields</h2>
       <SearchInput label="Find a field" placeholder="Find" value={text} onChange={setText} />
       {fields.isPending && <Skeleton lines={6} />}
@@ -83,7 +83,7 @@ function FieldNode({ source, field, bounds, filter, onFilter, isStop, onFocus }:
         <span className="cut" title={field.name}>
           {field.name}
         </span>
-        <span className={`cut ${css.fieldType}`} title={field.type}>
+        <span className={`muted cut ${css.fieldType}`} title={field.type}>
           {field.type}
         </span>
       </button>

@@ -45,7 +45,7 @@ export function RowsPanel(props: RowsPanelProps) {
   const onKeyDown = ({ key }: KeyboardEvent) => key === "Escape" && open !== undefined && show(undefined);
   const elapsed = pages.reduce((sum, { meta }) => sum + meta.elapsedMs, 0);
   return (
-    <section id="rows" tabIndex={-1} className={`surface ${css.rows}`} aria-label="Rows">
+    <section id="rows" tabIndex={-1} className="surface" aria-label="Rows">
       <div className={`row ${css.rowsHead}`}>
         <h2>Rows</h2>
         {pages.length > 0 && (

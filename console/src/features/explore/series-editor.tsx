@@ -36,7 +36,7 @@ export function SeriesEditor({ chart, fields, error, onChange }: SeriesEditorPro
   const replace = (at: number, change: Partial<SeriesDefinition>) =>
     onChange({ series: series.map((one, index) => (index === at ? { ...one, ...change } : one)) });
   return (
-    <div className={`surface ${css.seriesList}`}>
+    <div className={`group surface ${css.seriesList}`}>
       {series.map((one, at) => (
         <SeriesRow
           // biome-ignore lint/suspicious/noArrayIndexKey: series have no other identity.

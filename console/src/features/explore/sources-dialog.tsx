@@ -16,10 +16,9 @@ type SourcesDialogProps = { readonly sources: readonly Source[]; readonly onClos
 export function SourcesDialog({ sources, onClose }: SourcesDialogProps) {
   const [edited, setEdited] = useState<Source>();
   const columns: readonly Column<Source>[] = [
-    { key: "name", header: "Source", cell: ({ name }) => name },
-    { key: "table", header: "Table", cell: (source) => <code>{tableOf(source)}</code> },
+    { header: "Source", cell: ({ name }) => name },
+    { header: "Table", cell: (source) => <code>{tableOf(source)}</code> },
     {
-      key: "actions",
       header: "Actions",
       align: "end",
       cell: (source) => (
@@ -44,7 +43,7 @@ export function SourcesDialog({ sources, onClose }: SourcesDialogProps) {
   };
   return (
     <Dialog open wide title="Sources" onClose={onClose}>
-      <Table label="Sources" columns={columns} rows={sources} rowKey={({ id }) => id} />
+      <Table label="Sources" columns={columns} rows={sources} />
       <h3>Add a table</h3>
       <SourceSuggestions />
       {edited !== undefined && <EditDialog source={edited} onClose={() => setEdited(undefined)} />}

@@ -98,8 +98,8 @@ function ObjectChoice({ listing, read }: ChoiceProps) {
         rows={entries}
         rowKey={({ name }) => name}
         columns={[
-          { key: "name", header: "Object", cell: (entry) => <EntryName entry={entry} read={read} /> },
-          { key: "size", header: "Size", align: "end", cell: ({ detail }) => detail },
+          { header: "Object", cell: (entry) => <EntryName entry={entry} read={read} /> },
+          { header: "Size", align: "end", cell: ({ detail }) => detail },
         ]}
       />
     </div>

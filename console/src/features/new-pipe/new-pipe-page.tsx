@@ -77,7 +77,7 @@ function Wizard({ begin }: { readonly begin: KeptForm }) {
 
 function Steps({ step, onStep }: { readonly step: number; readonly onStep: (step: number) => void }) {
   return (
-    <ol className={css.steps}>
+    <ol className={`row ${css.steps}`}>
       {titles.map((title, index) => {
         const number = index + 1;
         const isDone = number < step;
@@ -114,7 +114,7 @@ function SourceStep({ form, change, onNext }: StepProps) {
         <h3>{title}</h3>
         <p className="muted">{text}</p>
       </div>
-      <div className={css.tiles}>
+      <div className={`group ${css.tiles}`}>
         {presets.map((preset) => (
           <button
             key={preset.label}

@@ -60,7 +60,7 @@ export function ReviewStep({ form, change, forget }: ReviewStepProps) {
       <Note>{guaranteeOf(form)}</Note>
       <SameAs form={form} />
       {refused !== undefined && <Refusal error={refused} form={form} />}
-      <div className={css.actions}>
+      <div className={`row ${css.actions}`}>
         <Button busy={isChecking} refusal={refusal} onClick={() => void check()}>
           Check again
         </Button>

@@ -22,7 +22,7 @@ export function StepForm({ refusal, busy = false, onNext, actions, children }: S
   return (
     <form className="column" onSubmit={next} noValidate>
       {children}
-      <div className={css.actions}>
+      <div className={`row ${css.actions}`}>
         {actions}
         <Button type="submit" look="primary" refusal={refusal} busy={busy}>
           Next

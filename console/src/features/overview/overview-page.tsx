@@ -87,11 +87,11 @@ function FirstSteps() {
 
 const columns: readonly Column<ListedPipe>[] = [
   pipeSummary.name,
-  { key: "service", header: "Service", cell: ({ serviceName }) => serviceName },
+  { header: "Service", cell: ({ serviceName }) => serviceName },
   pipeSummary.state,
   pipeSummary.rate,
   { ...pipeSummary.lag },
-  { key: "rows", header: "Rows", align: "end", cell: ({ rows }) => <Count value={rows} /> },
+  { header: "Rows", align: "end", cell: ({ rows }) => <Count value={rows} /> },
 ];
 
 const shown = 8;
@@ -114,7 +114,6 @@ function PipesPanel({ pipes }: { readonly pipes: readonly ListedPipe[] }) {
         label="Pipes"
         columns={columns}
         rows={pipes.slice(0, shown)}
-        rowKey={({ id }) => id}
       />
     </Panel>
   );
@@ -149,14 +148,15 @@ function Event({ activity }: { readonly activity: Activity }) {
   return (
     <li className={css.event}>
       <span className={css.subject}>
-        {objectName ?? objectWords(activity.objectType)} <span className={css.age}>{activityWords(type)}</span>
+        {objectName ?? objectWords(activity.objectType)}{" "}
+        <span className={`muted ${css.age}`}>{activityWords(type)}</span>
       </span>
       {reason !== undefined && (
         <span className="clamp muted" title={reason}>
           {reason}
         </span>
       )}
-      <span className={css.age}>
+      <span className={`muted ${css.age}`}>
         <RelativeTime at={createdAt} /> · {actorWords(actorType, actorDetails)}
       </span>
     </li>

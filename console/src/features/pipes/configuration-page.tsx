@@ -91,9 +91,9 @@ function keyOf({ sourceField, destinationField }: Mapping): string {
 function mappingColumns(columns: PipeDetails["destination"]["columns"]): readonly Column<Mapping>[] {
   const types = new Map((columns ?? []).map(({ name, type }) => [name, type]));
   return [
-    { key: "field", header: "Field of the source", cell: ({ sourceField }) => <code>{sourceField}</code> },
-    { key: "column", header: "Column", cell: ({ destinationField }) => <code>{destinationField}</code> },
-    { key: "type", header: "Type", cell: ({ destinationField }) => <code>{types.get(destinationField) ?? "–"}</code> },
+    { header: "Field of the source", cell: ({ sourceField }) => <code>{sourceField}</code> },
+    { header: "Column", cell: ({ destinationField }) => <code>{destinationField}</code> },
+    { header: "Type", cell: ({ destinationField }) => <code>{types.get(destinationField) ?? "–"}</code> },
   ];
 }
 

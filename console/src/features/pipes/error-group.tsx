@@ -28,7 +28,7 @@ export function ErrorGroup({ group, filters }: ErrorGroupProps) {
   const toggle = () =>
     void navigate({ search: (before) => ({ ...before, group: isOpen ? undefined : group.id }), replace: true });
   return (
-    <li className={css.group}>
+    <li className={`group ${css.group}`}>
       <div className={css.groupHead}>
         <div className={css.groupText}>
           <strong>{example.message}</strong>
@@ -91,10 +91,10 @@ function GroupActions({ group: { id, rows, replayableRows }, filters }: ErrorGro
 type Row = OperationResult<"listPipeErrorRows">["rows"][number];
 
 const columns: readonly Column<Row>[] = [
-  { key: "time", header: "Refused", nowrap: true, cell: ({ time }) => <RelativeTime at={time} /> },
-  { key: "origin", header: "Origin", cell: ({ origin }) => <code>{origin}</code> },
-  { key: "position", header: "Position", cell: ({ position }) => <code>{position}</code> },
-  { key: "row", header: "Row and reason", cell: (row) => <RowCell row={row} /> },
+  { header: "Refused", nowrap: true, cell: ({ time }) => <RelativeTime at={time} /> },
+  { header: "Origin", cell: ({ origin }) => <code>{origin}</code> },
+  { header: "Position", cell: ({ position }) => <code>{position}</code> },
+  { header: "Row and reason", cell: (row) => <RowCell row={row} /> },
 ];
 
 /** The rows of a group with their bytes, newest first. */
@@ -107,7 +107,7 @@ function ErrorRows({ groupId, filters }: { readonly groupId: string; readonly fi
     <Answer query={rows}>
       {({ rows: shown, nextCursor }) => (
         <>
-          <Table label="Refused rows" columns={columns} rows={shown} rowKey={({ id }) => id} />
+          <Table label="Refused rows" columns={columns} rows={shown} />
           {(cursor !== undefined || nextCursor !== undefined) && (
             <div className="more">
               {cursor !== undefined && <Button onClick={() => setCursor(undefined)}>Newest</Button>}

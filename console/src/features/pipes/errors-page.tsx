@@ -6,7 +6,7 @@ import { useOperation } from "../../api/queries.ts";
 import { counted } from "../../lib/format.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Count } from "../../parts/numbers.tsx";
-import { Filters, Panel } from "../../parts/page.tsx";
+import { Panel } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { SearchInput } from "../../parts/search-input.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
@@ -28,7 +28,7 @@ export function ErrorsPage() {
   const filters: ErrorFilters = { state, ...(origin === undefined ? {} : { origin }) };
   return (
     <>
-      <Filters>
+      <div className="row">
         <InlineSelect
           label="Which rows"
           value={state}
@@ -45,7 +45,7 @@ export function ErrorsPage() {
           value={origin ?? ""}
           onChange={(text) => change({ origin: text || undefined })}
         />
-      </Filters>
+      </div>
       <Groups filters={filters} />
       <ErrorRequests />
     </>
@@ -95,9 +95,8 @@ function Groups({ filters }: { readonly filters: ErrorFilters }) {
 type Request = OperationResult<"listPipeErrorRequests">[number];
 
 const columns: readonly Column<Request>[] = [
-  { key: "kind", header: "Request", cell: ({ kind }) => (kind === "replay" ? "Replay" : "Discard") },
+  { header: "Request", cell: ({ kind }) => (kind === "replay" ? "Replay" : "Discard") },
   {
-    key: "state",
     header: "State",
     cell: ({ kind, state, reason, replayedRows, refusedRows }) => (
       <div className="stack">
@@ -114,11 +113,11 @@ const columns: readonly Column<Request>[] = [
       </div>
     ),
   },
-  { key: "selected", header: "Rows", align: "end", cell: ({ selectedRows }) => <Count value={selectedRows} exact /> },
-  { key: "replayed", header: "Loaded", align: "end", cell: ({ replayedRows }) => <Count value={replayedRows} exact /> },
-  { key: "again", header: "Refused again", align: "end", cell: (one) => <Count value={one.refusedRows} exact /> },
-  { key: "by", header: "By", cell: ({ requestedBy }) => requestedBy },
-  { key: "at", header: "Asked", align: "end", cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
+  { header: "Rows", align: "end", cell: ({ selectedRows }) => <Count value={selectedRows} exact /> },
+  { header: "Loaded", align: "end", cell: ({ replayedRows }) => <Count value={replayedRows} exact /> },
+  { header: "Refused again", align: "end", cell: (one) => <Count value={one.refusedRows} exact /> },
+  { header: "By", cell: ({ requestedBy }) => requestedBy },
+  { header: "Asked", align: "end", cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
 ];
 
 /** Replays and discards: what was asked for, and what became of it. */
@@ -132,7 +131,7 @@ function ErrorRequests() {
   if (requests.data === undefined || requests.data.length === 0) return null;
   return (
     <Panel title="Replays and discards" flush>
-      <Table label="Replays and discards" columns={columns} rows={requests.data} rowKey={({ id }) => id} />
+      <Table label="Replays and discards" columns={columns} rows={requests.data} />
     </Panel>
   );
 }

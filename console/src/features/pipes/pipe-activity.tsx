@@ -15,19 +15,19 @@ type Activity = OperationResult<"listActivities">["activities"][number];
 type Batch = OperationResult<"listPipeBatches">["batches"][number];
 
 const activityColumns: readonly Column<Activity>[] = [
-  { key: "at", header: "When", nowrap: true, cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
-  { key: "type", header: "What", cell: ({ type }) => <span className={css.sentence}>{activityWords(type)}</span> },
-  { key: "why", header: "Reason or fields", cell: ({ reason, fields }) => reason ?? fields?.join(", ") ?? "" },
-  { key: "who", header: "Who", cell: ({ actorType, actorDetails }) => actorWords(actorType, actorDetails) },
+  { header: "When", nowrap: true, cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
+  { header: "What", cell: ({ type }) => <span className={css.sentence}>{activityWords(type)}</span> },
+  { header: "Reason or fields", cell: ({ reason, fields }) => reason ?? fields?.join(", ") ?? "" },
+  { header: "Who", cell: ({ actorType, actorDetails }) => actorWords(actorType, actorDetails) },
 ];
 
 const batchColumns: readonly Column<Batch>[] = [
-  { key: "at", header: "Durable", nowrap: true, cell: ({ finishedAt }) => <RelativeTime at={finishedAt} /> },
-  { key: "lane", header: "From", cell: ({ lane }) => <code>{lane}</code> },
-  { key: "rows", header: "Rows", align: "end", cell: ({ rows }) => <Count value={rows} exact /> },
-  { key: "bytes", header: "Bytes", align: "end", cell: ({ bytes }) => <Bytes value={bytes} /> },
-  { key: "refused", header: "Refused", align: "end", cell: (one) => <Count value={one.refusedRows} exact /> },
-  { key: "took", header: "Took", align: "end", cell: ({ durationMs }) => <Duration value={durationMs / 1000} /> },
+  { header: "Durable", nowrap: true, cell: ({ finishedAt }) => <RelativeTime at={finishedAt} /> },
+  { header: "From", cell: ({ lane }) => <code>{lane}</code> },
+  { header: "Rows", align: "end", cell: ({ rows }) => <Count value={rows} exact /> },
+  { header: "Bytes", align: "end", cell: ({ bytes }) => <Bytes value={bytes} /> },
+  { header: "Refused", align: "end", cell: (one) => <Count value={one.refusedRows} exact /> },
+  { header: "Took", align: "end", cell: ({ durationMs }) => <Duration value={durationMs / 1000} /> },
 ];
 
 /** State changes and edits, and what was written lately. */
@@ -38,9 +38,7 @@ export function PipeActivity() {
     <>
       <Panel title="What happened" flush>
         <Answer query={activities}>
-          {({ activities: shown }) => (
-            <Table label="Activities" columns={activityColumns} rows={shown} rowKey={({ id }) => id} />
-          )}
+          {({ activities: shown }) => <Table label="Activities" columns={activityColumns} rows={shown} />}
         </Answer>
       </Panel>
       <Batches />

@@ -9,36 +9,35 @@ import type { PipeSummary } from "./list-search.ts";
 import { PipeMenu } from "./pipe-actions.tsx";
 
 export const pipeColumns: readonly Column<PipeSummary>[] = [
-  { key: "name", header: "Name", sortable: true, cell: (pipe) => <NameCell pipe={pipe} /> },
+  { sort: "name", header: "Name", cell: (pipe) => <NameCell pipe={pipe} /> },
   {
-    key: "state",
+    sort: "state",
     header: "State",
-    sortable: true,
+
     cell: ({ state, stateMessage, stateChangedAt }) => (
       <StateCell state={state} reason={stateMessage}>
         <RelativeTime at={stateChangedAt} none="" />
       </StateCell>
     ),
   },
-  { key: "kind", header: "Source", cell: ({ kind }) => <KindLabel kind={kind} /> },
-  { key: "table", header: "Table", cell: ({ destination }) => <code>{tableOf(destination)}</code> },
+  { header: "Source", cell: ({ kind }) => <KindLabel kind={kind} /> },
+  { header: "Table", cell: ({ destination }) => <code>{tableOf(destination)}</code> },
   {
-    key: "rowsPerSecond",
+    sort: "rowsPerSecond",
     header: "Rows/s",
     align: "end",
-    sortable: true,
+
     cell: ({ rates }) => <Count value={rates?.rowsPerSecond} />,
   },
-  { key: "lag", header: "Lag", align: "end", sortable: true, cell: ({ lag }) => <LagText lag={lag} /> },
-  { key: "errors", header: "Refused", align: "end", cell: (pipe) => <RefusedCell pipe={pipe} /> },
-  { key: "rows", header: "Rows", align: "end", cell: ({ rows }) => <Count value={rows} /> },
+  { sort: "lag", header: "Lag", align: "end", cell: ({ lag }) => <LagText lag={lag} /> },
+  { header: "Refused", align: "end", cell: (pipe) => <RefusedCell pipe={pipe} /> },
+  { header: "Rows", align: "end", cell: ({ rows }) => <Count value={rows} /> },
   {
-    key: "success",
     header: "Last success",
     align: "end",
     cell: ({ lastSuccessAt }) => <RelativeTime at={lastSuccessAt} none="never" />,
   },
-  { key: "menu", header: "", align: "end", cell: (pipe) => <PipeMenu pipe={pipe} withState /> },
+  { header: "", align: "end", cell: (pipe) => <PipeMenu pipe={pipe} withState /> },
 ];
 
 /** `database.table`; several tables of one database have no table here. */

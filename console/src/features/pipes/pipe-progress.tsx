@@ -83,12 +83,11 @@ export function PipeProgress({ progress, kind }: { readonly progress: Progress; 
 function Lanes({ word, lanes }: { readonly word: string; readonly lanes: readonly Lane[] }) {
   const measures = inOrder([...new Set(lanes.flatMap(({ values }) => Object.keys(values)))]);
   const columns: readonly Column<Lane>[] = [
-    { key: "lane", header: word, sortable: true, cell: ({ name }) => <code>{name}</code> },
+    { sort: "lane", header: word, cell: ({ name }) => <code>{name}</code> },
     ...measures.map((measure) => ({
-      key: measure,
+      sort: measure,
       header: measureOf(measure),
       align: "end" as const,
-      sortable: true,
       cell: ({ values }: Lane) => <Value measure={measure} value={values[measure]} />,
     })),
   ];

@@ -13,16 +13,15 @@ import { type PipeDetails, usePipeParams } from "./use-pipe.ts";
 
 type PipeTable = NonNullable<PipeDetails["tables"]>[number];
 
-const ofName = { nowrap: true, sortable: true };
 const columns: readonly Column<PipeTable>[] = [
-  { key: "sourceTable", header: "Source table", ...ofName, cell: ({ sourceTable }) => <code>{sourceTable}</code> },
-  { key: "targetTable", header: "Target table", ...ofName, cell: ({ targetTable }) => <code>{targetTable}</code> },
-  { key: "state", header: "State", sortable: true, cell: (table) => <StateCell table={table} /> },
-  { key: "lagSeconds", header: "Behind", align: "end", sortable: true, cell: (t) => <Duration value={t.lagSeconds} /> },
-  { key: "rows", header: "Rows", align: "end", sortable: true, cell: ({ rows }) => <Count value={rows} /> },
+  { sort: "sourceTable", header: "Source table", nowrap: true, cell: ({ sourceTable }) => <code>{sourceTable}</code> },
+  { sort: "targetTable", header: "Target table", nowrap: true, cell: ({ targetTable }) => <code>{targetTable}</code> },
+  { sort: "state", header: "State", cell: (table) => <StateCell table={table} /> },
+  { sort: "lagSeconds", header: "Behind", align: "end", cell: (t) => <Duration value={t.lagSeconds} /> },
+  { sort: "rows", header: "Rows", align: "end", cell: ({ rows }) => <Count value={rows} /> },
 ];
 
-const resync: Column<PipeTable> = { key: "resync", header: "", align: "end", cell: (t) => <ResyncButton table={t} /> };
+const resync: Column<PipeTable> = { header: "", align: "end", cell: (t) => <ResyncButton table={t} /> };
 
 /** Changes since the worker started, which it reports by the names of the target tables. */
 const changes = { insertedRows: "Inserted", updatedRows: "Updated", deletedRows: "Deleted" };
@@ -74,10 +73,9 @@ export function PipeTables({ tables, progress }: PipeTablesProps) {
   const sorted = useSorted(tables, (table, key) => progress[`${key}:${table.targetTable}`] ?? table[key as "rows"]);
   const isChanging = Object.keys(progress).some((name) => name.startsWith("insertedRows:"));
   const changed = Object.entries(changes).map(([key, header]) => ({
-    key,
+    sort: key,
     header,
     align: "end" as const,
-    sortable: true,
     cell: ({ targetTable }: PipeTable) => <Count value={progress[`${key}:${targetTable}`]} />,
   }));
   const all = [...columns, ...(isChanging ? changed : []), resync];

@@ -7,7 +7,7 @@ import { counted } from "../../lib/format.ts";
 import { Button, ButtonLink } from "../../parts/button.tsx";
 import { fieldsOf } from "../../parts/field.tsx";
 import { NoMatch } from "../../parts/filters.tsx";
-import { Filters, Page, Panel } from "../../parts/page.tsx";
+import { Page, Panel } from "../../parts/page.tsx";
 import { SearchInput } from "../../parts/search-input.tsx";
 import { InlineSelect, named } from "../../parts/select.tsx";
 import { Answer, EmptyState } from "../../parts/states.tsx";
@@ -54,7 +54,7 @@ function PipeFilters({ search }: { readonly search: ListSearch }) {
   const services = useOperation("listServices", {}, { pace: "slow" });
   const field = fieldsOf({ form: search, onChange: change });
   return (
-    <Filters>
+    <div className="row">
       <SearchInput label="Find pipes by name" {...field("name")} />
       <InlineSelect
         label="State"
@@ -75,7 +75,7 @@ function PipeFilters({ search }: { readonly search: ListSearch }) {
         options={sourceKindKeys.map((value) => ({ value, label: kindWords[value] }))}
       />
       <InlineSelect label="Service" {...field("serviceId")} all="All services" options={named(services.data)} />
-    </Filters>
+    </div>
   );
 }
 
@@ -96,7 +96,6 @@ function PipeList({ pipes, total, nextCursor, search }: PipeListProps) {
         label="Pipes"
         columns={pipeColumns}
         rows={pipes}
-        rowKey={({ id }) => id}
         sort={{ key: sort, order }}
         onSort={(next) => change({ sort: next.key, order: next.order === "desc" ? "desc" : undefined })}
       />

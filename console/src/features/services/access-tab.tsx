@@ -31,7 +31,6 @@ function AccessListPanel({ service }: { readonly service: Service }) {
   const isAdmitted = entries.some(({ source }) => admits(source, address));
   const columns: readonly Column<Entry>[] = [
     {
-      key: "source",
       header: "Address or range",
       cell: ({ source }) => (
         <>
@@ -39,8 +38,8 @@ function AccessListPanel({ service }: { readonly service: Service }) {
         </>
       ),
     },
-    { key: "description", header: "Description", cell: ({ description }) => description || "–" },
-    { key: "remove", header: "", align: "end", cell: (entry) => <RemoveButton service={service} entry={entry} /> },
+    { header: "Description", cell: ({ description }) => description || "–" },
+    { header: "", align: "end", cell: (entry) => <RemoveButton service={service} entry={entry} /> },
   ];
   const add = (
     <Button small needs="admin" icon={Plus} onClick={() => setAdding(true)}>
@@ -143,19 +142,13 @@ function UsersPanel({ service }: { readonly service: Service }) {
 
 function columnsOf(serviceId: string): readonly Column<User>[] {
   return [
-    { key: "name", header: "Name", cell: ({ name }) => <code>{name}</code> },
+    { header: "Name", cell: ({ name }) => <code>{name}</code> },
     {
-      key: "rights",
       header: "Rights",
       cell: ({ readonly }) => <Badge tone={readonly ? "neutral" : "info"}>{readonly ? "Read-only" : "All"}</Badge>,
     },
-    { key: "created", header: "Created", cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
-    {
-      key: "delete",
-      header: "",
-      align: "end",
-      cell: ({ name }) => <DeleteUserButton serviceId={serviceId} name={name} />,
-    },
+    { header: "Created", cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
+    { header: "", align: "end", cell: ({ name }) => <DeleteUserButton serviceId={serviceId} name={name} /> },
   ];
 }
 

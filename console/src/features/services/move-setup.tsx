@@ -227,10 +227,10 @@ const kinds: Readonly<Record<PlannedObject["kind"], string>> = {
 };
 
 const columns: readonly Column<PlannedObject>[] = [
-  { key: "name", header: "Name", cell: (object) => <code>{nameOf(object)}</code> },
-  { key: "kind", header: "Kind", cell: ({ kind }) => kinds[kind], nowrap: true },
-  { key: "rows", header: "Rows", align: "end", cell: ({ rows }) => <Count exact value={rows} none="" /> },
-  { key: "bytes", header: "Size", align: "end", cell: ({ bytes }) => <Bytes value={bytes} none="" /> },
+  { header: "Name", cell: (object) => <code>{nameOf(object)}</code> },
+  { header: "Kind", cell: ({ kind }) => kinds[kind], nowrap: true },
+  { header: "Rows", align: "end", cell: ({ rows }) => <Count exact value={rows} none="" /> },
+  { header: "Size", align: "end", cell: ({ bytes }) => <Bytes value={bytes} none="" /> },
 ];
 
 function nameOf({ database, name }: PlannedObject): string {

@@ -105,7 +105,6 @@ function ServicePipes({ serviceId }: { readonly serviceId: string }) {
             label="Pipes"
             columns={pipeColumns}
             rows={pipes}
-            rowKey={({ id }) => id}
           />
         )}
       </Answer>
@@ -199,7 +198,7 @@ function Strip({ shares, first }: { readonly shares: readonly (number | null)[];
           );
         })}
       </div>
-      <figcaption className={css.ends}>
+      <figcaption className={`muted ${css.ends}`}>
         <span>24 h ago</span>
         <span>{label}</span>
         <span>now</span>
@@ -218,9 +217,9 @@ type TableSummary = OperationResult<"listTables">["tables"][number];
 const shownTables = 10;
 
 const tableColumns: readonly Column<TableSummary>[] = [
-  { key: "name", header: "Table", cell: ({ database, name }) => <code>{`${database}.${name}`}</code> },
-  { key: "rows", header: "Rows", align: "end", cell: ({ rows }) => <Count value={rows} /> },
-  { key: "bytes", header: "Size", align: "end", cell: ({ bytes }) => <Bytes value={bytes} /> },
+  { header: "Table", cell: ({ database, name }) => <code>{`${database}.${name}`}</code> },
+  { header: "Rows", align: "end", cell: ({ rows }) => <Count value={rows} /> },
+  { header: "Size", align: "end", cell: ({ bytes }) => <Bytes value={bytes} /> },
 ];
 
 /** The largest tables, as they were last read: this wakes nothing. */

@@ -7,7 +7,7 @@ import { CopyButton } from "../../parts/copy-button.tsx";
 import { NoMatch, useFilters } from "../../parts/filters.tsx";
 import { NoServiceState } from "../../parts/no-service.tsx";
 import { Bytes, Count } from "../../parts/numbers.tsx";
-import { Filters, Page, Panel } from "../../parts/page.tsx";
+import { Page, Panel } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { SearchInput } from "../../parts/search-input.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
@@ -44,7 +44,7 @@ function ServiceList({ services }: { readonly services: readonly Service[] }) {
   const states = [...new Set(services.map(({ state }) => state))].toSorted();
   return (
     <>
-      <Filters>
+      <div className="row">
         <SearchInput label="Filter services" placeholder="Name, id or tag" {...field("q")} />
         <InlineSelect
           label="State"
@@ -57,14 +57,13 @@ function ServiceList({ services }: { readonly services: readonly Service[] }) {
             ? counted(shown.length, "service")
             : `${shown.length} of ${services.length}`}
         </span>
-      </Filters>
+      </div>
       <Panel flush>
         <Table
           none={<NoMatch what="service" onAll={() => change({ q: "", state: "" })} />}
           label="Services"
           columns={serviceColumns}
           rows={shown}
-          rowKey={({ id }) => id}
           sort={{ key: search.sort ?? "name", order: search.order ?? "asc" }}
           onSort={({ key, order }) => change({ sort: key as never, order })}
         />
@@ -85,11 +84,11 @@ function NoServices() {
 }
 
 const serviceColumns: readonly Column<Service>[] = [
-  { key: "name", header: "Name", sortable: true, cell: (service) => <NameCell service={service} /> },
+  { sort: "name", header: "Name", cell: (service) => <NameCell service={service} /> },
   {
-    key: "state",
+    sort: "state",
     header: "State",
-    sortable: true,
+
     nowrap: true,
     cell: (service) => (
       <StateCell state={service.state} reason={service.stateMessage}>
@@ -97,35 +96,29 @@ const serviceColumns: readonly Column<Service>[] = [
       </StateCell>
     ),
   },
-  { key: "endpoint", header: "Endpoint", nowrap: true, cell: (service) => <EndpointCell service={service} /> },
+  { header: "Endpoint", nowrap: true, cell: (service) => <EndpointCell service={service} /> },
+  { header: "Memory limit", align: "end", cell: ({ maxReplicaMemoryGb }) => `${maxReplicaMemoryGb} GiB` },
   {
-    key: "memory",
-    header: "Memory limit",
-    align: "end",
-    cell: ({ maxReplicaMemoryGb }) => `${maxReplicaMemoryGb} GiB`,
-  },
-  {
-    key: "pipes",
     header: "Pipes",
     align: "end",
     cell: ({ pipes }) => (pipes.total === 0 ? "–" : `${pipes.running} of ${pipes.total}`),
   },
-  { key: "rows", header: "Rows", align: "end", sortable: true, cell: ({ rows }) => <Count value={rows} /> },
+  { sort: "rows", header: "Rows", align: "end", cell: ({ rows }) => <Count value={rows} /> },
   {
-    key: "disk",
+    sort: "disk",
     header: "Disk",
     align: "end",
-    sortable: true,
+
     cell: (service) => <Bytes value={service.diskUsedBytes} />,
   },
   {
-    key: "backup",
+    sort: "backup",
     header: "Last backup",
-    sortable: true,
+
     nowrap: true,
     cell: (service) => <BackupCell service={service} />,
   },
-  { key: "menu", header: "", align: "end", cell: (service) => <ServiceMenu service={service} /> },
+  { header: "", align: "end", cell: (service) => <ServiceMenu service={service} /> },
 ];
 
 function NameCell({ service }: { readonly service: Service }) {

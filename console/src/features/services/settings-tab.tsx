@@ -96,13 +96,9 @@ function Settings({ service, backups }: SettingsProps) {
 type Entry = OperationResult<"previewRetention">[number];
 
 const retentionColumns: readonly Column<Entry>[] = [
-  { key: "backup", header: "Backup", cell: ({ backupName }) => backupName },
-  {
-    key: "keep",
-    header: "Now",
-    cell: ({ keep }) => <Badge tone={keep ? "ok" : "warn"}>{keep ? "Kept" : "Removed"}</Badge>,
-  },
-  { key: "reason", header: "Reason", cell: ({ reason }) => reason },
+  { header: "Backup", cell: ({ backupName }) => backupName },
+  { header: "Now", cell: ({ keep }) => <Badge tone={keep ? "ok" : "warn"}>{keep ? "Kept" : "Removed"}</Badge> },
+  { header: "Reason", cell: ({ reason }) => reason },
 ];
 
 /** What retention does with the backups that exist. */
@@ -199,9 +195,9 @@ type SaveDialogProps = {
 };
 
 const changeColumns: readonly Column<Difference>[] = [
-  { key: "label", header: "Setting", cell: ({ label }) => label },
-  { key: "before", header: "Now", cell: ({ before }) => <del>{before}</del> },
-  { key: "after", header: "New", cell: ({ after }) => <ins style={{ textDecoration: "none" }}>{after}</ins> },
+  { header: "Setting", cell: ({ label }) => label },
+  { header: "Now", cell: ({ before }) => <del>{before}</del> },
+  { header: "New", cell: ({ after }) => <ins style={{ textDecoration: "none" }}>{after}</ins> },
 ];
 
 /** Shows what will change before it does. */

@@ -1,6 +1,7 @@
 /** A result as a file, as it comes: no part of it is kept in memory where the browser can write files. */
 import { open } from "../../api/client.ts";
 import { queryBody, type Statement } from "../../grid/query-run.ts";
+import { saveFile } from "../../lib/save-file.ts";
 
 type FileWriter = { write(part: Uint8Array): Promise<void>; close(): Promise<void>; abort(): Promise<void> };
 type Picker = (options: { suggestedName: string }) => Promise<{ createWritable(): Promise<FileWriter> }>;
@@ -50,12 +51,6 @@ function blobWriter(name: string): FileWriter {
   return {
     write: async (part) => void parts.push(part as Uint8Array<ArrayBuffer>),
     abort: async () => void parts.splice(0),
-    close: async () => {
-      const link = document.createElement("a");
-      link.href = URL.createObjectURL(new Blob(parts));
-      link.download = name;
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-    },
+    close: async () => saveFile(name, parts, "application/octet-stream"),
   };
 }

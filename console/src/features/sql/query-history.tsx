@@ -26,7 +26,7 @@ function OwnStatements({ serviceId, onOpen }: QueryHistoryProps) {
   const past = usePast(serviceId);
   return (
     <section aria-label="Your statements">
-      <h2 className={css.database}>Your statements</h2>
+      <h2 className={`muted ${css.database}`}>Your statements</h2>
       {past === undefined && <Skeleton lines={3} />}
       {past?.length === 0 && <p className="muted">What you run here is kept with its outcome.</p>}
       <ul>
@@ -51,7 +51,7 @@ function OfOthers({ serviceId, onOpen }: QueryHistoryProps) {
     userAgent !== own && !(user.startsWith("millrace-") && userAgent === "");
   return (
     <section aria-label="Other clients">
-      <h2 className={css.database}>Other clients</h2>
+      <h2 className={`muted ${css.database}`}>Other clients</h2>
       <Answer query={query}>
         {({ running, recent, live, asOf }) => (
           <>
@@ -102,7 +102,7 @@ function Entry({ text, at, isBad, title, onOpen, children }: EntryProps) {
         title={title ?? "Open in a tab"}
       >
         <code className="clamp">{text.trim().slice(0, 300)}</code>
-        <span className={css.entryFacts} data-bad={isBad || undefined}>
+        <span className={`muted ${css.entryFacts}`} data-bad={isBad || undefined}>
           {children} · <RelativeTime at={at} />
         </span>
       </button>

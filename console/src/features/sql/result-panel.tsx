@@ -21,7 +21,7 @@ type View = "result" | "chart" | "messages";
 
 const styles = {
   root: result.resultTabs,
-  head: result.resultHead,
+  head: `row ${result.resultHead}`,
   list: css.tabList,
   tab: `plain ${css.tab}`,
   panel: result.resultBody,

@@ -53,7 +53,7 @@ type ListProps = {
 function List({ title, none, items }: ListProps) {
   return (
     <section aria-label={title}>
-      <h2 className={css.database}>{title}</h2>
+      <h2 className={`muted ${css.database}`}>{title}</h2>
       {items.length === 0 && <p className="muted">{none}</p>}
       <ul>
         {items.map((item) => (

@@ -31,11 +31,11 @@ export function SchemaTree({ serviceId, tables, onInsert, onPreview }: SchemaTre
   const wanted = text.trim().toLowerCase();
   const shown = tables.tables.filter((table) => matches(table, wanted));
   return (
-    <div className={css.tree}>
+    <div className={`group ${css.tree}`}>
       <SearchInput label="Find tables and columns" placeholder="Find" value={text} onChange={setText} />
       {tables.databases.map(({ name }) => (
         <section key={name} aria-label={`Database ${name}`}>
-          <h2 className={css.database}>{name}</h2>
+          <h2 className={`muted ${css.database}`}>{name}</h2>
           <ul>
             {shown
               .filter(({ database }) => database === name)
@@ -96,7 +96,7 @@ function TableNode({ table, wanted, onInsert, onPreview, onShow }: NodeProps) {
           <Table2 size={14} aria-hidden />
           <span className="cut">{name}</span>
         </button>
-        <span className={css.nodeSize}>
+        <span className={`muted ${css.nodeSize}`}>
           <Count value={rows} none="" />
         </span>
         <span className={css.nodeActions}>

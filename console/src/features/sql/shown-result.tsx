@@ -61,7 +61,7 @@ function QueryProblem({ error }: { readonly error: QueryError }) {
   const all = [error.message, error.more].filter(Boolean).join("\n");
   return (
     <div className={result.problem} role="alert">
-      <div className={result.problemHead}>
+      <div className={`row ${result.problemHead}`}>
         <Badge tone="bad">{error.code}</Badge>
         <CopyButton text={all} label="Copy message" />
       </div>

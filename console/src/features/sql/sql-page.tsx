@@ -56,7 +56,7 @@ function WithService({ services }: { readonly services: readonly Service[] }) {
   useLink(search, () => void navigate({ to: "/sql", search: { service: service.id }, replace: true }));
   return (
     <div className={css.page}>
-      <header className={css.head}>
+      <header className={`row ${css.head}`}>
         <h1 className={css.title}>SQL</h1>
         <InlineSelect label="Service" value={service.id} options={named(services)} onChange={choose} />
         <StateBadge state={service.state} />

@@ -30,7 +30,7 @@ export function Toolbar(props: ToolbarProps) {
   const { runs, refusal, isAsleep, words, exported } = props;
   const state = useStore<RunState | undefined>(runs.run?.state ?? noRun);
   return (
-    <div className={css.toolbar} role="toolbar" aria-label="Statement">
+    <div className={`row ${css.toolbar}`} role="toolbar" aria-label="Statement">
       {state?.status === "running" ? (
         <Button small look="danger" icon={Square} onClick={() => runs.cancel()}>
           Cancel

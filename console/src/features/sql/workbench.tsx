@@ -207,7 +207,7 @@ type ParameterBarProps = {
 function ParameterBar({ parameters, values, onChange }: ParameterBarProps) {
   if (parameters.length === 0) return null;
   return (
-    <fieldset className={css.parameters}>
+    <fieldset className={`row ${css.parameters}`}>
       <legend className="visually-hidden">Parameters</legend>
       {parameters.map(({ name, type }) => (
         <label key={name} className={css.parameter}>

@@ -1,7 +1,7 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { Badge } from "../../parts/badge.tsx";
 import { NoMatch, useFilters } from "../../parts/filters.tsx";
-import { Filters, Panel } from "../../parts/page.tsx";
+import { Panel } from "../../parts/page.tsx";
 import { SearchInput } from "../../parts/search-input.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
@@ -16,7 +16,7 @@ export function ConfigurationPanel({ configuration }: { readonly configuration: 
   const shown = shownSettings(configuration, search);
   return (
     <>
-      <Filters>
+      <div className="row">
         <SearchInput label="Filter settings" placeholder="Name, flag or variable" {...field("q")} />
         <InlineSelect
           label="Settings"
@@ -24,7 +24,7 @@ export function ConfigurationPanel({ configuration }: { readonly configuration: 
           all="All settings"
           options={[{ value: "changed", label: "Only those that are set" }]}
         />
-      </Filters>
+      </div>
       <Panel flush title="Configuration">
         <Table
           none={<NoMatch what="setting" onAll={() => change({ q: "", settings: "" })} />}
@@ -39,9 +39,8 @@ export function ConfigurationPanel({ configuration }: { readonly configuration: 
 }
 
 const settingColumns: readonly Column<Setting>[] = [
-  { key: "name", header: "Setting", cell: ({ flag }) => <code>{flag}</code> },
+  { header: "Setting", cell: ({ flag }) => <code>{flag}</code> },
   {
-    key: "value",
     header: "Value",
     cell: (setting) => (
       <span className={valueText(setting) === "not set" || setting.secret ? "muted" : css.value}>
@@ -49,9 +48,8 @@ const settingColumns: readonly Column<Setting>[] = [
       </span>
     ),
   },
-  { key: "environment", header: "Variable", cell: ({ environment }) => <span className="muted">{environment}</span> },
+  { header: "Variable", cell: ({ environment }) => <span className="muted">{environment}</span> },
   {
-    key: "origin",
     header: "From",
     nowrap: true,
     cell: ({ origin }) =>

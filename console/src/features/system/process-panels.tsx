@@ -26,11 +26,10 @@ export function LoopsPanel({ loops }: { readonly loops: readonly Loop[] }) {
 }
 
 const loopColumns: readonly Column<Loop>[] = [
-  { key: "name", header: "Name", cell: ({ name }) => name },
-  { key: "state", header: "State", nowrap: true, cell: (loop) => <LoopState loop={loop} /> },
-  { key: "passes", header: "Passes", align: "end", cell: ({ passes }) => countText(passes) },
+  { header: "Name", cell: ({ name }) => name },
+  { header: "State", nowrap: true, cell: (loop) => <LoopState loop={loop} /> },
+  { header: "Passes", align: "end", cell: ({ passes }) => countText(passes) },
   {
-    key: "error",
     header: "Last error",
     cell: ({ consecutiveFailures, lastError }) =>
       lastError === undefined ? (
@@ -81,14 +80,13 @@ export function EnginesPanel({ engines }: { readonly engines: readonly Engine[] 
 }
 
 const engineColumns: readonly Column<Engine>[] = [
-  { key: "service", header: "Service", cell: ({ serviceId }) => <ServiceLink serviceId={serviceId} /> },
+  { header: "Service", cell: ({ serviceId }) => <ServiceLink serviceId={serviceId} /> },
   {
-    key: "memory",
     header: "Memory of the process",
     cell: (one) => <MemoryCell used={one.memoryBytes} limit={one.memoryLimitGb * 2 ** 30} />,
   },
-  { key: "pid", header: "Process", align: "end", cell: ({ pid }) => pid },
-  { key: "version", header: "ClickHouse", nowrap: true, cell: ({ version }) => version },
+  { header: "Process", align: "end", cell: ({ pid }) => pid },
+  { header: "ClickHouse", nowrap: true, cell: ({ version }) => version },
 ];
 
 function ServiceLink({ serviceId }: { readonly serviceId: string }) {
@@ -134,15 +132,11 @@ export function WorkersPanel({ workers }: { readonly workers: readonly Worker[] 
 }
 
 const workerColumns: readonly Column<Worker>[] = [
-  { key: "pipes", header: "Pipes", cell: ({ pipes }) => <PipeLinks pipes={[...new Set(pipes)]} /> },
-  { key: "slots", header: "Slots", align: "end", cell: ({ slots, own }) => (own ? `${slots}, own` : slots) },
-  {
-    key: "memory",
-    header: "Memory",
-    cell: (one) => <MemoryCell used={one.memoryBytes} limit={one.memoryLimitBytes} />,
-  },
-  { key: "load", header: "Load", align: "end", cell: ({ utilization }) => `${Math.round(utilization * 100)} %` },
-  { key: "pid", header: "Process", align: "end", cell: ({ pid }) => pid },
+  { header: "Pipes", cell: ({ pipes }) => <PipeLinks pipes={[...new Set(pipes)]} /> },
+  { header: "Slots", align: "end", cell: ({ slots, own }) => (own ? `${slots}, own` : slots) },
+  { header: "Memory", cell: (one) => <MemoryCell used={one.memoryBytes} limit={one.memoryLimitBytes} /> },
+  { header: "Load", align: "end", cell: ({ utilization }) => `${Math.round(utilization * 100)} %` },
+  { header: "Process", align: "end", cell: ({ pid }) => pid },
 ];
 
 /** A worker may run hundreds of pipes. */
@@ -169,8 +163,8 @@ function PipeLinks({ pipes }: { readonly pipes: readonly string[] }) {
 type Service = OperationResult<"listServices">[number];
 
 const diskColumns: readonly Column<Service>[] = [
-  { key: "service", header: "Service", cell: ({ id }) => <ServiceLink serviceId={id} /> },
-  { key: "bytes", header: "Disk", align: "end", cell: ({ diskUsedBytes }) => <Bytes value={diskUsedBytes} /> },
+  { header: "Service", cell: ({ id }) => <ServiceLink serviceId={id} /> },
+  { header: "Disk", align: "end", cell: ({ diskUsedBytes }) => <Bytes value={diskUsedBytes} /> },
 ];
 
 /** What takes the disk, by service. */
@@ -183,9 +177,7 @@ export function DiskPanel({ disk }: { readonly disk: System["disk"] }) {
         {(services) => {
           const sorted = services.toSorted((a, b) => (b.diskUsedBytes ?? -1) - (a.diskUsedBytes ?? -1));
           const none = <EmptyState title="No services yet" />;
-          return (
-            <Table none={none} label="Disk by service" columns={diskColumns} rows={sorted} rowKey={({ id }) => id} />
-          );
+          return <Table none={none} label="Disk by service" columns={diskColumns} rows={sorted} />;
         }}
       </Answer>
     </Panel>

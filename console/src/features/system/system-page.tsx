@@ -135,9 +135,9 @@ function wordsOf(name: string): string {
 }
 
 const columns: readonly Column<Limit>[] = [
-  { key: "name", header: "Limit", cell: ({ name }) => wordsOf(name) },
-  { key: "most", header: "At most", align: "end", cell: ({ most }) => countText(most) },
-  { key: "setting", header: "Set by", cell: ({ setting }) => <code>{setting}</code> },
+  { header: "Limit", cell: ({ name }) => wordsOf(name) },
+  { header: "At most", align: "end", cell: ({ most }) => countText(most) },
+  { header: "Set by", cell: ({ setting }) => <code>{setting}</code> },
 ];
 
 /** What an organization may have at most. */
