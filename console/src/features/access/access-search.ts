@@ -1,9 +1,9 @@
 /** Filters of keys and tokens in the address. */
 import { textsOf } from "../../lib/search.ts";
 
-export type AccessSearch = { readonly q?: string; readonly state?: string };
+export type AccessSearch = ReturnType<typeof accessSearch>;
 
-export function accessSearch(search: Record<string, unknown>): AccessSearch {
+export function accessSearch(search: Record<string, unknown>) {
   return textsOf(search, "q", "state");
 }
 

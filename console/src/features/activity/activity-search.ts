@@ -28,9 +28,7 @@ export function activitySearch(search: Record<string, unknown>): ActivitySearch 
   return textsOf(search, "group", "type", "object", "actor", "range", "cursor", "id");
 }
 
-export type LoginSearch = { readonly type?: string };
-
-export function loginSearch(search: Record<string, unknown>): LoginSearch {
+export function loginSearch(search: Record<string, unknown>) {
   return textsOf(search, "type");
 }
 

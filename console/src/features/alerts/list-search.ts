@@ -1,15 +1,13 @@
 /** Filters of the list in the address. */
 import { oneOf, textsOf } from "../../lib/search.ts";
-import { type Alert, type AlertState, alertName, alertStates } from "./alert.ts";
+import { type Alert, alertName, alertStates } from "./alert.ts";
 
-export type ListSearch = { readonly q?: string; readonly state?: AlertState };
-
-export function listSearch(search: Record<string, unknown>): ListSearch {
+export function listSearch(search: Record<string, unknown>) {
   return { ...textsOf(search, "q"), ...oneOf(search, "state", alertStates) };
 }
 
 /** The alerts of this state whose name has the text or whose id begins with it. */
-export function matchingAlerts(alerts: readonly Alert[], { q = "", state }: ListSearch): Alert[] {
+export function matchingAlerts(alerts: readonly Alert[], { q = "", state }: ReturnType<typeof listSearch>): Alert[] {
   const text = q.trim().toLowerCase();
   return alerts.filter(
     (one) =>

@@ -2,15 +2,11 @@
 import { oneOf, textsOf } from "../../lib/search.ts";
 import { type Backup, proofOf, type Service } from "./backup.ts";
 
-export type OverviewSearch = { readonly q?: string; readonly proof?: string };
-
-export function overviewSearch(search: Record<string, unknown>): OverviewSearch {
+export function overviewSearch(search: Record<string, unknown>) {
   return textsOf(search, "q", "proof");
 }
 
-export type BackupListSearch = { readonly type?: "full" | "incremental"; readonly proof?: string };
-
-export function backupListSearch(search: Record<string, unknown>): BackupListSearch {
+export function backupListSearch(search: Record<string, unknown>) {
   return { ...oneOf(search, "type", ["full", "incremental"]), ...textsOf(search, "proof") };
 }
 
@@ -43,7 +39,10 @@ export function newestProof({ backups: [newest] }: Protected): string {
   return newest === undefined ? "None" : proofOf(newest).word;
 }
 
-export function shownProtected(all: readonly Protected[], { q, proof }: OverviewSearch): Protected[] {
+export function shownProtected(
+  all: readonly Protected[],
+  { q, proof }: ReturnType<typeof overviewSearch>,
+): Protected[] {
   const text = q?.toLowerCase() ?? "";
   return all.filter(
     (one) =>
@@ -52,7 +51,7 @@ export function shownProtected(all: readonly Protected[], { q, proof }: Overview
   );
 }
 
-export function shownBackups(all: readonly Backup[], { type, proof }: BackupListSearch): Backup[] {
+export function shownBackups(all: readonly Backup[], { type, proof }: ReturnType<typeof backupListSearch>): Backup[] {
   return all.filter(
     (backup) => (type === undefined || backup.type === type) && (proof === undefined || proofOf(backup).word === proof),
   );

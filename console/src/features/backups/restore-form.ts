@@ -8,16 +8,7 @@ export type Scope = "service" | "database" | "table";
 export type PipesChoice = "none" | "stopped" | "running";
 
 /** In the address, so that a prepared restore can be sent to somebody who may begin it. */
-export type RestoreSearch = {
-  readonly scope?: Scope | undefined;
-  readonly database?: string | undefined;
-  readonly table?: string | undefined;
-  readonly target?: string | undefined;
-  readonly targetDatabase?: string | undefined;
-  readonly targetTable?: string | undefined;
-  readonly name?: string | undefined;
-  readonly pipes?: PipesChoice | undefined;
-};
+export type RestoreSearch = { readonly [Name in keyof RestoreForm]?: RestoreForm[Name] | undefined };
 
 export function restoreSearch(search: Record<string, unknown>): RestoreSearch {
   return {

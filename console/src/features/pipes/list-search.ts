@@ -7,8 +7,7 @@ export type PipeSummary = OperationResult<"listAllPipes">["pipes"][number];
 export type PipeState = PipeSummary["state"];
 export type PipeKind = PipeSummary["kind"];
 
-export const sortKeys = ["name", "service", "state", "stateChangedAt", "lag", "rowsPerSecond"] as const;
-export type SortKey = (typeof sortKeys)[number];
+const sortKeys = ["name", "service", "state", "stateChangedAt", "lag", "rowsPerSecond"] as const;
 
 /** Groups of states that a user asks for. */
 export const stateGroups = {
@@ -24,18 +23,10 @@ export const kindWords = Object.fromEntries(
   sourceKindKeys.map((kind) => [kind, sourceDescriptions[kind].label]),
 ) as Readonly<Record<PipeKind, string>>;
 
-export type ListSearch = {
-  readonly name?: string;
-  readonly state?: StateGroup;
-  readonly kind?: PipeKind;
-  readonly serviceId?: string;
-  readonly sort?: SortKey;
-  readonly order?: "asc" | "desc";
-  readonly cursor?: string;
-};
+export type ListSearch = ReturnType<typeof listSearch>;
 
 /** Takes what it knows of an address, and leaves out the rest. */
-export function listSearch(search: Record<string, unknown>): ListSearch {
+export function listSearch(search: Record<string, unknown>) {
   const state = groupOf(search.state);
   return {
     ...textsOf(search, "name", "serviceId", "cursor"),

@@ -2,28 +2,21 @@
 import { oneOf, textsOf } from "../../lib/search.ts";
 import type { Service } from "./service.ts";
 
-export const serviceSortKeys = ["name", "state", "rows", "disk", "backup"] as const;
-export type ServiceSortKey = (typeof serviceSortKeys)[number];
-
-export type ServiceListSearch = {
-  readonly q?: string;
-  readonly state?: string;
-  readonly sort?: ServiceSortKey;
-  readonly order?: "asc" | "desc";
-};
+const sortKeys = ["name", "state", "rows", "disk", "backup"] as const;
 
 /** What the address says, without what it cannot say. */
-export function serviceListSearch(search: Record<string, unknown>): ServiceListSearch {
+export function serviceListSearch(search: Record<string, unknown>) {
   return {
     ...textsOf(search, "q", "state"),
-    ...oneOf(search, "sort", serviceSortKeys),
+    ...oneOf(search, "sort", sortKeys),
     ...oneOf(search, "order", ["desc"]),
   };
 }
 
+type ServiceListSearch = ReturnType<typeof serviceListSearch>;
 type Comparison = (a: Service, b: Service) => number;
 
-const comparisons: Readonly<Record<ServiceSortKey, Comparison>> = {
+const comparisons: Readonly<Record<(typeof sortKeys)[number], Comparison>> = {
   name: (a, b) => a.name.localeCompare(b.name),
   state: (a, b) => a.state.localeCompare(b.state),
   rows: (a, b) => (a.rows ?? -1) - (b.rows ?? -1),

@@ -2,19 +2,12 @@
 import type { CallInput } from "../../api/client.ts";
 import type { Issue } from "../../api/error.ts";
 
-export type MoveForm = {
-  /** Id of an external service whose server is the target; empty: the connection below. */
-  readonly target: string;
-  /** One per line. */
-  readonly urls: string;
-  readonly username: string;
-  readonly password: string;
-  readonly cluster: string;
-  readonly caCertificate: string;
-};
+export type MoveForm = Readonly<typeof emptyMove>;
 
-export const emptyMove: MoveForm = {
+export const emptyMove = {
+  /** Id of an external service whose server is the target; empty: the connection below. */
   target: "",
+  /** One per line. */
   urls: "",
   username: "default",
   password: "",

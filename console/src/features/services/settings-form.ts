@@ -5,29 +5,18 @@ import type { Service } from "./service.ts";
 
 export type BackupConfiguration = OperationResult<"getBackupConfiguration">;
 
-export type SettingsForm = {
-  readonly name: string;
-  readonly tags: string;
-  readonly releaseChannel: string;
-  readonly memory: string;
-  readonly disk: string;
-  readonly idle: boolean;
-  readonly idleMinutes: string;
-  /** `HH:MM` for one backup a day, or empty for the period. */
-  readonly backupTime: string;
-  readonly backupHours: string;
-  readonly retentionDays: string;
-};
+export type SettingsForm = Readonly<ReturnType<typeof settingsOf>>;
 
-export function settingsOf(service: Service, backups: BackupConfiguration): SettingsForm {
+export function settingsOf(service: Service, backups: BackupConfiguration) {
   return {
     name: service.name,
     tags: service.tags.map(({ key, value }) => (value === undefined ? key : `${key}=${value}`)).join(", "),
-    releaseChannel: service.releaseChannel ?? "default",
+    releaseChannel: (service.releaseChannel ?? "default") as string,
     memory: String(service.maxReplicaMemoryGb),
     disk: service.diskGb === undefined ? "" : String(service.diskGb),
     idle: service.idleScaling,
     idleMinutes: String(service.idleTimeoutMinutes),
+    /** `HH:MM` for one backup a day, or empty for the period. */
     backupTime: backups.backupStartTime ?? "",
     backupHours: String(backups.backupPeriodInHours),
     retentionDays: String(backups.backupRetentionPeriodInHours / 24),

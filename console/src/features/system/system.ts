@@ -5,13 +5,11 @@ import { oneOf, textsOf } from "../../lib/search.ts";
 export type System = OperationResult<"getSystem">;
 export type Setting = System["configuration"][number];
 
-export type SystemSearch = { readonly q?: string; readonly settings?: "changed" };
-
-export function systemSearch(search: Record<string, unknown>): SystemSearch {
+export function systemSearch(search: Record<string, unknown>) {
   return { ...textsOf(search, "q"), ...oneOf(search, "settings", ["changed"]) };
 }
 
-export function shownSettings(all: readonly Setting[], { q, settings }: SystemSearch): Setting[] {
+export function shownSettings(all: readonly Setting[], { q, settings }: ReturnType<typeof systemSearch>): Setting[] {
   const text = q?.toLowerCase() ?? "";
   return all.filter(
     ({ name, flag, environment, origin }) =>
