@@ -124,6 +124,25 @@ describe.skipIf(chromiumMissing !== undefined)("pipes in the console", () => {
     await page.getByLabel("Column of id").or(page.getByLabel("Field of id")).first().waitFor();
   });
 
+  test("a refusal stands at its input, without the path of the API", async () => {
+    const { page, problems } = await console_.open("/new-pipe");
+    await page.getByRole("button", { name: "Postgres", exact: true }).click();
+    for (const [label, text] of [
+      ["Host", "127.0.0.1"],
+      ["Port", "1"],
+      ["Database", "shop"],
+      ["User", "ann"],
+    ] as const) {
+      await page.getByLabel(label, { exact: true }).fill(text);
+    }
+    await page.getByRole("button", { name: "Test connection" }).click();
+    const port = page.getByLabel("Port", { exact: true });
+    await expect.poll(() => port.getAttribute("aria-invalid")).toBe("true");
+    const told = await page.getByRole("alert").allTextContents();
+    expect(told).toEqual([expect.stringMatching(/^nothing listens at 127\.0\.0\.1:1;/)]);
+    problems.length = 0;
+  });
+
   test("rows go into a table that exists, whose columns keep their types", async () => {
     await store.put("more/cities.csv", "id,city,noise\n3,Bern,x\n");
     await query(service, "CREATE TABLE places (id UInt8, city LowCardinality(String)) ENGINE = MergeTree ORDER BY id");

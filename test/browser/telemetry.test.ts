@@ -36,6 +36,10 @@ describe.skipIf(chromiumMissing !== undefined)("telemetry in the console", () =>
     const title = page.getByRole("heading", { name: "Send telemetry" });
     const panel = page.locator("section").filter({ has: title });
     await panel.getByText("Waiting for the first span, log record or metric.").waitFor();
+    const refused = page
+      .locator("main div")
+      .filter({ hasText: /^Refused rows/, has: page.getByText("since the pipe") });
+    await expect.poll(() => refused.last().textContent()).toBe("Refused rows0since the pipe was created");
     const variables = (await panel.getByRole("region", { name: "environment variables" }).textContent()) ?? "";
     const url = /OTEL_EXPORTER_OTLP_ENDPOINT=(\S+)/.exec(variables)?.[1] as string;
     expect(variables).toContain("OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20KEY_ID.KEY_SECRET");
