@@ -67,6 +67,11 @@ export function wordsOf(name: string): string {
   return capitalized(name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase());
 }
 
+/** `source.relationalDb.port: ...` as `Port: ...`: members that a sentence of the server names, in words. */
+export function inWords(text: string): string {
+  return text.replaceAll(/\bsource(?:\.\w+)*\.(\w+)/g, (_, name: string) => wordsOf(name));
+}
+
 /** The text with a capital at its beginning. A reason from the server is often a part of a sentence. */
 export function capitalized(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { ApiError } from "../api/error.ts";
+import { inWords } from "./format.ts";
 import { inLabels, labelAt } from "./source-words.ts";
 
 test.each([
@@ -14,6 +15,10 @@ test.each([
 test("a sentence of the server has the labels of the forms", () => {
   const told = "the source fails: source.relationalDb.port: db:1 refuses the connection. See source.none.x";
   expect(inLabels(told)).toBe("the source fails: Port: db:1 refuses the connection. See X");
+});
+
+test("a sentence has the words of names where the labels are not at hand", () => {
+  expect(inWords("it fails: source.objectStorage.accessKey.secretKey: wrong")).toBe("it fails: Secret key: wrong");
 });
 
 test("an error names a member by its words", () => {

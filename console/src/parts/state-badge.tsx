@@ -10,7 +10,7 @@ import {
   Moon,
 } from "lucide-react";
 import type { ReactNode } from "react";
-import { capitalized } from "../lib/format.ts";
+import { capitalized, inWords } from "../lib/format.ts";
 import { Badge, type Tone } from "./badge.tsx";
 
 type Look = { readonly tone: Tone; readonly Icon: LucideIcon; readonly turning?: true };
@@ -64,13 +64,14 @@ type StateCellProps = { readonly state: string; readonly reason: string | undefi
 
 /** The state of an object in a list, and below it the reason, or else the children. */
 export function StateCell({ state, reason, children }: StateCellProps) {
+  const told = reason === undefined ? undefined : capitalized(inWords(reason));
   return (
     <div className="stack">
       <span>
         <StateBadge state={state} />
       </span>
-      <span className="muted cut" style={{ maxWidth: "min(100%, 32ch, 60vw)" }} title={reason}>
-        {reason === undefined ? children : capitalized(reason)}
+      <span className="muted cut" style={{ maxWidth: "min(100%, 32ch, 60vw)" }} title={told}>
+        {told ?? children}
       </span>
     </div>
   );

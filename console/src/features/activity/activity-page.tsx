@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 import { type CallInput, call } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
 import { activityWords, actorWords, objectWords } from "../../lib/activity-words.ts";
+import { inWords } from "../../lib/format.ts";
 import { saveFile } from "../../lib/save-file.ts";
 import { withoutEmpty } from "../../lib/search.ts";
 import { timeText } from "../../lib/zone.ts";
@@ -170,7 +171,7 @@ function factsOf(activity: Activity): readonly (readonly [string, ReactNode])[] 
     ["What", activityWords(type)],
     ["When", <RelativeTime key="when" at={createdAt} />],
     ["Object", <ObjectCell key="object" activity={activity} />],
-    reason === undefined ? undefined : ["Reason", reason],
+    reason === undefined ? undefined : ["Reason", inWords(reason)],
     fields === undefined || fields.length === 0 ? undefined : ["Members set", fields.join(", ")],
     ["Who", actorWords(actorType, actorDetails)],
     actorIpAddress === undefined ? undefined : ["From", actorIpAddress],
@@ -227,8 +228,8 @@ function WhatCell({ activity, onShow }: WhatProps) {
         {activityWords(type)}
       </button>
       {reason !== undefined && (
-        <span className="clamp muted" title={reason}>
-          {reason}
+        <span className="clamp muted" title={inWords(reason)}>
+          {inWords(reason)}
         </span>
       )}
       {fields !== undefined && fields.length > 0 && <span className="muted">set {fields.join(", ")}</span>}

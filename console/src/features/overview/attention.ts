@@ -4,7 +4,7 @@ import type { LinkProps } from "@tanstack/react-router";
 import { type Finding, pipeFindings, serviceFindings } from "../../../../src/api/attention.ts";
 import type { OperationResult } from "../../api/client.ts";
 import { pipeAddress, pipeErrorsAddress, serviceAddress, serviceSettingsAddress } from "../../lib/addresses.ts";
-import { capitalized, durationText } from "../../lib/format.ts";
+import { capitalized, durationText, inWords } from "../../lib/format.ts";
 
 type Service = OperationResult<"listServices">[number];
 type Pipe = OperationResult<"listAllPipes">["pipes"][number];
@@ -73,7 +73,7 @@ function ofPipe(pipe: Pipe): Attention[] {
 }
 
 function shown(id: string, subject: string, { about, severity, sentence, at }: Finding, link: LinkProps): Attention {
-  return { id: `${id}-${about}`, tone: severity, subject, sentence: capitalized(sentence), at, link };
+  return { id: `${id}-${about}`, tone: severity, subject, sentence: capitalized(inWords(sentence)), at, link };
 }
 
 function ofAlert({ id, name, displayName, state }: Alert): Attention[] {

@@ -2,6 +2,7 @@ import { useState } from "react";
 import type { OperationResult } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
 import { activityWords, actorWords } from "../../lib/activity-words.ts";
+import { inLabels } from "../../lib/source-words.ts";
 import { Button } from "../../parts/button.tsx";
 import { Bytes, Count, Duration } from "../../parts/numbers.tsx";
 import { Panel } from "../../parts/page.tsx";
@@ -17,7 +18,7 @@ type Batch = OperationResult<"listPipeBatches">["batches"][number];
 const activityColumns: readonly Column<Activity>[] = [
   { header: "When", nowrap: true, cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
   { header: "What", cell: ({ type }) => <span className={css.sentence}>{activityWords(type)}</span> },
-  { header: "Reason or fields", cell: ({ reason, fields }) => reason ?? fields?.join(", ") ?? "" },
+  { header: "Reason or fields", cell: ({ reason, fields }) => inLabels(reason ?? fields?.join(", ") ?? "") },
   { header: "Who", cell: ({ actorType, actorDetails }) => actorWords(actorType, actorDetails) },
 ];
 
