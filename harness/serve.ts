@@ -166,6 +166,14 @@ export async function runningService(served: Served, body: object = {}): Promise
   return { id: created.service.id, params, host: endpoint.host, port: endpoint.port, password: created.password };
 }
 
+/**
+ * Lets a service that was made without `idleScaling` fall asleep. One that may from the beginning does so between two
+ * steps of a test that needs it awake, where the machine is slow.
+ */
+export async function letSleep(served: Served, { params }: BenchService): Promise<void> {
+  await served.api.updateServiceScaling({ params, body: { idleScaling: true, idleTimeoutMinutes: 5 } });
+}
+
 /** Runs a statement as the service's `default` user through its endpoint; throws the engine's error text. */
 export async function query(service: BenchService, sql: string): Promise<string> {
   const response = await fetch(`http://${service.host}:${service.port}/`, {

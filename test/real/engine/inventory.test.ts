@@ -1,6 +1,14 @@
 /** Tables of a service through the management API: from the running engine, and as kept while it sleeps. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
+import {
+  type BenchService,
+  letSleep,
+  query,
+  runningService,
+  type Served,
+  serve,
+  until,
+} from "../../../harness/serve.ts";
 
 let served: Served;
 let service: BenchService;
@@ -10,7 +18,7 @@ beforeAll(async () => {
   // Five minutes of idleness are one second.
   served = await serve({ env: { MILLRACE_IDLE_MINUTE_MS: "200" } });
   const memory = { minReplicaMemoryGb: 1, maxReplicaMemoryGb: 1 };
-  service = await runningService(served, { idleScaling: true, idleTimeoutMinutes: 5, ...memory });
+  service = await runningService(served, { idleScaling: false, ...memory });
   await query(service, "CREATE DATABASE `o'd d`");
   await query(
     service,
@@ -93,6 +101,7 @@ test("completions of the engine", async () => {
 
 test("asking does not keep it awake; asleep it shows what was there and stays asleep", async () => {
   await query(service, "CREATE TABLE last (a Int32) ENGINE = Memory");
+  await letSleep(served, service);
   await until("it sleeps in spite of the questions", async () => {
     await list();
     return (await state()) === "idle";

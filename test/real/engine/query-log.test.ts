@@ -1,16 +1,24 @@
 /** Running and recent queries of a service through the management API. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
+import {
+  type BenchService,
+  letSleep,
+  query,
+  runningService,
+  type Served,
+  serve,
+  until,
+} from "../../../harness/serve.ts";
 import { ApiError } from "../../../src/api/client.ts";
 
 let served: Served;
 let service: BenchService;
 
 beforeAll(async () => {
-  // Ten minutes of idleness are two seconds, longer than the engine takes to write its log.
+  // Five minutes of idleness are three seconds, longer than the engine takes to write its log.
   served = await serve({ env: { MILLRACE_IDLE_MINUTE_MS: "600" } });
   const memory = { minReplicaMemoryGb: 1, maxReplicaMemoryGb: 1 };
-  service = await runningService(served, { idleScaling: true, idleTimeoutMinutes: 5, ...memory });
+  service = await runningService(served, { idleScaling: false, ...memory });
 });
 afterAll(() => served[Symbol.asyncDispose]());
 
@@ -95,6 +103,7 @@ test("a key that only reads does not see the statements of others", async () => 
 
 test("asking does not keep the service awake; asleep it shows its last queries and stays asleep", async () => {
   await run({ query: "SELECT 'the last'", queryId: "last" });
+  await letSleep(served, service);
   await until("it sleeps in spite of the questions", async () => {
     await list();
     return (await state()) === "idle";
