@@ -139,7 +139,8 @@ export async function replay(recorded: readonly Exchange[], names: Names, send: 
   for (const [at, then] of recorded.entries()) {
     const deadline = performance.now() + (then.method === "GET" ? 120_000 : 0);
     // How far a change is when it is answered depends on the machine.
-    const left = then.method === "GET" ? varying : new Set([...varying, "state"]);
+    const isOver = then.method === "GET" && !passing.test(JSON.stringify(then.answer));
+    const left = isOver ? varying : new Set([...varying, "state"]);
     for (;;) {
       const { status, answer } = await send(now(then));
       if (status === then.status) learn(then.answer, answer, ids);
@@ -171,6 +172,9 @@ function learn(then: unknown, now: unknown, ids: Map<string, string>): void {
     for (const [name, member] of Object.entries(then)) learn(member, (now as Record<string, unknown>)[name], ids);
   }
 }
+
+/** States of pipes that end by themselves: a read that comes later does not see them. */
+const passing = /"state":"(?:Provisioning|Snapshot|Modifying|Resync)"/;
 
 /** Members that depend on the machine, the moment or the load. */
 const varying = new Set([
