@@ -1,5 +1,5 @@
 /** The one error of requests. */
-import { wordsOf } from "../lib/format.ts";
+import { wordsAt } from "../lib/format.ts";
 
 export type Issue = { readonly path: string; readonly message: string; readonly position?: number };
 
@@ -62,8 +62,8 @@ export function placeless(error: ApiError | null | undefined): string | undefine
 /** Names members by their words, where the API does by their paths. */
 function sentenceOf({ error, message, issues = [] }: ErrorDocument): string | undefined {
   const sentence = message ?? error?.replace(/^[A-Z_]+: /, "");
-  return issues.reduce((text, { path }) => {
-    const name = path.split(".").findLast((part) => !/^\d+$/.test(part));
-    return name ? text?.replace(`${path}: `, `${wordsOf(name)}: `) : text;
-  }, sentence);
+  return issues.reduce(
+    (text, { path }) => (path === "" ? text : text?.replace(`${path}: `, `${wordsAt(path)}: `)),
+    sentence,
+  );
 }

@@ -67,9 +67,14 @@ export function wordsOf(name: string): string {
   return capitalized(name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase());
 }
 
+/** The member at a path of a request: `destination.columns.0` as `Columns`. */
+export function wordsAt(path: string): string {
+  return wordsOf(path.split(".").findLast((part) => !/^\d+$/.test(part)) ?? path);
+}
+
 /** `source.relationalDb.port: ...` as `Port: ...`: members that a sentence of the server names, in words. */
 export function inWords(text: string): string {
-  return text.replaceAll(/\bsource(?:\.\w+)*\.(\w+)/g, (_, name: string) => wordsOf(name));
+  return text.replaceAll(/\bsource(?:\.\w+)+/g, wordsAt);
 }
 
 /** The text with a capital at its beginning. A reason from the server is often a part of a sentence. */
