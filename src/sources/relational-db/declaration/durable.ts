@@ -129,9 +129,6 @@ const lineage = z.object({
   timelines: z.array(z.object({ id: z.int(), end: z.optional(lsn) })),
 });
 
-/** The mark that is true when nothing but copying all tables anew helps. */
-export const lostMark = "lost";
-
 export const postgresShapes = {
   replay: z.discriminatedUnion("kind", [changes, truncate, copy, nothing]),
   /** Place in the stream up to which everything is durable. */
@@ -145,7 +142,7 @@ export const postgresShapes = {
     slot: lsn,
     lineage,
     /** The source has lost what the pipe needs to go on. */
-    [lostMark]: z.boolean(),
+    lost: z.boolean(),
     /** Position of the newest snapshot that rows were copied in. */
     copied: lsn,
     /** The newest position that was confirmed to the slot. */

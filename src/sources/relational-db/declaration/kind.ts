@@ -6,7 +6,7 @@ import type { SourceObject } from "../../contract/own-objects.ts";
 import { ownSqlName } from "../../contract/own-objects.ts";
 import type { NetworkContext, SourceKind } from "../../contract/source.ts";
 import { relationalDbDescription } from "./description.ts";
-import { lostMark, postgresShapes } from "./durable.ts";
+import { postgresShapes } from "./durable.ts";
 import { mappingChanges } from "./mapping-changes.ts";
 import { sourceName, tableMapping } from "./table-mapping.ts";
 import { tablesOf } from "./table-progress.ts";
@@ -109,7 +109,7 @@ export const relationalDb = {
       return "cannot be copied with replicationMode cdc_only; take them out of tableMappings and add them again to begin with empty tables";
     },
     markOf: (targetTable) => `table:${targetTable}`,
-    lostMark,
+    lostMark: "lost" satisfies keyof typeof postgresShapes.marks,
     again: (mark) => (mark === null ? null : { ...(mark as JsonObject), again: true }),
   },
 } satisfies SourceKind;

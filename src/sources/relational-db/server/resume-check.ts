@@ -7,12 +7,13 @@ import { isDeepStrictEqual } from "node:util";
 import type pg from "pg";
 import { AppError } from "../../../lib/errors.ts";
 import type { SourceContext } from "../../contract/source.ts";
-import { lostMark, type PostgresDurable, type TimelineHistory } from "../declaration/durable.ts";
+import type { PostgresDurable, TimelineHistory } from "../declaration/durable.ts";
 import { formatLsn, parseLsn } from "../protocol/lsn.ts";
 import { findSlot } from "./slot.ts";
 import { divergencePoint, readTimelineHistory, timelineText } from "./timeline-history.ts";
 
 const timelineMark = "lineage";
+const lostMark = "lost";
 /** Position of the newest snapshot that rows were copied in. */
 const copiedMark = "copied";
 /** The newest position confirmed to the slot. A slot that is further was moved by another client, or recreated. */
