@@ -196,6 +196,21 @@ describe.skipIf(chromiumMissing !== undefined)("the SQL screen", () => {
     expect((await lines(page))[0]).toBe("SELECT n + 1 AS m");
   });
 
+  test("a word below the pointer is explained by the service's own engine", async () => {
+    const { page } = await open();
+    await write(page, "SELECT uniqExact(number) FROM numbers(10)");
+    const word = editor(page).getByText("uniqExact");
+    const told = async () => {
+      const texts = await page.locator(".cm-documentation").allTextContents();
+      // The pointer comes anew each time: the words of the engine arrive after the editor.
+      await page.mouse.move(0, 0);
+      await word.hover();
+      return texts;
+    };
+    const intervals = { interval: 1_000, timeout: 20_000 };
+    await expect.poll(told, intervals).toEqual([expect.stringMatching(/^uniqExact\(.*exact number/s)]);
+  });
+
   test("a query is saved by name, opened in another browser, and saved again under the same name", async () => {
     const { page } = await open();
     await write(page, "SELECT 41 + 1 AS answer");

@@ -1,5 +1,5 @@
 /** Documentation of the word below the pointer. */
-import { hoverTooltip } from "@codemirror/view";
+import type { EditorView, Tooltip } from "@codemirror/view";
 import type { Known } from "./completion.ts";
 import { documentation } from "./documentation.ts";
 
@@ -23,16 +23,15 @@ export function explain(word: string, { words, tables }: Known): readonly [head:
   return column === undefined ? undefined : [`${word} ${column.type}`, `Column of ${owner?.name}`];
 }
 
-export function hoverDocumentation(known: () => Known) {
-  return hoverTooltip((view, position) => {
-    const line = view.state.doc.lineAt(position);
-    for (const { index, 0: word } of line.text.matchAll(/[A-Za-z_]\w*/g)) {
-      const [from, to] = [line.from + index, line.from + index + word.length];
-      if (position < from || position > to) continue;
-      const found = explain(word, known());
-      if (found === undefined) return null;
-      return { pos: from, end: to, above: true, create: () => ({ dom: documentation(...found) }) };
-    }
-    return null;
-  });
+/** What is shown for the word at a position of the text. */
+export function documentationAt(view: EditorView, position: number, known: Known): Tooltip | null {
+  const line = view.state.doc.lineAt(position);
+  for (const { index, 0: word } of line.text.matchAll(/[A-Za-z_]\w*/g)) {
+    const [from, to] = [line.from + index, line.from + index + word.length];
+    if (position < from || position > to) continue;
+    const found = explain(word, known);
+    if (found === undefined) return null;
+    return { pos: from, end: to, above: true, create: () => ({ dom: documentation(...found) }) };
+  }
+  return null;
 }

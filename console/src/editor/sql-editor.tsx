@@ -10,12 +10,19 @@ import {
 } from "@codemirror/commands";
 import { bracketMatching } from "@codemirror/language";
 import { Compartment, EditorState, Prec } from "@codemirror/state";
-import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers, placeholder } from "@codemirror/view";
+import {
+  drawSelection,
+  EditorView,
+  highlightActiveLine,
+  hoverTooltip,
+  keymap,
+  lineNumbers,
+  placeholder,
+} from "@codemirror/view";
 import { type Ref, useEffect, useImperativeHandle, useRef } from "react";
 import { toastError } from "../parts/toast.tsx";
 import { completeSql, type Known } from "./completion.ts";
 import { dialectOf } from "./dialect.ts";
-import { hoverDocumentation } from "./hover.ts";
 import { statementAt } from "./lexer.ts";
 import { look } from "./look.ts";
 import { type ErrorMark, errorMarks, markError } from "./marks.ts";
@@ -96,7 +103,7 @@ function extensionsOf(latest: { readonly current: SqlEditorProps }, language: Co
     EditorView.lineWrapping,
     errorMarks,
     suggestions(completeSql(known)),
-    hoverDocumentation(known),
+    hoverTooltip(async (view, at) => (await import("./hover.ts")).documentationAt(view, at, known())),
     language.of(dialectOf(known().words)),
     keymap.of(historyKeymap),
     findKey,
