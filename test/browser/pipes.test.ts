@@ -230,7 +230,7 @@ describe.skipIf(chromiumMissing !== undefined)("pipes in the console", () => {
     }
     const concurrency = (page: Page) => page.getByLabel("Batches that are inserted at the same time");
     await concurrency(first.page).fill("3");
-    await first.page.getByText("~ settings.object_storage_concurrency: default → 3").waitFor();
+    await first.page.getByText("~ Batches that are inserted at the same time: default → 3").waitFor();
     await first.page.getByRole("button", { name: "Save" }).click();
     await first.page.getByRole("button", { name: "Edit" }).waitFor();
 

@@ -64,7 +64,8 @@ export function relativeText(time: number, now: number): string {
 
 /** `fetchedRows` as `Fetched rows`. */
 export function wordsOf(name: string): string {
-  return capitalized(name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase());
+  const words = name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase();
+  return capitalized(words.replaceAll(/\b(gb|iam|ttl)\b/g, (short) => short.toUpperCase()));
 }
 
 /** The member at a path of a request: `destination.columns.0` as `Columns`. */

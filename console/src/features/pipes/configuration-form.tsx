@@ -4,7 +4,6 @@ import { holds, memberAt, type SourceField } from "../../../../src/sources/contr
 import { call } from "../../api/client.ts";
 import type { ApiError } from "../../api/error.ts";
 import { refetch } from "../../api/queries.ts";
-import { wordsOf } from "../../lib/format.ts";
 import { inLabels } from "../../lib/source-words.ts";
 import { Button } from "../../parts/button.tsx";
 import { UnsavedDialog } from "../../parts/dialog.tsx";
@@ -19,12 +18,14 @@ import {
   type Draft,
   differencesOf,
   draftOf,
+  labelOf,
   mutableMembers,
   requestsOf,
   scalingFields,
   settingFields,
   settingsOf,
 } from "./draft.ts";
+import type { PipeKind } from "./list-search.ts";
 import { pipeReads } from "./pipe-actions.tsx";
 import css from "./pipes.module.css";
 import { kindOf, type PipeDetails } from "./use-pipe.ts";
@@ -58,7 +59,7 @@ export function ConfigurationForm({ pipe, onClose }: FormProps) {
         onChange={(path, text) => setDraft({ ...draft, [path]: text })}
       />
       <Panel title="What changes">
-        <Differences differences={differences} />
+        <Differences kind={kindOf(begin)} differences={differences} />
         {error !== undefined && <Refusal error={error} />}
         <div className="row">
           <Button onClick={onClose}>Cancel</Button>
@@ -161,7 +162,7 @@ function sourceInputsOf(pipe: PipeDetails) {
     const field = fields.find(({ path }) => path === member);
     const isSet = memberAt(source, member) != null;
     if (field !== undefined && !isSet && !holds(field.when, (path) => memberAt(source, path))) return [];
-    return [{ member, label: field?.label ?? wordsOf(member), hint: field?.hint }];
+    return [{ member, label: labelOf(kind, `source.${member}`), hint: field?.hint }];
   });
 }
 
@@ -186,24 +187,27 @@ function SettingInput({ name, ...input }: SettingInputProps) {
   return <TextField label={label} hint={hint} inputMode="numeric" {...input} />;
 }
 
-function Differences({ differences }: { readonly differences: readonly Difference[] }) {
+type DifferencesProps = { readonly kind: PipeKind; readonly differences: readonly Difference[] };
+
+function Differences({ kind, differences }: DifferencesProps) {
   if (differences.length === 0) return <p>Nothing yet.</p>;
   return (
     <ul className={css.changes} aria-label="Changes">
-      {differences.flatMap(({ path, from, to }) =>
-        changedLines(path, from, to).map((line) => <li key={`${path} ${line}`}>{line}</li>),
+      {differences.flatMap((difference) =>
+        changedLines(kind, difference).map((line) => <li key={`${difference.path} ${line}`}>{line}</li>),
       )}
     </ul>
   );
 }
 
 /** The lines that go and come, where texts have several. */
-function changedLines(path: string, from: unknown, to: unknown): string[] {
+function changedLines(kind: PipeKind, { path, from, to }: Difference): string[] {
   const [before, after] = [String(from ?? ""), String(to ?? "")].map((text) => text.split("\n")) as [
     string[],
     string[],
   ];
-  if (before.length + after.length === 2 || path !== "columns") return [`~ ${path}: ${shown(from)} → ${shown(to)}`];
+  if (before.length + after.length === 2 || path !== "columns")
+    return [`~ ${labelOf(kind, path)}: ${shown(from)} → ${shown(to)}`];
   return [
     ...before.filter((line) => !after.includes(line)).map((line) => `- ${line}`),
     ...after.filter((line) => !before.includes(line)).map((line) => `+ ${line}`),

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { columnsOf, differencesOf, draftOf, requestsOf } from "./draft.ts";
+import { sourceDescriptions, sourceKindKeys } from "../../../../src/sources/contract/descriptions.ts";
+import { columnsOf, differencesOf, draftOf, labelOf, requestsOf, scalingFields, settingsOf } from "./draft.ts";
 import type { PipeDetails } from "./use-pipe.ts";
 
 const pipe = {
@@ -35,4 +36,16 @@ test("a line without a column is a field of that name, and a table that is not m
       { sourceField: "b", destinationField: "c" },
     ],
   });
+});
+
+test.each(sourceKindKeys)("each member of %s that can change has a label of its own, which is not its path", (kind) => {
+  const paths = [
+    "name",
+    ...sourceDescriptions[kind].mutable.map((member) => `source.${member}`),
+    ...settingsOf(kind).map((name) => `settings.${name}`),
+    ...Object.keys(scalingFields).map((name) => `scaling.${name}`),
+  ];
+  const labels = paths.map((path) => labelOf(kind, path));
+  expect(labels.filter((label) => !/^[A-Z][^._]*$/.test(label))).toEqual([]);
+  expect(new Set(labels).size).toBe(paths.length);
 });

@@ -1,5 +1,7 @@
 /** An edited configuration: what the form holds, and what a request must send for it. */
 import { sourceDescriptions } from "../../../../src/sources/contract/descriptions.ts";
+import type { SourceField } from "../../../../src/sources/contract/fields.ts";
+import { wordsAt } from "../../lib/format.ts";
 import type { PipeKind } from "./list-search.ts";
 import { kindOf, type PipeDetails } from "./use-pipe.ts";
 
@@ -14,6 +16,16 @@ export const scalingFields = {
   replicaCpuMillicores: "CPU of a replica, in thousandths of a core",
   replicaMemoryGb: "Memory of a replica, in GB",
 } as const;
+
+/** The label of the input with this path, as in the wizard where that asks for it. */
+export function labelOf(kind: PipeKind, path: string): string {
+  const [group, ...rest] = path.split(".");
+  const name = rest.join(".");
+  if (group === "settings") return settingFields[name as SettingName].label;
+  if (group === "scaling") return scalingFields[name as keyof typeof scalingFields];
+  const fields: readonly SourceField[] = sourceDescriptions[kind].fields;
+  return fields.find((field) => field.path === name)?.label ?? wordsAt(path);
+}
 
 /** Members of the source that can change, without those that hold secrets. */
 export function mutableMembers(pipe: PipeDetails): readonly string[] {
