@@ -1,6 +1,7 @@
 /** Evaluates alerts: reads the last window by the planner of charts, and decides the state. */
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
+import { fulfils } from "../api/alert-condition.ts";
 import type { AlertReading } from "../api/alerts.ts";
 import type { ChartRequest } from "../api/charts.ts";
 import type { DashboardBody } from "../api/dashboards.ts";
@@ -11,7 +12,7 @@ import {
   alertRequestOf,
   valueWithoutRows,
 } from "../charts/alerts/alert-request.ts";
-import { fires, lastWindow } from "../charts/alerts/windows.ts";
+import { lastWindow } from "../charts/alerts/windows.ts";
 import type { Charts } from "../charts/charts.ts";
 import { isAsleep } from "../charts/last-answers.ts";
 import type { Outcome } from "../charts/outcome.ts";
@@ -140,7 +141,7 @@ async function readChart(
   const isGrouped = request.series.some(({ groupBy }) => groupBy.length > 0);
   const zero = valueWithoutRows(request);
   if (rows.length === 0 && zero !== undefined) {
-    const reading = { group: [], value: zero, fires: fires(zero, definition) };
+    const reading = { group: [], value: zero, fires: fulfils(zero, definition) };
     return { readings: request.series.map((_, series) => ({ ...reading, series })), isGrouped };
   }
   return { readings: rows.flatMap((row) => readingsOf(row, request, alert)), isGrouped };
@@ -174,6 +175,6 @@ function readingsOf(row: Row, { series, seriesReturnType }: ChartRequest, { defi
     const given = row[`series_${index}.data`];
     const value = given === null || given === undefined || given === "" ? Number.NaN : Number(given);
     if (!Number.isFinite(value)) return [];
-    return [{ group: row.group ?? [], series: index, value, fires: fires(value, definition) }];
+    return [{ group: row.group ?? [], series: index, value, fires: fulfils(value, definition) }];
   });
 }

@@ -1,7 +1,8 @@
 /** What alerts of states read: a number for each pipe or service of the organization, as it is now. */
+
+import { fulfils } from "../api/alert-condition.ts";
 import type { AlertReading, StateMetric } from "../api/alerts.ts";
 import { isOngoing, pipeFindings, serviceFindings, type WatchedPipe, type WatchedService } from "../api/attention.ts";
-import { fires } from "../charts/alerts/windows.ts";
 import { AppError } from "../lib/errors.ts";
 import type { Alert } from "../store/saved/alerts.ts";
 import type { WindowValues } from "./findings.ts";
@@ -66,7 +67,13 @@ export function stateValues({ definition, totals }: Alert, { services, pipes }: 
   const readings = found.flatMap(({ name, value, reason }): AlertReading[] => {
     if (value === undefined) return [];
     return [
-      { group: [name], series: 0, value, fires: fires(value, definition), ...(reason === undefined ? {} : { reason }) },
+      {
+        group: [name],
+        series: 0,
+        value,
+        fires: fulfils(value, definition),
+        ...(reason === undefined ? {} : { reason }),
+      },
     ];
   });
   const counted = Object.fromEntries(pipes.map(({ id, errors = 0 }) => [id, errors]));

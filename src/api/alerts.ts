@@ -3,6 +3,7 @@
  * those of states, which watch services and pipes.
  */
 import { z } from "zod";
+import { thresholdTypes } from "./alert-condition.ts";
 import { knownObject, nullableToo, operation, plainText, setByServer, timestamp, uuid, version } from "./operation.ts";
 import { offsetMeta, offsetQuery, tags } from "./saved-searches.ts";
 
@@ -67,9 +68,7 @@ const members = {
     .optional()
     .describe("What a window without a value means. keep, the default: nothing, the state before it counts"),
   threshold: z.number(),
-  thresholdType: z
-    .enum(["above", "below", "above_exclusive", "below_or_equal", "equal", "not_equal", "between", "not_between"])
-    .describe("above and between include the threshold, below does not"),
+  thresholdType: z.enum(thresholdTypes).describe("above and between include the threshold, below does not"),
   thresholdMax: z.number().optional().describe("Upper end of between and not_between"),
   interval: z.enum(alertIntervals).describe("Length of a window, and time between two evaluations"),
   scheduleOffsetMinutes: z.int().min(0).max(1439).optional().describe("Minutes by which windows are shifted"),

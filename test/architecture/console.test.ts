@@ -19,9 +19,10 @@ const levels = [
 /** The only file of the shell that features import: their routes hang on it. */
 const rootRoute = "console/src/app/root-route.tsx";
 const operationTable = "src/cli/client/operations.ts";
-/** What runs of the server: tables, what needs attention, and what the kinds of sources say of themselves. */
+/** What runs of the server: tables, conditions, and what the kinds of sources say of themselves. */
 const plainModules = [
   operationTable,
+  "src/api/alert-condition.ts",
   "src/api/attention.ts",
   "src/sources/contract/descriptions.ts",
   "src/sources/contract/description.ts",

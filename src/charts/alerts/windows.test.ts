@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fires, lastWindow } from "./windows.ts";
+import { lastWindow } from "./windows.ts";
 
 const at = (text: string) => Date.parse(`2024-05-01T${text}Z`);
 const times = (window: ReturnType<typeof lastWindow>) =>
@@ -26,17 +26,4 @@ test("windows follow one another without a gap, whenever one looks", () => {
   }
   const sorted = [...ends].sort((a, b) => a - b);
   expect(sorted.slice(1).every((end, i) => end - (sorted[i] as number) === 900_000)).toBe(true);
-});
-
-test.each([
-  ["above", [4, 5, 6], [false, true, true]],
-  ["above_exclusive", [5, 6], [false, true]],
-  ["below", [4, 5], [true, false]],
-  ["below_or_equal", [5, 6], [true, false]],
-  ["equal", [5, 6], [true, false]],
-  ["not_equal", [5, 6], [false, true]],
-  ["between", [4, 5, 8, 9], [false, true, true, false]],
-  ["not_between", [4, 5, 8, 9], [true, false, false, true]],
-] as const)("%s 5 (to 8) of %j", (thresholdType, values, expected) => {
-  expect(values.map((value) => fires(value, { threshold: 5, thresholdMax: 8, thresholdType }))).toEqual(expected);
 });

@@ -1,4 +1,4 @@
-/** Windows of alerts, and the condition on a value. */
+/** Windows of alerts. */
 import { type AlertDefinition, intervalMsOf } from "../../api/alerts.ts";
 import type { AlertWindow } from "./alert-request.ts";
 
@@ -16,28 +16,4 @@ export function lastWindow(schedule: Schedule, nowMs: number): AlertWindow | und
   const endMs = Math.floor((nowMs - anchorMs) / sizeMs) * sizeMs + anchorMs;
   const startMs = endMs - sizeMs;
   return startAtMs !== undefined && startMs < startAtMs ? undefined : { startMs, endMs };
-}
-
-type Condition = Pick<AlertDefinition, "threshold" | "thresholdType" | "thresholdMax">;
-
-/** Whether the value fulfils the condition of the alert. */
-export function fires(value: number, { threshold, thresholdType, thresholdMax = threshold }: Condition): boolean {
-  switch (thresholdType) {
-    case "above":
-      return value >= threshold;
-    case "above_exclusive":
-      return value > threshold;
-    case "below":
-      return value < threshold;
-    case "below_or_equal":
-      return value <= threshold;
-    case "equal":
-      return value === threshold;
-    case "not_equal":
-      return value !== threshold;
-    case "between":
-      return value >= threshold && value <= thresholdMax;
-    case "not_between":
-      return value < threshold || value > thresholdMax;
-  }
 }

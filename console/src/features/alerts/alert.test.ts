@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Alert, conditionText, fulfils, sortedAlerts, thresholdTypes } from "./alert.ts";
+import { type Alert, conditionText, sortedAlerts } from "./alert.ts";
 
 const alert = (more: object) =>
   ({
@@ -31,24 +31,4 @@ test.each([
   ],
 ])("the condition of %j reads: %s", (more, text) => {
   expect(conditionText(alert(more))).toBe(text);
-});
-
-test("values at, below, above and between thresholds are judged as the server judges them", () => {
-  const values = [9, 10, 15, 20, 21];
-  const judged = Object.keys(thresholdTypes).map((type) => [
-    type,
-    values.filter((value) =>
-      fulfils(value, { thresholdType: type as Alert["thresholdType"], threshold: 10, thresholdMax: 20 }),
-    ),
-  ]);
-  expect(Object.fromEntries(judged)).toEqual({
-    above: [10, 15, 20, 21],
-    above_exclusive: [15, 20, 21],
-    below: [9],
-    below_or_equal: [9, 10],
-    equal: [10],
-    not_equal: [9, 15, 20, 21],
-    between: [10, 15, 20],
-    not_between: [9, 21],
-  });
 });

@@ -1,4 +1,6 @@
 /** Alerts as people read them: their order, their condition in words. */
+
+import type { AlertCondition } from "../../../../src/api/alert-condition.ts";
 import type { StateMetric } from "../../../../src/api/alerts.ts";
 import type { OperationResult } from "../../api/client.ts";
 import { valueText } from "../../charts/format.ts";
@@ -56,10 +58,8 @@ export function isRange(type: ThresholdType): boolean {
   return type === "between" || type === "not_between";
 }
 
-type Condition = Pick<Alert, "thresholdType" | "threshold" | "thresholdMax">;
-
 /** `at least 10`, `outside of 5 to 20`. */
-export function thresholdText({ thresholdType, threshold, thresholdMax = threshold }: Condition): string {
+export function thresholdText({ thresholdType, threshold, thresholdMax = threshold }: AlertCondition): string {
   const [low, high] = [valueText(threshold, "number"), valueText(thresholdMax, "number")];
   if (thresholdType === "between") return `from ${low} to ${high}`;
   if (thresholdType === "not_between") return `outside of ${low} to ${high}`;
@@ -81,26 +81,4 @@ export function conditionText(alert: Alert): string {
   const what = source === "tile" ? `${value} ${thresholdText(alert)}` : `${thresholdText(alert)} rows`;
   const group = groupBy === undefined || groupBy.trim() === "" ? "" : `, in any group of ${groupBy.trim()}`;
   return `${what} in ${intervalText(interval)}${group}${often}`;
-}
-
-/** Whether a value fulfils the condition, by the rules of the server. */
-export function fulfils(value: number, { thresholdType, threshold, thresholdMax = threshold }: Condition): boolean {
-  switch (thresholdType) {
-    case "above":
-      return value >= threshold;
-    case "above_exclusive":
-      return value > threshold;
-    case "below":
-      return value < threshold;
-    case "below_or_equal":
-      return value <= threshold;
-    case "equal":
-      return value === threshold;
-    case "not_equal":
-      return value !== threshold;
-    case "between":
-      return value >= threshold && value <= thresholdMax;
-    case "not_between":
-      return value < threshold || value > thresholdMax;
-  }
 }

@@ -1,8 +1,9 @@
 /** What an alert would have done: windows of the past against the condition. */
+import { type AlertCondition, fulfils } from "../../../../src/api/alert-condition.ts";
 import type { ChartDefinition } from "../../charts/definition.ts";
 import type { Bounds } from "../../charts/time-range.ts";
 import type { ChartSeries } from "../../charts/types.ts";
-import { type Alert, fulfils, type Interval, intervalMs } from "./alert.ts";
+import { type Interval, intervalMs } from "./alert.ts";
 
 const dayMs = 86_400_000;
 
@@ -36,8 +37,6 @@ export function emptyOf({ groupBy, series }: ChartDefinition): Empty {
   return { isGrouped, value: isZero ? 0 : undefined };
 }
 
-type Condition = Pick<Alert, "threshold" | "thresholdMax" | "thresholdType">;
-
 export type Preview = {
   /** Windows that have a value. */
   readonly windows: number;
@@ -51,7 +50,7 @@ export type Preview = {
 export function previewOf(
   times: readonly number[],
   series: readonly ChartSeries[],
-  condition: Condition,
+  condition: AlertCondition,
   { inARow, empty }: { readonly inARow: number; readonly empty: Empty },
 ): Preview {
   let [windows, fulfilled, alerts, run] = [0, 0, 0, 0];
