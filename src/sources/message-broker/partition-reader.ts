@@ -57,6 +57,8 @@ type Asked = {
   readonly answer: Promise<readonly FetchedPartition[]>;
   /** A time of `performance.now`. */
   readonly since: number;
+  /** Pause after an answer without records that came at once. */
+  readonly pauseMs: number;
 };
 
 export type ReaderParts = {
@@ -210,7 +212,8 @@ export class PartitionReader {
         fetched = await abortable(inHand.answer, this.#signal);
         context.progress.answered();
         const isEarly = performance.now() - inHand.since < emptyPauseMs;
-        if (isEarly && fetched.every(({ records }) => records.length === 0)) await sleep(emptyPauseMs, this.#signal);
+        const isEmpty = fetched.every(({ records }) => records.length === 0);
+        if (isEarly && isEmpty) await batches.change(inHand.pauseMs, this.#signal);
         asked = this.#ask(broker, fetched, memories[(turn + 1) % 2] as AnswerMemory);
         for (const answer of fetched) await this.#take(answer);
         this.#troubles.worked(brokerKey(broker));
@@ -258,10 +261,13 @@ export class PartitionReader {
     });
     // What is left out of the request waits for its response.
     const isIdle = goingOn.size === led.length && inHand.every(({ records }) => records.length === 0);
-    const answer = client.fetch(broker, requests, isIdle ? idleWaitMs : fetchWaitMs, memory);
+    // One that is left out for want of room is read as soon as there is some, not after the next record of the others.
+    const isWhole = wanted.length === led.length;
+    const waitMs = !isWhole ? 0 : isIdle ? idleWaitMs : fetchWaitMs;
+    const answer = client.fetch(broker, requests, waitMs, memory);
     // Awaited after the current response is processed; until then its failure is not unhandled.
     answer.catch(() => {});
-    return { partitions, answer, since: performance.now() };
+    return { partitions, answer, since: performance.now(), pauseMs: isWhole ? emptyPauseMs : fetchWaitMs };
   }
 
   async #take(fetched: FetchedPartition): Promise<void> {
