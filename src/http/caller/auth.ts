@@ -61,6 +61,14 @@ export class Authenticator {
     return principalOf(key);
   }
 
+  /** The same, also with id and secret as a bearer token, which is the form that senders of rows know. */
+  async sender(header: string, address: string): Promise<Principal> {
+    const token = /^Bearer +(\S+) *$/i.exec(header)?.[1];
+    if (token === undefined) return await this.basic(header, address);
+    const [id, secret] = token.split(/[.:](.*)/s);
+    return await this.basic(`Basic ${Buffer.from(`${id}:${secret ?? ""}`).toString("base64")}`, address);
+  }
+
   /** The key of a browser's login; a link's token is used up. Throws as `basic`. */
   async login(login: BrowserLogin, address: string): Promise<ApiKey> {
     const key = await ("token" in login

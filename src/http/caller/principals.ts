@@ -18,7 +18,7 @@ export type Principal = {
 };
 
 /** Authentication that the header or cookie of a request asks for. */
-export type CredentialKind = "basic" | "bearer" | "session";
+export type CredentialKind = "basic" | "bearer" | "sender" | "session";
 
 type Known = {
   readonly principal: Principal;
@@ -34,6 +34,7 @@ export class AdmittedCredentials {
   readonly #known: Readonly<Record<CredentialKind, Map<string, Known>>> = {
     basic: new Map(),
     bearer: new Map(),
+    sender: new Map(),
     session: new Map(),
   };
   readonly #revision: () => number;

@@ -24,7 +24,7 @@ export async function senderOf(
 ): Promise<Sender> {
   const login = loginOf(headers);
   if (login !== undefined) {
-    const principal = await authenticator.principalOf("basic", login, ip);
+    const principal = await authenticator.principalOf("sender", login, ip);
     requireRight(principal, pipe);
     return { principal, signature: undefined };
   }
@@ -37,19 +37,14 @@ export async function senderOf(
 export async function pipeOfKey(authenticator: Authenticator, { headers, ip }: Asked): Promise<string> {
   const login = loginOf(headers);
   if (login === undefined) throw new AppError("UNAUTHORIZED", "Send a key that may push to the pipe.");
-  const { pipeId } = await authenticator.principalOf("basic", login, ip);
+  const { pipeId } = await authenticator.principalOf("sender", login, ip);
   if (pipeId == null) throw new AppError("FORBIDDEN", "The key must have the role push: its pipe gets the telemetry.");
   return pipeId;
 }
 
-/** The header of HTTP Basic for a key in any of the forms in which senders can be told one. */
-function loginOf(headers: IncomingHttpHeaders): string | undefined {
-  const { authorization, "x-api-key": plain } = headers;
-  const token =
-    /^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1] ?? (authorization === undefined ? plain : undefined);
-  if (typeof token !== "string") return authorization;
-  const [id, secret] = token.split(/[.:](.*)/s);
-  return `Basic ${Buffer.from(`${id}:${secret ?? ""}`).toString("base64")}`;
+/** The header with the key, whatever the header in which it came. */
+function loginOf({ authorization, "x-api-key": plain }: IncomingHttpHeaders): string | undefined {
+  return authorization ?? (typeof plain === "string" ? `Bearer ${plain}` : undefined);
 }
 
 function requireRight({ role, pipeId }: Principal, pipe: PushPipe | undefined): void {

@@ -55,10 +55,9 @@ export async function takeIn(
 ): Promise<TakenIn> {
   const intake = new Intake(options);
   try {
-    for await (const piece of stream) {
-      const written = intake.add(piece);
-      if (written !== undefined) await written;
-    }
+    // An asynchronous loop over what is there already takes several turns for each piece.
+    if (Symbol.iterator in stream) for (const piece of stream) await intake.add(piece);
+    else for await (const piece of stream) await intake.add(piece);
     check();
     return await intake.end();
   } catch (error) {
