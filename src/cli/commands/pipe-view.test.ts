@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { destinationText } from "./pipe-view.ts";
+import { destinationText, sourceText } from "./pipe-view.ts";
 
 type Viewed = Parameters<typeof destinationText>[0];
 
@@ -12,4 +12,14 @@ test.each([
   [{ push: { format: "otlp" } }, { database: "telemetry" }, "telemetry.*"],
 ])("a pipe from %o to %o fills %s", (source, destination, text) => {
   expect(destinationText({ source, destination } as unknown as Viewed)).toBe(text);
+});
+
+test.each([
+  [{ push: {} }, "JSON that is sent to it"],
+  [{ push: { format: "Parquet" } }, "Parquet that is sent to it"],
+  [{ objectStorage: { url: "https://a/b/*.json" } }, "https://a/b/*.json"],
+  [{ objectStorage: { path: "logs/*.json" } }, "logs/*.json"],
+  [{ messageBroker: { brokers: "k:9092", topics: "a,b" } }, "a,b at k:9092"],
+])("the source %j reads: %s", (source, text) => {
+  expect(sourceText({ source } as never)).toBe(text);
 });

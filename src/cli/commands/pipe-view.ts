@@ -19,15 +19,16 @@ export function wordOf(key: string | undefined): string {
 
 type Viewed = Pick<PipeObject, "source" | "destination">;
 
+const member = /\{(\w+)\}/g;
+
 /** What the pipe reads: topics, objects, a stream, or a database. */
 export function sourceText({ source }: Pick<Viewed, "source">): string {
   const key = kindKeyOf(source);
   if (key === undefined) return "-";
   const config = source[key] as Readonly<Record<string, unknown>>;
-  const texts = sourceDescriptions[key].summaries.map((form) =>
-    form.replaceAll(/\{(\w+)\}/g, (_, member: string) => String(config[member] ?? "-")),
-  );
-  return texts.find((text) => text !== "-") ?? "-";
+  const isNamed = (form: string) => [...form.matchAll(member)].every(([, name = ""]) => config[name] != null);
+  const form = sourceDescriptions[key].summaries.find(isNamed);
+  return form?.replaceAll(member, (_, name: string) => String(config[name])) ?? "-";
 }
 
 /** `database.table`; several tables of one database are `database.*`. */
