@@ -7,7 +7,6 @@ import type { ClickHouseClient, Summary } from "../../clickhouse/client.ts";
 import { identifier, parameterText, tableName } from "../../clickhouse/sql.ts";
 import { definitionSettings, onCluster, type TableForm } from "../../clickhouse/table-form.ts";
 import { replicasOf } from "../../clickhouse/topology.ts";
-import { allOrAbort } from "../../lib/abort.ts";
 import { AppError } from "../../lib/errors.ts";
 import { errorTableOf } from "../../sources/contract/destination.ts";
 import type { Insert, RejectedRecord, Destination as Target, TargetTable } from "../../sources/contract/source.ts";
@@ -66,9 +65,8 @@ export class DestinationWriter {
     const target = this.#target;
     const managed = target.kind === "table" && this.#definition.managedTable === true ? target : undefined;
     if (managed !== undefined || target.kind === "owned") await this.#ensureDatabase();
-    const making = managed === undefined ? Promise.resolve(false) : this.#makeTable(managed, options);
-    // A repetition begins when both have ended: one of them may be emptying the table.
-    const [isMadeAgain = false] = await allOrAbort([making, this.createErrorTable().then(() => false)]);
+    const isMadeAgain = managed !== undefined && (await this.#makeTable(managed, options));
+    await this.createErrorTable();
     if (target.kind === "table") await this.rememberTokens();
     return { isMadeAgain };
   }

@@ -85,6 +85,26 @@ test("the source is read while the destination is prepared, and a batch begins a
   expect((await server.client.text("SELECT a FROM ahead")).trim()).toBe("7");
 });
 
+test("of many that begin together none holds rows while the destinations are prepared", async () => {
+  const service = Promise.withResolvers<void>();
+  let asked = 0;
+  const { steps, calls, events } = watched(async () => {
+    asked += 1;
+    await service.promise;
+  });
+  const connect = reading(async function* () {
+    steps.push("read");
+    yield* [] as Batch[];
+  });
+  const many = Array.from({ length: 20 }, (_, at) => jobOf(`many_${at}`));
+  const done = many.map((job) => runJob(job, anyNetwork, connect, calls, events, new AbortController().signal));
+  await vi.waitFor(() => expect(asked).toBeGreaterThanOrEqual(many.length));
+  expect(steps).toEqual([]);
+  service.resolve();
+  await Promise.all(done);
+  expect(steps.filter((step) => step === "read")).toHaveLength(many.length);
+});
+
 test("a destination that is unfit fails the pipe, also while its source waits for rows", async () => {
   const { calls, events, steps } = watched(async () => {});
   const { limits, destination } = jobOf("unfit");

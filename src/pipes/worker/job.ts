@@ -25,6 +25,13 @@ export type JobEvents = {
 /** Views may be attached to the destination at any time; their targets must remember tokens too. */
 const viewCheckMs = 60_000;
 
+/**
+ * While more jobs of the process prepare, as after the start of a server, sources are read afterwards: what hundreds
+ * hold at the same time stays in the process.
+ */
+const mostAhead = 8;
+let preparing = 0;
+
 export async function runJob(
   job: Job,
   network: NetworkContext,
@@ -38,11 +45,14 @@ export async function runJob(
     health.preparing();
     // Where one side fails, the other one may wait for ever.
     using both = childOf(signal);
-    const prepared = prepare(job, destination, calls, health, both.signal);
+    preparing += 1;
+    const prepared = prepare(job, destination, calls, health, both.signal).finally(() => {
+      preparing -= 1;
+    });
     const run = async () => {
       const connector = await connect();
-      // It opens its source with tables in a database that must be there.
-      if (job.table.kind === "owned") await prepared;
+      // With tables of its own it opens its source when their database is there.
+      if (job.table.kind === "owned" || preparing > mostAhead) await prepared;
       if (both.signal.aborted) return;
       const context = contextOf({ job, network, access: parts, calls, events });
       await using source: Source = await openSource(connector, job, context, health, both.signal);
