@@ -1,17 +1,11 @@
-import { createRecordsBatch } from "@platformatic/kafka";
+import { MemoryBroker, type MemoryPartitions } from "../../harness/kafka/memory-broker.ts";
 import { anyNetwork } from "../../harness/network/network.ts";
 import { keptMarks, testContext } from "../../harness/sources/source-context.ts";
 import { type At, describeSource, type World } from "../../harness/sources/source-contract.ts";
 import { ClickHouseError } from "../../src/clickhouse/client.ts";
 import { Dialer } from "../../src/outgoing/dialer.ts";
 import type { Source, SourceContext } from "../../src/sources/contract/source.ts";
-import {
-  type AnswerMemory,
-  type BrokerClient,
-  type FetchedPartition,
-  type FetchRequest,
-  noTopicId,
-} from "../../src/sources/message-broker/broker-client.ts";
+import { noTopicId } from "../../src/sources/message-broker/broker-client.ts";
 import { type KafkaDurable, kafkaShapes } from "../../src/sources/message-broker/declaration/durable.ts";
 import type { MessageBrokerConfig } from "../../src/sources/message-broker/declaration/kind.ts";
 import type { KafkaMessage } from "../../src/sources/message-broker/protocol/records.ts";
@@ -19,7 +13,7 @@ import { KafkaSource } from "../../src/sources/message-broker/source.ts";
 import { messageFormatOf } from "../../src/sources/messages/formats/rows.ts";
 
 /** Two partitions with a gap, a tombstone, text that is not JSON, and a value that the engine refuses. */
-const partitions: ReadonlyMap<number, ReadonlyMap<number, string | null>> = new Map([
+const partitions: MemoryPartitions = new Map([
   [0, new Map(Array.from({ length: 9 }, (_, at) => [at < 4 ? at : at + 3, `{"a":"p0-${at}"}`] as const))],
   [
     1,
@@ -36,70 +30,8 @@ const partitions: ReadonlyMap<number, ReadonlyMap<number, string | null>> = new 
 ]);
 const endOf = (partition: number) => Math.max(...(partitions.get(partition)?.keys() ?? [])) + 1;
 
-/** A broker in memory with batches of up to `batchRecords` records; one batch per answer. */
 /** There is no group to join. */
 const alone = () => ({ identity: () => undefined, leave: async () => {} });
-
-class MemoryBroker implements BrokerClient {
-  readonly clusterId = "cluster";
-  readonly #batchRecords: number;
-  readonly #topicId: string;
-  readonly decompress = { snappy: (data: Buffer) => data, lz4: (data: Buffer) => data };
-
-  constructor(batchRecords: number, topicId: string) {
-    this.#batchRecords = batchRecords;
-    this.#topicId = topicId;
-  }
-
-  async topics() {
-    return [
-      {
-        name: "t",
-        id: this.#topicId,
-        partitions: [...partitions.keys()].map((partition) => ({ partition, leader: 1 })),
-      },
-    ];
-  }
-
-  async offsets(of: readonly { topic: string; partition: number }[], at: "earliest" | "latest" | number) {
-    return of.map((name) => ({ ...name, offset: at === "earliest" ? 0 : endOf(name.partition) }));
-  }
-
-  async fetch(_broker: number, wanted: readonly FetchRequest[], _wait: number, memory?: AnswerMemory) {
-    await new Promise((resolve) => setTimeout(resolve, 1));
-    const records = wanted.map(({ partition, position }) => this.#records(partition, position));
-    // Like a socket: into the given memory, over the remains of an earlier response.
-    const answer = memory?.take(4096) ?? Buffer.alloc(4096);
-    answer.fill("x");
-    let end = 0;
-    return wanted.map(({ topic, partition }, index): FetchedPartition => {
-      const start = end;
-      end += (records[index] as Buffer).copy(answer, start);
-      const lastStable = endOf(partition);
-      return { topic, partition, errorCode: 0, lastStable, aborted: [], records: answer.subarray(start, end) };
-    });
-  }
-
-  #records(partition: number, position: number): Buffer {
-    const all = [...(partitions.get(partition) as ReadonlyMap<number, string | null>)].filter(([at]) => at >= position);
-    const taken = all.slice(0, this.#batchRecords);
-    const batches = taken.map(([offset, value]) => {
-      const message = { topic: "t", value: (value === null ? null : Buffer.from(value)) as Buffer, timestamp: 1n };
-      const batch = createRecordsBatch([message]).buffer;
-      batch.writeBigInt64BE(BigInt(offset), 0);
-      return batch;
-    });
-    return Buffer.concat(batches);
-  }
-
-  async commit(): Promise<void> {}
-
-  async committed() {
-    return [];
-  }
-
-  async close(): Promise<void> {}
-}
 
 const config: MessageBrokerConfig = { brokers: "memory:1", topics: "t" };
 let lives = 0;
@@ -150,7 +82,8 @@ describeSource("Kafka", () => ({
   open: async (world, at) => {
     lives += 1;
     // Some brokers of a cluster that is being upgraded have no topic ids.
-    const client = new MemoryBroker(1 + (lives % 4), lives % 3 === 0 ? noTopicId : "topic-id");
+    const topicId = lives % 3 === 0 ? noTopicId : "topic-id";
+    const client = new MemoryBroker({ partitions, batchRecords: 1 + (lives % 4), topicId });
     const rows = await messageFormatOf<KafkaMessage>(config, new Dialer(anyNetwork.policy, "schemaRegistry.url"));
     return untilEnd(new KafkaSource({ config, context: contextOf(world, at), client, rows, join: alone }));
   },
