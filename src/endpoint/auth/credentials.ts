@@ -2,7 +2,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { clickHouseException } from "../../clickhouse/exception.ts";
-import { parseBasicCredentials } from "../../lib/basic-credentials.ts";
+import { parseBasicCredentials } from "../../lib/authorization.ts";
 
 export type DatabaseUser = {
   readonly name: string;

@@ -7,7 +7,7 @@
 import { sourcesOf } from "../../api/ip-access.ts";
 import { accessCheck } from "../../endpoint/auth/access-list.ts";
 import type { FailedLogins } from "../../endpoint/auth/failed-logins.ts";
-import { parseBasicCredentials } from "../../lib/basic-credentials.ts";
+import { parseBasicCredentials, parseBearerToken } from "../../lib/authorization.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { AuditEvent } from "../../store/access/audit-events.ts";
 import type { ConsoleSessionStore } from "../../store/access/console-sessions.ts";
@@ -55,18 +55,15 @@ export class Authenticator {
    * address that is not on the key's list.
    */
   async basic(header: string, address: string): Promise<Principal> {
-    const key = await this.#key(readBasic(header), address);
-    this.#requireAdmitted(key, address);
-    this.#noteUse("api_key", key, address);
-    return principalOf(key);
+    return await this.#ofKey(readBasic(header), address);
   }
 
   /** The same, also with id and secret as a bearer token, which is the form that senders of rows know. */
   async sender(header: string, address: string): Promise<Principal> {
-    const token = /^Bearer +(\S+) *$/i.exec(header)?.[1];
+    const token = parseBearerToken(header);
     if (token === undefined) return await this.basic(header, address);
-    const [id, secret] = token.split(/[.:](.*)/s);
-    return await this.basic(`Basic ${Buffer.from(`${id}:${secret ?? ""}`).toString("base64")}`, address);
+    const [keyId, secret = ""] = token.split(/[.:](.*)/s);
+    return await this.#ofKey({ keyId, digest: sha256(secret) }, address);
   }
 
   /** The key of a browser's login; a link's token is used up. Throws as `basic`. */
@@ -95,6 +92,13 @@ export class Authenticator {
     // Not awaited: the next request makes up for a lost write.
     this.#sessions.markSeen(session).catch(() => {});
     return { ...principalOf(key), sessionId: session.id };
+  }
+
+  async #ofKey(credentials: KeyCredentials, address: string): Promise<Principal> {
+    const key = await this.#key(credentials, address);
+    this.#requireAdmitted(key, address);
+    this.#noteUse("api_key", key, address);
+    return principalOf(key);
   }
 
   async #key({ keyId, digest }: KeyCredentials, address: string): Promise<ApiKey> {

@@ -3,6 +3,7 @@ import { timingSafeEqual } from "node:crypto";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Operation } from "../../api/operation.ts";
 import type { FailedLogins } from "../../endpoint/auth/failed-logins.ts";
+import { parseBearerToken } from "../../lib/authorization.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { LoopStatus } from "../../lib/loop.ts";
 import type { MetricSample } from "../../lib/metric-sample.ts";
@@ -73,7 +74,7 @@ async function admitScraper({ headers, ip }: FastifyRequest, options: PageOption
     if (isLoopback(ip) && !forwardedHeaders.some((name) => headers[name] !== undefined)) return;
     throw new AppError("FORBIDDEN", "Without metricsToken, only clients on this machine can read metrics.");
   }
-  const given = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? "")?.[1];
+  const given = parseBearerToken(headers.authorization);
   if (given !== undefined && timingSafeEqual(sha256(given), sha256(metricsToken))) return;
   if (given !== undefined && !(await failedLogins.failed(ip))) {
     throw new AppError("TOO_MANY_REQUESTS", "Too many failed logins from this address.");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseBasicCredentials } from "./basic-credentials.ts";
+import { parseBasicCredentials } from "./authorization.ts";
 
 const encode = (text: string) => Buffer.from(text).toString("base64");
 

@@ -14,3 +14,8 @@ export function parseBasicCredentials(header: string | undefined): BasicCredenti
   if (colon < 0) return { user: decoded, password: undefined };
   return { user: decoded.slice(0, colon), password: decoded.slice(colon + 1) };
 }
+
+/** The content of an `Authorization: Bearer` header (RFC 6750); undefined for another scheme. */
+export function parseBearerToken(header: string | undefined): string | undefined {
+  return /^Bearer +(\S+) *$/i.exec(header ?? "")?.[1];
+}
