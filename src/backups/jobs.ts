@@ -79,7 +79,9 @@ export class BackupJobs {
     await backups.begin(row.id, facts);
     const begun: Backup = { ...row, ...facts, status: "in_progress" };
     try {
-      const { manifest, sizeBytes } = await this.#make(begun, service, base, signal);
+      // Who sees an outcome finds nothing of the work beside it.
+      const clear = () => backupLocation.clearStaging(service.id);
+      const { manifest, sizeBytes } = await this.#make(begun, service, base, signal).finally(clear);
       const finishedAt = manifest.finishedAt;
       await backups.finish(row.id, {
         finishedAt,
@@ -92,8 +94,6 @@ export class BackupJobs {
       await this.#removeWhatIsThere(begun, signal);
       await backups.fail(row.id, new Date().toISOString(), reasonOf(error, signal));
       return;
-    } finally {
-      await backupLocation.clearStaging(service.id);
     }
     // Files that a distant server has written have been read for their manifest.
     await this.check({ ...begun, status: "done" }, "manifest", signal, isByServer);
