@@ -27,6 +27,7 @@ export async function run(): Promise<BenchResult> {
   return {
     rows: [
       row("cp -r and sync", full.copies),
+      row("the same, then SHA-256 of each file twice", full.leasts),
       row("backup: stored and every file read back", full.backups),
       row("restore into a new running service", full.restores),
       row("cp -r of the copy and back", full.copiesBack),
@@ -34,6 +35,7 @@ export async function run(): Promise<BenchResult> {
     ],
     summary: {
       ratio: round(secondsOf(full.copies) / secondsOf(full.backups)),
+      ofLeast: round(secondsOf(full.leasts) / secondsOf(full.backups)),
       restoreRatio: round((secondsOf(full.starts) + secondsOf(full.copiesBack)) / secondsOf(full.restores)),
       restoreOfCp: round(secondsOf(full.copiesBack) / secondsOf(full.restores)),
       dataMb: round(full.megabytes),
@@ -60,13 +62,16 @@ async function measureFull() {
   const megabytes = Number(execFileSync("du", ["-sb", data], { encoding: "utf8" }).split("\t")[0]) / 1e6;
   const { pid } = served.process;
   const copies: Cost[] = [];
+  const leasts: Cost[] = [];
   const copiesBack: Cost[] = [];
   const starts: Cost[] = [];
   const stores: number[] = [];
   const backups: Cost[] = [];
   const restores: Cost[] = [];
   for (let i = 0; i < rounds; i += 1) {
-    copies.push(await copied(data, copy, pid));
+    const copying = await copied(data, copy, pid);
+    copies.push(copying);
+    leasts.push(sumOf(copying, await costOf(() => hashedTwice(copy), { without: pid })));
     copiesBack.push(await copied(copy, back, pid));
     for (const path of [copy, back]) rmSync(path, { recursive: true });
     let backup: Backup | undefined;
@@ -78,7 +83,7 @@ async function measureFull() {
     restores.push(await costOf(() => restored(served, backup?.id as string), { pid }));
     starts.push(await costOf(() => runningService(served, { idleScaling: false }), { pid }));
   }
-  return { megabytes, copies, copiesBack, starts, stores, backups, restores };
+  return { megabytes, copies, leasts, copiesBack, starts, stores, backups, restores };
 }
 
 /** Bytes that an increment stores per byte of new parts. */
@@ -120,4 +125,14 @@ async function copied(from: string, to: string, without: number | undefined): Pr
       rmSync(to, { recursive: true, force: true });
     }
   }
+}
+
+/** What a backup cannot do without: a checksum of what is stored, and another of what is read back. Two at a time. */
+function hashedTwice(folder: string): void {
+  const hash = `find '${folder}' -type f -print0 | xargs -0 -n 16 -P 2 openssl dgst -sha256`;
+  execSync(`${hash} && ${hash}`, { stdio: ["ignore", "ignore", "pipe"] });
+}
+
+function sumOf(one: Cost, other: Cost): Cost {
+  return { seconds: one.seconds + other.seconds, cpuSeconds: one.cpuSeconds + other.cpuSeconds };
 }
