@@ -51,11 +51,16 @@ function requestHeaders({ rawHeaders }: IncomingMessage): HeaderList {
   return endToEnd(pairs).filter(([name]) => !/^host$/i.test(name));
 }
 
+const neverPassed: ReadonlySet<string> = new Set([...hopHeaders, "expect"]);
+
 /** Without the headers of one connection and those that `Connection` names. */
 function endToEnd(headers: HeaderList): HeaderList {
-  const listed = headers.filter(([name]) => /^connection$/i.test(name)).flatMap(([, value]) => value.split(","));
-  const dropped = new Set([...hopHeaders, "expect", ...listed.map((name) => name.trim().toLowerCase())]);
-  return headers.filter(([name]) => !dropped.has(name.toLowerCase()));
+  const named = headers.map(([name, value]) => [name.toLowerCase(), value] as const);
+  const listed = named.flatMap(([name, value]) => (name === "connection" ? value.toLowerCase().split(/\s*,\s*/) : []));
+  return headers.filter((_, at) => {
+    const name = named[at]?.[0] ?? "";
+    return !neverPassed.has(name) && !listed.includes(name);
+  });
 }
 
 /** The rest of the request's body is not read. */

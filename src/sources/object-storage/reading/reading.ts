@@ -303,13 +303,18 @@ function versionGuard(files: readonly ObjectFile[], pathOf: (key: string) => str
     const mine = isPlainKey(file.key) ? "" : `_path = ${literal(pathOf(file.key))} AND `;
     return `${mine}NOT throwIf(${mine}${bare} != ${literal(file.etag)}, '${changedMarker}')`;
   }
-  const versions = files.map(({ key, etag }) => literal(`${pathOf(key)}\n${etag}`)).join(", ");
-  const changed = `concat(_path, '\\n', ${bare}) NOT IN (${versions})`;
+  const versions = setOf(files.map(({ key, etag }) => `${pathOf(key)}\n${etag}`));
+  const changed = `concat(_path, '\\n', ${bare}) NOT IN ${versions}`;
   if (!listed) return `NOT throwIf(${changed}, '${changedMarker}')`;
   // What else a listing has is ignored. A condition for `_path` alone would make the engine ask for each object.
-  const paths = files.map(({ key }) => literal(pathOf(key))).join(", ");
-  const mine = `concat(_path, substring(${bare}, 1, 0)) IN (${paths})`;
+  const paths = setOf(files.map(({ key }) => pathOf(key)));
+  const mine = `concat(_path, substring(${bare}, 1, 0)) IN ${paths}`;
   return `${mine} AND NOT throwIf(${mine} AND ${changed}, '${changedMarker}')`;
+}
+
+/** A set of the engine. It costs less than a list of literals, whose text the engine handles again for each object. */
+function setOf(values: readonly string[]): string {
+  return `(SELECT arrayJoin([${values.map(literal).join(", ")}]))`;
 }
 
 const asLines = { name: "LineAsString", structure: "line String" };
