@@ -304,12 +304,13 @@ function versionGuard(files: readonly ObjectFile[], pathOf: (key: string) => str
     return `${mine}NOT throwIf(${mine}${bare} != ${literal(file.etag)}, '${changedMarker}')`;
   }
   const versions = setOf(files.map(({ key, etag }) => `${pathOf(key)}\n${etag}`));
-  const changed = `concat(_path, '\\n', ${bare}) NOT IN ${versions}`;
-  if (!listed) return `NOT throwIf(${changed}, '${changedMarker}')`;
+  const same = `concat(_path, '\\n', ${bare}) IN ${versions}`;
+  if (!listed) return `NOT throwIf(NOT ${same}, '${changedMarker}')`;
   // What else a listing has is ignored. A condition for `_path` alone would make the engine ask for each object.
   const paths = setOf(files.map(({ key }) => pathOf(key)));
   const mine = `concat(_path, substring(${bare}, 1, 0)) IN ${paths}`;
-  return `${mine} AND NOT throwIf(${mine} AND ${changed}, '${changedMarker}')`;
+  // With AND, the engine chooses rows before each part of it, which costs more than to compute both.
+  return `(${mine}) > throwIf((${mine}) > (${same}), '${changedMarker}')`;
 }
 
 /** A set of the engine. It costs less than a list of literals, whose text the engine handles again for each object. */
