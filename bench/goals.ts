@@ -48,6 +48,7 @@ export const benchGoals: Readonly<Record<string, readonly Goal[]>> = {
     least("high_cardinality_groups", 3, "five series are one pass over the data"),
   ],
   cli: [
+    most("ratio", 6, "processor time of a command with one request, of `node -e 0`"),
     most("versionCpu", 0.1, "seconds of a processor: people wait for commands"),
     most("completionCpu", 0.15, "seconds of a processor at each press of the Tab key"),
     most("pipeListCpu", 0.3, "seconds of a processor of a command with one request"),
@@ -133,6 +134,7 @@ export const benchGoals: Readonly<Record<string, readonly Goal[]>> = {
   ],
   "objects-small": [least("ratio", 0.6, "each of the 10,000 files has its own mark in the store")],
   operators: [
+    most("ratio", 0.1, "a list that has not changed, of one that is made anew"),
     most("pollCpuMs", 1, "processor time of the control plane for a list of 100 pipes that has not changed"),
     most("share", 0.02, "of a core, for ten clients that look at all lists every two seconds"),
     most("historyBytes", 691_200, "the size of a history's file is fixed"),
@@ -152,7 +154,10 @@ export const benchGoals: Readonly<Record<string, readonly Goal[]>> = {
     most("stoppedRestP95Ms", 1_000, "the pipes of a process that is stopped are handed over"),
     most("killedP95Ms", 16_500, "the lease of 15 s has to end, and leases are looked at each second"),
   ],
-  wake: [most("p95Ms", 300, "the first query of a service that became idle lately")],
+  wake: [
+    most("ratio", 20, "the first query of an idle service, of the next one"),
+    most("p95Ms", 300, "the first query of a service that became idle lately"),
+  ],
 };
 
 const shows = (field: string, why = "a run that has done nothing shows nothing"): Goal => least(field, 1, why);

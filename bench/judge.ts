@@ -32,7 +32,10 @@ export function judged(goals: readonly Goal[], summary: Summary): Judged {
   return { ok, rows: results.map(({ row }) => row), missed };
 }
 
-/** Whether more of a field is better (1) or worse (-1): its goal says so, or its name. 0: neither does. */
+/**
+ * Whether more of a field is better (1) or worse (-1): its goal says so, or its name. 0: neither does. A ratio of which
+ * less is better needs a goal.
+ */
 export function directionOf(goals: readonly Goal[], field: string): -1 | 0 | 1 {
   const goal = goals.find((one) => one.field === field);
   if (goal !== undefined) return goal.least !== undefined ? 1 : -1;

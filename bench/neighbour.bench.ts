@@ -58,7 +58,6 @@ export async function run(): Promise<BenchResult> {
       ratio: p99Ratio(beside),
       attackedRatio: p99Ratio(attacked),
       aloneCpuUs: cpuUsOf([cost], rounds),
-      p50Ratio: round(percentile(beside, 50) / percentile(alone, 50)),
     },
   };
 }
