@@ -6,7 +6,7 @@ import { accessKey, startVersitygw, type TestStore } from "../harness/objects/pi
 import { versitygwMissing } from "../harness/objects/versitygw.ts";
 import { columns, createPipe, details, type PipeBody, pipeBody } from "../harness/pipes.ts";
 import { type BenchService, query, runningService, type Served, serve } from "../harness/serve.ts";
-import { type Cost, costOf } from "./bench.ts";
+import { type BenchResult, type Cost, costOf, costRow, cpuUsOf, medianCost, round } from "./bench.ts";
 
 const memoryGb = 4;
 
@@ -62,8 +62,55 @@ export async function writeFiles(
   }
 }
 
+type Turns = { readonly bare: readonly Cost[]; readonly engine: readonly Cost[]; readonly pipe: readonly Cost[] };
+
+/** One of them swings by a tenth. */
+const rounds = 3;
+
+/**
+ * A pipe, the engine's own insert of the same files, and the same of an engine without the address policy, in turns.
+ * `beside` runs along with each pipe.
+ */
+export async function inTurns(
+  bench: ObjectsBench,
+  work: Pick<EngineRun, "format" | "pattern" | "rows">,
+  beside: (signal: AbortSignal) => Promise<void> = async () => {},
+): Promise<Turns> {
+  const { bare, served, service } = bench;
+  const turns = { bare: [] as Cost[], engine: [] as Cost[], pipe: [] as Cost[] };
+  for (let turn = 0; turn < rounds; turn += 1) {
+    turns.bare.push(await timeEngine(bench, { ...work, pid: bare.pid, ask: (sql) => bare.client.text(sql) }));
+    const own = { ...work, pid: served.process.pid, ask: (sql: string) => query(service, sql) };
+    turns.engine.push(await timeEngine(bench, own));
+    const ended = new AbortController();
+    const piped = timePipe(bench, work.pattern, work.rows).finally(() => ended.abort());
+    const [cost] = await Promise.all([piped, beside(ended.signal)]);
+    turns.pipe.push(cost);
+  }
+  return turns;
+}
+
+/** Medians, for so many rows or files. */
+export function resultOf({ bare, engine, pipe }: Turns, units: number, unit: "rows" | "files"): BenchResult {
+  const secondsOf = (costs: readonly Cost[]) => medianCost(costs).seconds;
+  const [bareSeconds, engineSeconds, pipeSeconds] = [secondsOf(bare), secondsOf(engine), secondsOf(pipe)];
+  return {
+    rows: [
+      costRow("engine without the address policy", bare, units, unit),
+      costRow("engine of a service: INSERT SELECT FROM s3", engine, units, unit),
+      costRow("pipe, from create to Completed", pipe, units, unit),
+    ],
+    summary: {
+      ratio: round(bareSeconds / pipeSeconds, 3),
+      policyRatio: round(bareSeconds / engineSeconds, 3),
+      ...{ bareSeconds: round(bareSeconds), engineSeconds: round(engineSeconds), pipeSeconds: round(pipeSeconds) },
+      ...{ bareCpuUs: cpuUsOf(bare, units), engineCpuUs: cpuUsOf(engine, units), pipeCpuUs: cpuUsOf(pipe, units) },
+    },
+  };
+}
+
 /** From the response to `create` until the one-shot pipe is Completed. */
-export async function timePipe({ store, served, service }: ObjectsBench, pattern: string, rows: number): Promise<Cost> {
+async function timePipe({ store, served, service }: ObjectsBench, pattern: string, rows: number): Promise<Cost> {
   const table = "from_pipe";
   const id = await createPipe(served, service, pipeBody(store, pattern, table) as PipeBody);
   const completed = async () => {
@@ -81,7 +128,7 @@ export async function timePipe({ store, served, service }: ObjectsBench, pattern
 }
 
 /** The engine's own `INSERT ... SELECT FROM s3(...)` on the same files into the same kind of table. */
-export async function timeEngine(
+async function timeEngine(
   { store }: Pick<ObjectsBench, "store">,
   { ask, pid, format, pattern, rows }: EngineRun,
 ): Promise<Cost> {
