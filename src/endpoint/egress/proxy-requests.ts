@@ -55,11 +55,12 @@ const neverPassed: ReadonlySet<string> = new Set([...hopHeaders, "expect"]);
 
 /** Without the headers of one connection and those that `Connection` names. */
 function endToEnd(headers: HeaderList): HeaderList {
-  const named = headers.map(([name, value]) => [name.toLowerCase(), value] as const);
-  const listed = named.flatMap(([name, value]) => (name === "connection" ? value.toLowerCase().split(/\s*,\s*/) : []));
-  return headers.filter((_, at) => {
-    const name = named[at]?.[0] ?? "";
-    return !neverPassed.has(name) && !listed.includes(name);
+  const listed = headers.flatMap(([name, value]) =>
+    /^connection$/i.test(name) ? value.split(",").map((one) => one.trim().toLowerCase()) : [],
+  );
+  return headers.filter(([name]) => {
+    const lower = name.toLowerCase();
+    return !neverPassed.has(lower) && !listed.includes(lower);
   });
 }
 
