@@ -116,7 +116,10 @@ async function timed(...programs: readonly (readonly [string, ...string[]])[]): 
   return { seconds: Math.max(...seconds), cpuSeconds: endedChildrenCpuSeconds() - before };
 }
 
-/** Until every row is there, and the seconds until the first one. */
+/**
+ * Until every row is there, and the seconds until the first one. Looking takes processors from the pipe: it is rare
+ * while most of the rows are missing.
+ */
 async function timePipe(
   served: Served,
   service: BenchService,
@@ -135,7 +138,7 @@ async function timePipe(
       if (seen >= rows) return;
       const pipe = await details(served, service, id);
       if (pipe.state === "Failed") throw new Error(pipe.lastError);
-      await delay(50);
+      await delay(seen === 0 ? 50 : Math.max(20, 500 * (1 - seen / rows)));
     }
   };
   const cost = await costOf(loaded, { pid: served.process.pid });

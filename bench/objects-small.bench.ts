@@ -7,6 +7,7 @@ export const description =
 
 const files = 10_000;
 const rowsPerFile = 30;
+const turns = 3;
 
 export async function run(): Promise<BenchResult> {
   await using bench = await startObjectsBench();
@@ -20,7 +21,7 @@ export async function run(): Promise<BenchResult> {
       await bench.store.put(`data/${String(at).padStart(5, "0")}.json`, file(at));
   };
   await Promise.all(Array.from({ length: 16 }, (_, from) => put(from)));
-  const turns = await inTurns(bench, { format: "JSONEachRow", pattern: "data/*.json", rows: files * rowsPerFile });
-  const { summary, ...result } = resultOf(turns, files, "files");
+  const work = { format: "JSONEachRow", pattern: "data/*.json", rows: files * rowsPerFile };
+  const { summary, ...result } = resultOf(await inTurns(bench, work, turns), files, "files");
   return { ...result, summary: { ...summary, files } };
 }
