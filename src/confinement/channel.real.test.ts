@@ -1,6 +1,6 @@
 /** Messages of a child that was taken over end the child and not this process. */
 import { once } from "node:events";
-import { createServer } from "node:net";
+import { connect, createServer, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
 import { violationOf } from "./channel.ts";
 import { nodeRules } from "./process-rules.ts";
@@ -64,4 +64,21 @@ test("large messages and handles of this process pass", async () => {
   child.disconnect();
   child.kill();
   await once(child, "exit");
+});
+
+test("a child that was sent a connection outlives the listener that accepted it", async () => {
+  const child = childOf('process.on("message", (message, socket) => { socket.end("served"); });');
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const client = connect({ port: (server.address() as { port: number }).port, host: "127.0.0.1" });
+  const [accepted] = (await once(server, "connection")) as [Socket];
+  child.send({}, accepted);
+  expect(String((await once(client, "data"))[0])).toBe("served");
+  const closed = once(server, "close");
+  server.close();
+  await closed;
+  child.send({});
+  expect(violationOf(child)).toBeUndefined();
+  child.kill("SIGTERM");
+  expect(await once(child, "exit")).toEqual([null, "SIGTERM"]);
 });

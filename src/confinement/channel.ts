@@ -66,6 +66,8 @@ export function guardChannel(child: ChildProcess, maxBytes = maxMessageBytes): v
 /** Messages between the two ends of the channel about handles, which only this process sends. */
 function checkInternal(message: unknown, child: ChildProcess & Internals): void {
   const { cmd } = message as { cmd: string };
+  // The answer when a listener closes whose connections were sent to the child.
+  if (cmd === "NODE_SOCKET_ALL_CLOSED") return;
   if (cmd !== "NODE_HANDLE_ACK" && cmd !== "NODE_HANDLE_NACK") throw new Error(`${cmd.slice(0, 40)} is not expected`);
   if (!Array.isArray(child._handleQueue)) throw new Error("it acknowledges what was not sent");
 }
