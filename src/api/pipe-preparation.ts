@@ -4,12 +4,12 @@ import { checkNames } from "../sources/contract/checks.ts";
 import { foundField, sampleRow } from "../sources/contract/discovery.ts";
 import { sourceListing } from "../sources/contract/listing.ts";
 import { operations } from "./operation.ts";
-import { createPipeBody, schemasOfKinds, source, tableIdentifier } from "./pipes.ts";
+import { createPipeBody, databaseIdentifier, schemasOfKinds, source, tableIdentifier } from "./pipes.ts";
 
 const discoveryBody = z.strictObject({
   source: source.omit({ validateSamples: true }),
   destination: z
-    .strictObject({ database: tableIdentifier.nullish(), table: tableIdentifier.nullish() })
+    .strictObject({ database: databaseIdentifier.nullish(), table: tableIdentifier.nullish() })
     .nullish()
     .describe("Names in the proposed statement, default `default`.`new_table`"),
 });

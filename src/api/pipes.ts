@@ -1,5 +1,6 @@
 /** Ingestion pipes: create and list (A2, A3) and extensions of the contract. */
 import { z } from "zod";
+import { databaseNameProblem, tableNameProblem } from "../clickhouse/names.ts";
 import { type SourceKindKey, sourceKindKeys } from "../sources/contract/descriptions.ts";
 import { kindsWith, sourceKinds } from "../sources/contract/registry.ts";
 import type { SourceKind } from "../sources/contract/source.ts";
@@ -81,10 +82,17 @@ export const tableDefinition = z
   })
   .meta({ id: "TableDefinition" });
 
-export const tableIdentifier = plainText(1, 206);
+export const tableIdentifier = nameWithout(tableNameProblem);
+export const databaseIdentifier = nameWithout(databaseNameProblem);
+
+function nameWithout(problemOf: (name: string) => string | undefined) {
+  return plainText(1, 206).refine((name) => problemOf(name) === undefined, {
+    error: ({ input }) => problemOf(String(input)) ?? "",
+  });
+}
 
 const destination = z.strictObject({
-  database: tableIdentifier.nullish(),
+  database: databaseIdentifier.nullish(),
   table: tableIdentifier.nullish(),
   managedTable: z.boolean().nullish(),
   tableDefinition: tableDefinition.nullish(),

@@ -1,6 +1,6 @@
 /** Restores a whole backup into an empty engine, and counts its rows before anything can merge or refresh them. */
 import type { ClickHouseClient } from "../clickhouse/client.ts";
-import { ownDatabases } from "../clickhouse/sql.ts";
+import { ownDatabaseList } from "../clickhouse/sql.ts";
 import { sleep } from "../lib/abort.ts";
 import { createFunctions, localFolder, operationProgress, restoreFrom } from "./engine-backup.ts";
 import type { Manifest } from "./files/manifest.ts";
@@ -70,7 +70,7 @@ export async function withProgress(
 async function wrongCounts(client: ClickHouseClient, manifest: Manifest): Promise<string[]> {
   const rows = await client.rows<{ database: string; name: string; total_rows: string | null }>(
     `SELECT database, name, total_rows FROM system.tables
-     WHERE database NOT IN ${ownDatabases}`,
+     WHERE database NOT IN ${ownDatabaseList}`,
   );
   const found = new Map(rows.map((row) => [`${row.database}\0${row.name}`, row]));
   return manifest.tables.flatMap(({ database, table, rows: wanted }) => {

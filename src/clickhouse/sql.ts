@@ -1,4 +1,5 @@
 /** Writes values and names into ClickHouse SQL. Everything but our own constants must pass through these functions. */
+import { ownDatabases } from "./names.ts";
 
 /** A string literal. Escapes what the engine's lexer treats specially, so no content can end the literal. */
 export function literal(value: string): string {
@@ -37,4 +38,4 @@ export function parameterText(value: string): string {
 }
 
 /** The server's own databases, as a list of SQL. */
-export const ownDatabases = "('system', 'INFORMATION_SCHEMA', 'information_schema')";
+export const ownDatabaseList = `(${ownDatabases.map(literal).join(", ")})`;

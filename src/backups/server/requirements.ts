@@ -1,6 +1,6 @@
 /** What a server that is not embedded needs to make and restore backups. Each refusal says what to do about it. */
 import { type ClickHouseAddress, ClickHouseClient } from "../../clickhouse/client.ts";
-import { identifier, literal, ownDatabases } from "../../clickhouse/sql.ts";
+import { identifier, literal, ownDatabaseList } from "../../clickhouse/sql.ts";
 import { detectTopology, replicasOf, shardsOf } from "../../clickhouse/topology.ts";
 import { AppError } from "../../lib/errors.ts";
 import type { Backup, BackupLocation } from "../../store/backups/backups.ts";
@@ -147,7 +147,7 @@ async function grantedDatabases(
   await requireGrants(client, address, [...new Set(wanted)].map(grantOf));
   const rows = await client.rows<{ name: string }>(
     `SELECT name FROM system.databases
-     WHERE name NOT IN ${ownDatabases} AND engine IN ('Atomic', 'Replicated', 'Shared', 'Ordinary', 'Overlay') ORDER BY name`,
+     WHERE name NOT IN ${ownDatabaseList} AND engine IN ('Atomic', 'Replicated', 'Shared', 'Ordinary', 'Overlay') ORDER BY name`,
     { signal },
   );
   const granted: string[] = [];

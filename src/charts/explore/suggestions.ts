@@ -5,7 +5,7 @@ import { type SourceBody, type SourceRecord, sourceBody } from "../../api/chart-
 import type { WakeMode } from "../../api/charts.ts";
 import type { ReadMeta } from "../../api/explore.ts";
 import { tokenize } from "../../clickhouse/lexer.ts";
-import { literal, ownDatabases } from "../../clickhouse/sql.ts";
+import { literal, ownDatabaseList } from "../../clickhouse/sql.ts";
 import { parseType } from "../../clickhouse/types.ts";
 import { errorTableNameOf } from "../../sources/contract/destination.ts";
 import { chartSourceRecordOf } from "../sources.ts";
@@ -26,7 +26,7 @@ const maxTables = 500;
 const tablesQuery = `
 SELECT t.database, t.name, t.sorting_key, groupArray(c.name), groupArray(c.type)
 FROM (SELECT database, name, sorting_key FROM system.tables
-  WHERE database NOT IN ${ownDatabases} AND NOT is_temporary
+  WHERE database NOT IN ${ownDatabaseList} AND NOT is_temporary
     AND name NOT LIKE '.%' AND NOT endsWith(name, ${literal(errorTableNameOf(""))}) AND (engine LIKE '%MergeTree' OR engine IN ('View', 'Merge', 'Distributed'))
   ORDER BY database, name LIMIT ${maxTables}) AS t
 INNER JOIN (SELECT database, table, name, type FROM system.columns ORDER BY database, table, position) AS c

@@ -7,10 +7,11 @@
  * forbidden. Anything less plain takes the slow path; the fast path refuses nothing.
  */
 
+import { isFilePath } from "../../clickhouse/names.ts";
 import { functions, tableFunctions } from "./lists/lists.ts";
 import { emptyFacts, type Facts } from "./rules/facts.ts";
 import { collectMemberships } from "./rules/membership.ts";
-import { isFilePath, namesTable } from "./rules/table-names.ts";
+import { namesTable } from "./rules/table-names.ts";
 import { readPlain } from "./text/plain-text.ts";
 import { isMark, isName } from "./text/scan.ts";
 import type { SqlToken } from "./text/tokens.ts";

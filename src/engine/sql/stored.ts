@@ -5,7 +5,7 @@
 import { type ClickHouseClient, ClickHouseError } from "../../clickhouse/client.ts";
 import { scarcityCodes } from "../../clickhouse/error-codes.ts";
 import { ClickHouseException } from "../../clickhouse/exception.ts";
-import { identifier, ownDatabases } from "../../clickhouse/sql.ts";
+import { identifier, ownDatabaseList } from "../../clickhouse/sql.ts";
 import type { Guard } from "./guard.ts";
 
 export type Forbidden = {
@@ -21,9 +21,9 @@ type Stored = { readonly name: string; readonly database: string; readonly text:
 
 const functionsQuery =
   "SELECT name, '' AS database, create_query AS text FROM system.functions WHERE origin = 'SQLUserDefined'";
-const tablesQuery = `SELECT name, database, create_table_query AS text FROM system.tables WHERE database NOT IN ${ownDatabases} AND text != ''`;
+const tablesQuery = `SELECT name, database, create_table_query AS text FROM system.tables WHERE database NOT IN ${ownDatabaseList} AND text != ''`;
 /** Names can be listed when definitions cannot. */
-const namesQuery = `SELECT name, database, '' AS text FROM system.tables WHERE database NOT IN ${ownDatabases}`;
+const namesQuery = `SELECT name, database, '' AS text FROM system.tables WHERE database NOT IN ${ownDatabaseList}`;
 /**
  * Databases of engine Overlay, such as `default`, keep no table detached over a restart, and cannot be queried for it.
  */

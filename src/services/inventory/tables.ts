@@ -3,7 +3,7 @@
 import type { z } from "zod";
 import type { tableColumn } from "../../api/tables.ts";
 import type { ClickHouseClient, QueryOptions } from "../../clickhouse/client.ts";
-import { ownDatabases, parameterText } from "../../clickhouse/sql.ts";
+import { ownDatabaseList, parameterText } from "../../clickhouse/sql.ts";
 
 export type ColumnFacts = z.output<typeof tableColumn>;
 
@@ -67,17 +67,17 @@ export async function readTableInventory(
   withColumns: boolean,
 ): Promise<TableInventory> {
   const databases = await client.rows<DatabaseFacts>(
-    `SELECT name, engine, comment FROM system.databases WHERE name NOT IN ${ownDatabases} ORDER BY name LIMIT ${maxDatabases}`,
+    `SELECT name, engine, comment FROM system.databases WHERE name NOT IN ${ownDatabaseList} ORDER BY name LIMIT ${maxDatabases}`,
     options,
   );
   const tables = await client.rows<TableRow>(
-    `SELECT ${tableColumns} FROM system.tables WHERE database NOT IN ${ownDatabases} AND NOT is_temporary
+    `SELECT ${tableColumns} FROM system.tables WHERE database NOT IN ${ownDatabaseList} AND NOT is_temporary
      ORDER BY database, name LIMIT ${maxTables + 1}`,
     options,
   );
   const columns = withColumns
     ? await client.rows<ColumnRow>(
-        `SELECT ${columnColumns} FROM system.columns WHERE database NOT IN ${ownDatabases}
+        `SELECT ${columnColumns} FROM system.columns WHERE database NOT IN ${ownDatabaseList}
          ORDER BY database, table, position LIMIT ${maxColumns + 1}`,
         options,
       )

@@ -1,6 +1,6 @@
 /** What a service contains, and what of it cannot be moved. Reads only. */
 import type { ClickHouseClient } from "../../clickhouse/client.ts";
-import { ownDatabases } from "../../clickhouse/sql.ts";
+import { ownDatabaseList } from "../../clickhouse/sql.ts";
 import { hasColumnTtl, hasInnerTable } from "./statements.ts";
 
 export type MovedKind = "table" | "view" | "materializedView" | "dictionary" | "function";
@@ -47,7 +47,7 @@ const databaseEngines = new Set(["Atomic", "Ordinary", "Overlay"]);
 /** Throws ClickHouseError. */
 export async function readCatalogue(client: ClickHouseClient, signal: AbortSignal): Promise<Catalogue> {
   const databases = await client.rows<{ name: string; engine: string }>(
-    `SELECT name, engine FROM system.databases WHERE name NOT IN ${ownDatabases} ORDER BY name`,
+    `SELECT name, engine FROM system.databases WHERE name NOT IN ${ownDatabaseList} ORDER BY name`,
     { signal },
   );
   const problems: MoveProblem[] = databases
@@ -56,7 +56,7 @@ export async function readCatalogue(client: ClickHouseClient, signal: AbortSigna
   const known = new Set(databases.filter(({ engine }) => databaseEngines.has(engine)).map(({ name }) => name));
   const rows = await client.rows<Row>(
     `SELECT database, name, engine, create_table_query, sorting_key, total_rows, total_bytes_uncompressed FROM system.tables
-     WHERE database NOT IN ${ownDatabases} AND NOT is_temporary AND NOT startsWith(name, '.inner')
+     WHERE database NOT IN ${ownDatabaseList} AND NOT is_temporary AND NOT startsWith(name, '.inner')
      ORDER BY database, name`,
     { signal },
   );

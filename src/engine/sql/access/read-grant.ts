@@ -1,14 +1,12 @@
 /** Reads GRANT and REVOKE, of privileges and of roles. */
 import type { AccessChange, NamePattern, PrivilegeOn } from "../../../clickhouse/access-change.ts";
+import { ownDatabases } from "../../../clickhouse/names.ts";
 import { refuse } from "../rules/refusal.ts";
 import { objectPrivileges, privilegeLevels, readingPrivileges } from "./privileges.ts";
 import type { TokenReader } from "./token-reader.ts";
 
 type Verb = "GRANT" | "REVOKE";
 type Names = { readonly roles: readonly string[] } | { readonly privileges: readonly PrivilegeOn[] } | "all";
-
-/** The engine's own databases: their tables can be read. */
-const ownDatabases = new Set(["system", "information_schema", "INFORMATION_SCHEMA"]);
 
 /** Reads what follows GRANT or REVOKE. */
 export function readGrant(reader: TokenReader, verb: Verb): AccessChange {
@@ -99,7 +97,7 @@ function checked(grant: PrivilegeOn): PrivilegeOn {
     (table !== undefined && (level === "database" || level === "global")) ||
     (database !== undefined && level === "global");
   if (isTooNarrow) refuse(`Privilege ${privilege} is for ${objectOf(level)}.`);
-  if (database !== undefined && ownDatabases.has(database.name) && !readingPrivileges.has(privilege)) {
+  if (database !== undefined && ownDatabases.includes(database.name) && !readingPrivileges.has(privilege)) {
     refuse(`Privilege ${privilege} is not available on the database ${database.name}, which can only be read.`);
   }
   return grant;

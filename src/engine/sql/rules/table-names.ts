@@ -4,6 +4,7 @@
  * engine's working folder is empty, so only a path that leaves it names a file.
  */
 
+import { isFilePath, ownDatabases } from "../../../clickhouse/names.ts";
 import { hiddenRows } from "../../chdb/users.ts";
 import { functions, tableFunctions } from "../lists/lists.ts";
 import { argumentRanges, isCall, isKeyword, isMark, isName } from "../text/scan.ts";
@@ -13,14 +14,6 @@ import { refuse } from "./refusal.ts";
 import { definedNames } from "./table-function.ts";
 
 type Tokens = readonly SqlToken[];
-
-/** An absolute path, a step out of a folder, or a pattern that can become one. */
-const path = /^\/.|\.\/|\/\.\.|\{[\s\S]*\/|\/[\s\S]*\{/;
-
-/** True for a name that may be the path of a file outside of the engine's working folder. */
-export function isFilePath(name: string): boolean {
-  return path.test(name);
-}
 
 /** Throws for a text that the engine would use as such a name. */
 export function refuseFilePath(name: string): void {
@@ -104,7 +97,6 @@ export function judgeReferredTable(tokens: Tokens, pairs: Int32Array, at: number
   }
 }
 
-const ownDatabases = new Set(["system", "information_schema"]);
 /** Tables of `system` that show each user other rows. */
 const filteredTables = new Set(Object.keys(hiddenRows));
 
@@ -116,7 +108,7 @@ function refuseOwnTable(tokens: Tokens, ranges: readonly [number, number][], eng
     const isWhole = to - from === 1 || isMark(tokens[from + 1], ".");
     return isWhole && (token?.kind === "string" || isName(token)) ? token.value : "";
   });
-  if (named.some((name) => ownDatabases.has(name.toLowerCase().split(".")[0] ?? ""))) {
+  if (named.some((name) => ownDatabases.includes(name.toLowerCase().split(".")[0] ?? ""))) {
     refuse(`A table of the engine ${engine} cannot show tables of the engine's own databases.`);
   }
   // In a session whose database is `system`.

@@ -2,8 +2,10 @@
  * Data of INSERT ... VALUES. The engine can evaluate expressions in it, `now()` or `1 + 2`, or accept only literals.
  * Expressions are enabled for data that is plain and calls only listed functions.
  */
+
+import { isFilePath } from "../../../clickhouse/names.ts";
 import { functions, typeNames } from "../lists/lists.ts";
-import { isFilePath, namesTable } from "../rules/table-names.ts";
+import { namesTable } from "../rules/table-names.ts";
 import { plainTokenAt } from "./plain-text.ts";
 import { isName } from "./scan.ts";
 

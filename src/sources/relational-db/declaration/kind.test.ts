@@ -20,3 +20,9 @@ test.each(["db.example", "10.0.0.1", "::1", "fe80::1%eth0", "db_1.internal"])("%
   expect(parse("host", value)).toBeUndefined();
   expect(parse("tlsHost", value)).toBeUndefined();
 });
+
+test("a table of the destination is not the path of a file, which no statement may name", () => {
+  const mapping = { sourceSchemaName: "public", sourceTable: "t", targetTable: "/etc/t" };
+  const config = { host: "db.example", database: "d", authentication: "IAM_ROLE", tableMappings: [mapping] };
+  expect(relationalDb.rules(config).map(({ path }) => path)).toEqual(["tableMappings.0.targetTable"]);
+});

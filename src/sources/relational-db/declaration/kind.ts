@@ -1,6 +1,7 @@
 /** `source.relationalDb`: tables of a Postgres database, copied and then followed. */
 
 import { z } from "zod";
+import { tableNameProblem } from "../../../clickhouse/names.ts";
 import type { JsonObject } from "../../../lib/json.ts";
 import type { SourceObject } from "../../contract/own-objects.ts";
 import { ownSqlName } from "../../contract/own-objects.ts";
@@ -134,7 +135,8 @@ function rules(config: JsonObject): { path: string; message: string }[] {
   const targets = new Set<string>();
   for (const [index, mapping] of ((config.tableMappings ?? []) as JsonObject[]).entries()) {
     const target = String(mapping.targetTable);
-    if (targets.has(target)) issues.push({ path: `tableMappings.${index}.targetTable`, message: "is used twice" });
+    const problem = targets.has(target) ? "is used twice" : tableNameProblem(target);
+    if (problem !== undefined) issues.push({ path: `tableMappings.${index}.targetTable`, message: problem });
     targets.add(target);
     if (mapping.useCustomSortingKey === true && !(mapping.sortingKeys as string[] | undefined)?.length) {
       issues.push({
