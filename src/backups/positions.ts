@@ -44,9 +44,10 @@ export async function withPositions(
 
 /** Why a captured pipe must not continue from its captured position; undefined when it may. */
 export function refusalOf(pipe: PipeSnapshot): string | undefined {
-  if (pipe.unsettled.length > 0) {
-    return "A batch was being inserted when the backup was made, and may be in the table in part: resync, or clean the table up and start.";
-  }
   const { kind, source } = sourceOf(pipe);
+  if (pipe.unsettled.length > 0) {
+    const resync = kindOf(kind).hasInbox ? "" : "resync, or ";
+    return `A batch was being inserted when the backup was made, and may be in the table in part: ${resync}clean the table up and start.`;
+  }
   return kindOf(kind).lostSinceBackup?.(source[kind] as JsonObject);
 }

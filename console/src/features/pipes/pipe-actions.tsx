@@ -52,9 +52,11 @@ export function PipeMenu({ pipe, withState, onDeleted }: PipeMenuProps) {
         >
           Clone …
         </MenuItem>
-        <MenuItem needs="developer" onSelect={() => setAsked("resync")}>
-          Resync …
-        </MenuItem>
+        {!sourceDescriptions[pipe.kind].hasInbox && (
+          <MenuItem needs="developer" onSelect={() => setAsked("resync")}>
+            Resync …
+          </MenuItem>
+        )}
         <MenuSeparator />
         <MenuItem danger needs="developer" onSelect={() => setAsked("delete")}>
           Delete …

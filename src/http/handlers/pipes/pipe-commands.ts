@@ -26,6 +26,12 @@ export async function commandedChange(pipe: Pipe, body: Command, pipes: PipeStor
 /** A database is copied into new tables; every other source is read again into the table that is there. */
 async function resync(pipe: Pipe, { rows, tables, objects }: Command, pipes: PipeStore): Promise<PipeChange> {
   const kind = kindOf(pipe.sourceKind);
+  if (kind.hasInbox) {
+    throw badRequest(
+      "command",
+      "must not be resync: rows that are loaded are gone from the inbox, and cannot be read again",
+    );
+  }
   if (objects != null && kind.objectResync === undefined)
     throw badRequest("objects", `is only for ${kindsWith("objectResync")}`);
   const wanted = { desiredState: "running", resyncRequested: true } as const;
