@@ -33,6 +33,9 @@ const endpoint = z.object({
   username: z.string(),
 });
 
+/** Greatest numbers of entries of a service. */
+export const listLimits = { ipAccessList: 200, tags: 50 } as const;
+
 const memoryGb = z
   .int()
   .min(1)
@@ -163,8 +166,8 @@ const createBody = z
     ...scalingMembers,
     port: port.optional(),
     diskGb,
-    ipAccessList: z.array(ipAccess).max(200).optional(),
-    tags: z.array(tag).max(50).optional(),
+    ipAccessList: z.array(ipAccess).max(listLimits.ipAccessList).optional(),
+    tags: z.array(tag).max(listLimits.tags).optional(),
     releaseChannel: releaseChannel.optional(),
     runtime: z
       .enum(runtimes)
@@ -210,6 +213,7 @@ const patchBody = z.strictObject({
     ),
 });
 
+const doubleSha1Hex = z.string().regex(/^[0-9a-fA-F]{40}$/, { error: "must be hex(sha1(sha1(password)))" });
 const sha256Base64 = z.string().regex(/^[A-Za-z0-9+/]{43}=$/, { error: "must be base64(sha256(password))" });
 
 export const userRecord = z
@@ -318,7 +322,12 @@ export const serviceOperations = operations(tagName, {
     path: `${root}/{serviceId}/password`,
     summary: "Sets the password of the `default` user: a generated one, which is returned, or one given as a hash",
     access: "admin",
-    body: z.strictObject({ newPasswordHash: sha256Base64.optional(), newDoubleSha1Hash: z.string().optional() }),
+    body: z
+      .strictObject({ newPasswordHash: sha256Base64.optional(), newDoubleSha1Hash: doubleSha1Hex.optional() })
+      .refine((body) => body.newDoubleSha1Hash === undefined || body.newPasswordHash !== undefined, {
+        path: ["newDoubleSha1Hash"],
+        error: "needs newPasswordHash: nobody logs in with it alone",
+      }),
     result: z.object({ password: z.string().optional() }),
   },
   listServiceUsers: {

@@ -4,7 +4,7 @@ import { anywhere } from "../../../api/ip-access.ts";
 import { type Input, withoutNulls } from "../../../api/operation.ts";
 import type { ManagementOperations } from "../../../api/operations.ts";
 import { defaultRuntime, runtimeTraits, traitsOf } from "../../../api/runtimes.ts";
-import type { serviceOperations } from "../../../api/services.ts";
+import { listLimits, type serviceOperations } from "../../../api/services.ts";
 import { assertRestorable } from "../../../backups/restorable.ts";
 import type { ServicePorts } from "../../../endpoint/ports/service-ports.ts";
 import { AppError, badRequest, found } from "../../../lib/errors.ts";
@@ -107,8 +107,8 @@ function recordHandlers(
         port,
         releaseChannel,
         diskGb: body.diskGb,
-        ipAccessList: applyListChange(service.ipAccessList, ipAccessList, (entry) => entry.source),
-        tags: applyListChange(service.tags, tags, (entry) => entry.key),
+        ipAccessList: changedList("ipAccessList", service.ipAccessList, ipAccessList, (entry) => entry.source),
+        tags: changedList("tags", service.tags, tags, (entry) => entry.key),
       };
       if (body.diskGb !== undefined) await judgeChange(deps, service, change);
       await services.change(service.id, change, expected);
@@ -299,8 +299,9 @@ function refuseReplicas(runtime: Service["runtime"], numReplicas: number | undef
   throw badRequest("numReplicas", "must be 1: the embedded engine runs one replica; more need a ClickHouse cluster");
 }
 
-/** `remove` is applied before `add`; both match entries by key. Undefined: no change. */
-function applyListChange<T>(
+/** `remove` is applied before `add`; both match entries by key. Undefined: no change. Throws BAD_REQUEST. */
+function changedList<T>(
+  member: keyof typeof listLimits,
   current: readonly T[],
   change: { add?: T[] | undefined; remove?: T[] | undefined } | undefined,
   keyOf: (entry: T) => string,
@@ -309,5 +310,8 @@ function applyListChange<T>(
   const entries = new Map(current.map((entry) => [keyOf(entry), entry]));
   for (const entry of change.remove ?? []) entries.delete(keyOf(entry));
   for (const entry of change.add ?? []) entries.set(keyOf(entry), entry);
+  const most = listLimits[member];
+  if (entries.size > most)
+    throw badRequest(`${member}.add`, `makes ${entries.size} entries; a service has at most ${most}`);
   return [...entries.values()];
 }
