@@ -203,6 +203,10 @@ export function addExport(command: Command, shell: Shell): void {
         ({ kind, name, service }) =>
           (all as readonly string[]).includes(kind) && (named.length === 0 || named.includes(service ?? name)),
       );
+      for (const name of named) {
+        if (existing.some((one) => one.name === name || one.service === name)) continue;
+        throw new CliError(`there is no service ${name}`, { exitCode: exitCodes.notFound, code: "NOT_FOUND" });
+      }
       const { stringify } = await import("yaml");
       const documents = exported(chosen, existing);
       if (shell.format === "json") return await shell.write(`${JSON.stringify(documents, null, 2)}\n`);

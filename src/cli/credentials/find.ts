@@ -40,11 +40,10 @@ export function findCredentials(flags: CredentialFlags, surroundings: Surroundin
   }
   const found = stored();
   if (found === undefined) throw noCredentials();
-  if (flags.url === undefined || new URL(checkedUrl(flags.url)).origin === new URL(found.baseUrl).origin) return found;
-  throw usageError(
-    `${found.origin} is not for ${flags.url}`,
-    "Name the key too: --key-file FILE, or set MILLRACE_KEY.",
-  );
+  // A command that is meant for one server must not run on another. A context that is named has its own.
+  const url = flags.url ?? (flags.context === undefined && env.MILLRACE_URL ? env.MILLRACE_URL : found.baseUrl);
+  if (new URL(checkedUrl(url)).origin === new URL(found.baseUrl).origin) return found;
+  throw usageError(`${found.origin} is not for ${url}`, "Name the key too: --key-file FILE, or set MILLRACE_KEY.");
 }
 
 function keyOf(flags: CredentialFlags, { env, cwd }: Surroundings): (Partial & { origin: string }) | undefined {
