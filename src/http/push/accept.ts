@@ -37,8 +37,9 @@ export async function accept({ request, config, fields, inbox, signature, mostBy
   try {
     const taken = await takeIn(body, options, () => signature?.end());
     const { rows, bytes } = taken;
-    const wrongHead = taken.head === undefined ? undefined : headProblem(config, fields(), taken.head);
-    if (rows > 0 && wrongHead !== undefined) {
+    // A single line may be a row whose sender forgot the names.
+    const wrongHead = taken.head ? headProblem(config, fields(), taken.head) : undefined;
+    if (wrongHead !== undefined) {
       await taken.discard();
       throw new AppError("BAD_REQUEST", wrongHead);
     }

@@ -114,6 +114,7 @@ describe("bodies", () => {
       status: 400,
       error: 'BAD_REQUEST: The first line, "id;name", names none of the fields that the pipe reads: id, name.',
     });
+    expect((await send(to, "1,x\n", csv)).status).toBe(400);
     expect((await send(to, '"id"\n1\n', csv)).body.result).toEqual({ offset: 0, rows: 1 });
   });
 

@@ -262,7 +262,7 @@ export class Inbox {
         signal.removeEventListener("abort", done);
         resolve();
       };
-      const timer = setTimeout(done, Math.min(limitMs, newsMs));
+      const timer = setTimeout(done, Math.max(0, Math.min(limitMs, newsMs)));
       this.#changed.add(done);
       signal.addEventListener("abort", done);
       if (signal.aborted) done();
