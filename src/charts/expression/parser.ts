@@ -241,6 +241,7 @@ class Parser extends Forms {
     if (!/^(\d+(\.\d*)?([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|0[xX][0-9a-fA-F]+)$/.test(text)) {
       this.fail("not a number", token.start);
     }
+    if (!Number.isFinite(Number(text))) this.fail("a number beyond those of 64 bits", token.start);
     return this.node({ kind: "number", text });
   }
 
