@@ -77,7 +77,8 @@ export function authorize(operation: Operation, request: FastifyRequest, princip
     throw notFound("Organization", params.organizationId);
   }
   if (!mayCall(principal.role, operation.access)) {
-    throw new AppError("FORBIDDEN", `This needs the role ${operation.access}; the key has ${principal.role}.`);
+    const needed = operation.access === "read" ? "read_only" : operation.access;
+    throw new AppError("FORBIDDEN", `This needs the role ${needed}; the key has ${principal.role}.`);
   }
 }
 

@@ -18,13 +18,13 @@ import { keptAnswer } from "../answer/answer-cache.ts";
 import { fixedHeaders, pageHeaders, taggedHeaders } from "../answer/headers.ts";
 import { admit, rateHeaders } from "../caller/admission.ts";
 import { RequestContext } from "../caller/context.ts";
+import { readBody } from "../request/body.ts";
 import { validate, validateQuery } from "../request/validate.ts";
 import {
   addPreflight,
   callOf,
   isNamed,
   newRouter,
-  readBody,
   readyRouter,
   refuseOtherMethods,
   refuseUnversioned,

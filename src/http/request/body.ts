@@ -1,10 +1,28 @@
 /** Parses a JSON body safely: the server limits its size, this file nesting and characters that cannot be stored. */
+import type { FastifyRequest } from "fastify";
 import { AppError, type Issue } from "../../lib/errors.ts";
 
 const maxDepth = 32;
 /** Each value costs more than its few bytes: a schema takes microseconds for each, in one turn of the loop. */
 const maxValues = 30_000;
 const maxIssues = 20;
+
+/** What is asked for in a body that nobody reads would be left out without a word. */
+export function refuseBody({ body }: FastifyRequest): void {
+  if (body === undefined || ["", "{}", "null"].includes(String(body).trim())) return;
+  throw new AppError("BAD_REQUEST", "This operation takes no body; send none, or {}.");
+}
+
+/** The parsed body; throws for an empty one. */
+export function readBody(request: FastifyRequest): unknown {
+  if (request.body === undefined) {
+    if (request.headers["content-type"] === undefined && Number(request.headers["content-length"] ?? 0) > 0) {
+      throw new AppError("UNSUPPORTED_MEDIA_TYPE", "Send the body with Content-Type: application/json.");
+    }
+    throw new AppError("INVALID_JSON", "The request body is empty; send a JSON document.");
+  }
+  return parseJson(request.body as Buffer);
+}
 
 /** Parses a body. Throws INVALID_JSON or BAD_REQUEST; never a RangeError, however deep the nesting. */
 export function parseJson(bytes: Buffer): unknown {

@@ -29,17 +29,20 @@ function firstCauses(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue[] {
   return issues.filter((issue) => issue.code === "invalid_type" || !mistyped.has(placeOf(issue)));
 }
 
-/** Applies an operation's schema of query parameters. One that the operation does not have is refused by name. */
+/** Applies an operation's schema of query parameters. One that it does not have, or once only, is refused by name. */
 export function validateQuery(schema: z.ZodObject | undefined, query: unknown): unknown {
-  const unknown = Object.keys(query as object).filter((name) => !Object.hasOwn(schema?.shape ?? {}, name));
-  if (unknown.length > 0) {
-    const message = "is not a known query parameter";
-    throw invalid(
-      unknown.map((path) => ({ path, message })),
-      "query",
-    );
-  }
+  const shape: Readonly<Record<string, z.ZodType>> = schema?.shape ?? {};
+  const issues = Object.entries(query as object).flatMap(([path, value]) => {
+    if (!Object.hasOwn(shape, path)) return [{ path, message: "is not a known query parameter" }];
+    const isRefused = Array.isArray(value) && shape[path]?.safeParse(value).error?.issues.some(isOfWhole);
+    return isRefused ? [{ path, message: "is given more than once" }] : [];
+  });
+  if (issues.length > 0) throw invalid(issues, "query");
   return schema && validate(schema, query, "query");
+}
+
+function isOfWhole({ path }: z.core.$ZodIssue): boolean {
+  return path.length === 0;
 }
 
 /** The issues of such an error. Throws every other error. */

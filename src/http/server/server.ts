@@ -19,7 +19,7 @@ import { addFixedHeaders, fixedHeaders, setHeaders, taggedHeaders } from "../ans
 import { type Admission, admit, authorize, countRequest, identify, rateHeaders } from "../caller/admission.ts";
 import { type Context, RequestContext } from "../caller/context.ts";
 import type { Principal } from "../caller/principals.ts";
-import { parseJson } from "../request/body.ts";
+import { readBody, refuseBody } from "../request/body.ts";
 import type { RequestHead } from "../request/hosts.ts";
 import { validate, validateQuery } from "../request/validate.ts";
 import { followCertificate, tlsOptions } from "./tls.ts";
@@ -108,7 +108,13 @@ export function newRouter(options: RouterOptions): FastifyInstance {
   refuseWhileClosing(server);
   // Node refuses other expectations than 100-continue without a body. A server may ignore them (RFC 9110, 10.1.1).
   server.server.on("checkExpectation", (request, response) => server.server.emit("request", request, response));
-  server.addContentTypeParser("application/json", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
+  server.addContentTypeParser("application/json", { parseAs: "buffer" }, ({ headers }, body, done) => {
+    const coding = headers["content-encoding"] ?? "identity";
+    if (coding.toLowerCase() === "identity") return done(null, body);
+    done(
+      new AppError("UNSUPPORTED_MEDIA_TYPE", `A body with Content-Encoding ${coding} is not read here; send it plain.`),
+    );
+  });
   server.setErrorHandler((error, request, reply) => sendError(options, error, request, reply));
   return server;
 }
@@ -275,6 +281,7 @@ async function serveAdmitted(
   refuseUnversioned(operation, request);
   const query = validateQuery(operation.query, request.query);
   const elsewhere = (member: string) => placeOfMember(operation, member);
+  if (operation.body === undefined) refuseBody(request);
   const body = operation.body && validate(operation.body, readBody(request), "body", elsewhere);
   if (name === "observability") addRateHeaders(options, request, reply);
   const context = new RequestContext(principal, request, options.signal);
@@ -338,17 +345,6 @@ export function isNamed(request: FastifyRequest, tag: string): boolean {
 
 function headersOf({ options, name, headers }: Route, request: FastifyRequest): string[] {
   return headers.concat(rateHeaders(options, name, request));
-}
-
-/** The parsed body; throws for an empty one. */
-export function readBody(request: FastifyRequest): unknown {
-  if (request.body === undefined) {
-    if (request.headers["content-type"] === undefined && Number(request.headers["content-length"] ?? 0) > 0) {
-      throw new AppError("UNSUPPORTED_MEDIA_TYPE", "Send the body with Content-Type: application/json.");
-    }
-    throw new AppError("INVALID_JSON", "The request body is empty; send a JSON document.");
-  }
-  return parseJson(request.body as Buffer);
 }
 
 /** Adds them to responses that are sent through the router. */

@@ -58,11 +58,11 @@ export function versionCondition(column: "version" | typeof pipeVersion, expecte
 /** Throws PRECONDITION_FAILED for another version. `what` is a noun. */
 export function requireVersion(what: string, present: number, expected: ExpectedVersions): void {
   if (expected === undefined || expected.includes(present)) return;
-  const wanted = expected.length === 0 ? "another one" : `version ${expected.join(" or ")}`;
+  const wanted = expected.length === 0 ? "none that exists" : `version ${expected.join(" or ")}`;
   throw new AppError("PRECONDITION_FAILED", `The ${what} has version ${present}, and the request is for ${wanted}.`, {
     issues: [
       { path: "version", message: String(present) },
-      { path: "If-Match", message: expected.join(", ") },
+      { path: "If-Match", message: expected.length === 0 ? "names no version" : expected.join(", ") },
     ],
   });
 }
