@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { ClickHouseError } from "../clickhouse/client.ts";
 import { failureOf } from "./failures.ts";
@@ -43,4 +44,9 @@ test.each([
 ])("code %s", (_, code, text, kind) => {
   const message = `Code: ${code}. DB::Exception: ${text} (version 26.7.2.1)`;
   expect(failureOf(new ClickHouseError(code, 500, message))).toMatchObject({ kind, known: true });
+});
+
+test("a file that cannot be read is not the engine's failure, and its place is not told", async () => {
+  const error = await readFile("/nowhere/inbox/1.body").catch((reason: unknown) => reason);
+  expect(failureOf(error)).toMatchObject({ kind: "source", message: "a file that was sent is gone (ENOENT)" });
 });

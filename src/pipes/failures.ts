@@ -104,6 +104,10 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof AppError) {
     return { kind: kindOfError(error), code: 0, message: error.message, known: true };
   }
+  const { path, code } = (error instanceof Error ? error : {}) as Partial<NodeJS.ErrnoException>;
+  // A body that was read from a file, whose place on this server concerns nobody.
+  if (path !== undefined)
+    return { kind: "source", code: 0, message: `a file that was sent is gone (${code})`, known: true };
   return { kind: "engine", code: 0, message: `no answer from the engine (${describeError(error)})`, known: true };
 }
 
