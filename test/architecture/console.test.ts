@@ -84,6 +84,11 @@ test("nothing is loaded from another origin, and no markup is made of text", () 
   expect(all.filter((file) => foreign.test(read(file)))).toEqual([]);
 });
 
+test("what is typed becomes a number in one place, which makes no NaN of it", () => {
+  const own = program.filter((file) => file.startsWith("console/src/features/"));
+  expect(own.filter((file) => /\bNumber\((?:text|form)\b/.test(read(file)))).toEqual([]);
+});
+
 test("the package `codemirror`, which is version 5 by mistake, is imported nowhere", () => {
   expect(files.filter((file) => /from "codemirror"/.test(read(file)))).toEqual([]);
 });

@@ -43,9 +43,12 @@ test("an alert of states is sent back as it is, and brings the condition that mo
   for (const member of ["metric", "pipeId", "serviceId"]) expect(body).not.toHaveProperty(member);
 });
 
-test("text that is not a number is left for the server to refuse", () => {
-  const form = { ...newForm("n", undefined), threshold: "ten", windows: "" };
-  expect(bodyOf(form, search)).toMatchObject({ threshold: undefined, numConsecutiveWindows: null });
+test("text that is not a number is left for the server to refuse, and nothing typed is the default", () => {
+  const form = { ...newForm("n", undefined), thresholdType: "between", threshold: "ten", thresholdMax: "x" } as const;
+  expect(bodyOf({ ...form, windows: "3 x" }, search)).toMatchObject({
+    ...{ threshold: "ten", thresholdMax: "x", numConsecutiveWindows: "3 x" },
+  });
+  expect(bodyOf({ ...form, windows: "" }, search)).toMatchObject({ numConsecutiveWindows: null });
 });
 
 test("a chart of counted rows gives its groups, one of values keeps them in its tile", () => {

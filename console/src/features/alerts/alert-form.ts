@@ -3,6 +3,7 @@ import type { StateMetric } from "../../../../src/api/alerts.ts";
 import type { CallInput } from "../../api/client.ts";
 import type { ChartDefinition } from "../../charts/definition.ts";
 import { chartOfSearch, chartOfTile, countsRows, tileRefusal } from "../../charts/watchable.ts";
+import { numberOf } from "../../lib/number-of.ts";
 import { type Alert, type Interval, isRange, type ThresholdType } from "./alert.ts";
 import { limitOf, limitText, stateMetricOf, stateMetrics } from "./states.ts";
 import type { Known } from "./watched.ts";
@@ -108,10 +109,7 @@ function split(text: string, separator: string): readonly [string, string?] {
   return at === -1 ? [text] : [text.slice(0, at), text.slice(at + 1)];
 }
 
-/**
- * The request. Text that is not a number is left out, so that the server says what it wants. An alert that exists keeps
- * what the form does not show.
- */
+/** The request. An alert that exists keeps what the form does not show. */
 export function bodyOf(form: AlertForm, subject: Subject, before?: Alert): AlertBody {
   const { savedSearchId: _search, groupBy: _group, dashboardId: _dashboard, tileId: _tile, ...others } = before ?? {};
   const { metric: _metric, serviceId: _service, pipeId: _pipe, ...kept } = others as Partial<Alert>;
@@ -125,18 +123,12 @@ export function bodyOf(form: AlertForm, subject: Subject, before?: Alert): Alert
     ...grouped,
     threshold: numberOf(form.threshold),
     thresholdType: form.thresholdType,
-    thresholdMax: isRange(form.thresholdType) ? (numberOf(form.thresholdMax) ?? null) : null,
+    thresholdMax: isRange(form.thresholdType) ? numberOf(form.thresholdMax) : null,
     interval: form.interval,
-    numConsecutiveWindows: numberOf(form.windows) ?? null,
+    numConsecutiveWindows: form.windows.trim() === "" ? null : numberOf(form.windows),
     noData: form.noData === "keep" ? null : form.noData,
     channel: { type: "webhook", webhookId: form.webhookId },
   } as AlertBody;
-}
-
-/** The number that is typed; undefined for other text. */
-export function numberOf(text: string): number | undefined {
-  const number = text.trim() === "" ? Number.NaN : Number(text);
-  return Number.isFinite(number) ? number : undefined;
 }
 
 export type SubjectOption = { readonly value: string; readonly label: string; readonly disabled?: boolean };

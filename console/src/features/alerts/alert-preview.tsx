@@ -6,10 +6,11 @@ import { TimeChart } from "../../charts/time-chart.tsx";
 import type { ChartData } from "../../charts/types.ts";
 import { type ChartAnswer, useChart } from "../../charts/use-chart.ts";
 import { countText } from "../../lib/format.ts";
+import { numberOf } from "../../lib/number-of.ts";
 import { Note } from "../../parts/note.tsx";
 import { Skeleton } from "../../parts/states.tsx";
 import { isRange } from "./alert.ts";
-import { type AlertForm, numberOf } from "./alert-form.ts";
+import type { AlertForm } from "./alert-form.ts";
 import { thresholdLines } from "./evaluations.ts";
 import { emptyOf, type Preview, previewBounds, previewChart, previewOf } from "./preview.ts";
 
@@ -58,7 +59,7 @@ function Shown({ form, definition, bounds: { from, to, days }, answer, isOld }: 
         <p>
           {sentence(
             period,
-            previewOf(times, series, condition, { inARow: numberOf(form.windows) ?? 1, empty: emptyOf(definition) }),
+            previewOf(times, series, condition, { inARow: typedNumber(form.windows) ?? 1, empty: emptyOf(definition) }),
           )}
         </p>
       )}
@@ -78,8 +79,14 @@ function watchedIn(answer: ChartAnswer, definition: ChartDefinition): ChartData 
   return { ...data, series: data.series.filter(({ isRest }) => isRest !== true) };
 }
 
+/** Undefined for text that is not a number. */
+function typedNumber(text: string): number | undefined {
+  const number = numberOf(text);
+  return Number.isFinite(number) ? number : undefined;
+}
+
 function conditionOf({ threshold, thresholdMax, thresholdType }: AlertForm) {
-  const [low, high] = [numberOf(threshold), numberOf(thresholdMax)];
+  const [low, high] = [typedNumber(threshold), typedNumber(thresholdMax)];
   if (low === undefined || (isRange(thresholdType) && high === undefined)) return undefined;
   return { threshold: low, thresholdMax: high, thresholdType };
 }

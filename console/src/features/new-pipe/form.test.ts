@@ -40,6 +40,11 @@ describe("the body", () => {
     });
   });
 
+  test("has the text of a number that is not one, which the server refuses", () => {
+    const form = { ...emptyForm, kind: "relationalDb", values: { host: "h", port: "5432x" } } as const;
+    expect(sourceOf(form)).toEqual({ relationalDb: { host: "h", port: "5432x" } });
+  });
+
   test("leaves out columns that are skipped, and the definition of a table that exists", () => {
     const columns = [{ name: "id", type: "UInt64" }];
     const fieldMappings = [{ sourceField: "Id", destinationField: "id" }];

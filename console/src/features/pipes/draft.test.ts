@@ -38,6 +38,14 @@ test("a line without a column is a field of that name, and a table that is not m
   });
 });
 
+test("text that is not a number reaches the server, which refuses it", () => {
+  const edited = { ...draftOf(pipe), "settings.database_max_threads": "4 threads", "scaling.replicas": "two" };
+  expect(requestsOf(pipe, differencesOf(pipe, edited))).toEqual({
+    patch: { settings: { database_max_threads: "4 threads" } },
+    scaling: { replicas: "two" },
+  });
+});
+
 test.each(sourceKindKeys)("each member of %s that can change has a label of its own, which is not its path", (kind) => {
   const paths = [
     "name",

@@ -2,6 +2,7 @@
 import { sourceDescriptions } from "../../../../src/sources/contract/descriptions.ts";
 import type { SourceField } from "../../../../src/sources/contract/fields.ts";
 import { wordsAt } from "../../lib/format.ts";
+import { numberOf } from "../../lib/number-of.ts";
 import type { PipeKind } from "./list-search.ts";
 import { kindOf, type PipeDetails } from "./use-pipe.ts";
 
@@ -130,9 +131,9 @@ function parsedText(path: string, text: string): unknown {
   if (text.trim() === "") return null;
   if (path.startsWith("settings.")) {
     const name = path.slice("settings.".length) as SettingName;
-    return settingFields[name].isSwitch ? text === "true" : Number(text);
+    return settingFields[name].isSwitch ? text === "true" : numberOf(text);
   }
-  if (path.startsWith("scaling.")) return Number(text);
+  if (path.startsWith("scaling.")) return numberOf(text);
   if (!path.startsWith("source.") || !/^\s*[[{\d]|^(true|false)$/.test(text)) return text;
   try {
     return JSON.parse(text);

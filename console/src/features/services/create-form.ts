@@ -1,5 +1,6 @@
 /** The form of a new service, and the request that it makes. */
 import type { CallInput } from "../../api/client.ts";
+import { numberOf } from "../../lib/number-of.ts";
 import { thisMachine } from "../../lib/this-machine.ts";
 
 export type ServiceForm = {
@@ -33,13 +34,8 @@ export const defaultForm: ServiceForm = {
 
 type Body = CallInput<"createService">["body"];
 
-/** Text that is not a number stays text: the server says what is wrong with it. */
-function numberOf(text: string): number {
-  return /^\d+$/.test(text.trim()) ? Number(text) : (text.trim() as unknown as number);
-}
-
 export function serviceBodyOf(form: ServiceForm): Body {
-  const memory = form.memory === "" ? undefined : Number(form.memory);
+  const memory = form.memory === "" ? undefined : numberOf(form.memory);
   const tags = tagsOf(form.tags);
   return {
     name: form.name,

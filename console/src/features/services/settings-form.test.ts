@@ -1,6 +1,6 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { Service } from "./service.ts";
-import { differencesOf, settingsOf } from "./settings-form.ts";
+import { differencesOf, saveSettings, settingsOf } from "./settings-form.ts";
 
 const service = {
   name: "web",
@@ -23,5 +23,22 @@ test("every difference is named with its value before and after", () => {
     { member: "disk", label: "Disk quota in GiB", before: "none", after: "10" },
     { member: "idle", label: "Sleep while nobody asks it", before: "yes", after: "no" },
     { member: "backupTime", label: "Daily backup at (UTC)", before: "none", after: "03:00" },
+  ]);
+});
+
+test("text that is not a number reaches the server, which refuses it", async () => {
+  const sent: unknown[] = [];
+  onTestFinished(() => void vi.unstubAllGlobals());
+  vi.stubGlobal("fetch", async (_path: string, { body }: { readonly body: string }) => {
+    sent.push(JSON.parse(body));
+    return Response.json({ result: { version: 2 } });
+  });
+  const form = settingsOf(service, backups);
+  const after = { ...form, disk: "20 GB", idleMinutes: "30 min", retentionDays: "7 days" };
+  await saveSettings({ service, form }, after);
+  expect(sent).toEqual([
+    { idleTimeoutMinutes: "30 min" },
+    { diskGb: "20 GB" },
+    { backupRetentionPeriodInHours: "7 days", backupStartTime: null, backupPeriodInHours: 24 },
   ]);
 });
