@@ -80,6 +80,33 @@ describe.skipIf(chromiumMissing !== undefined)("requests that fail", () => {
     await page.getByRole("tabpanel", { name: "History" }).getByText("SELECT 40 + 2 AS answer").first().waitFor();
   });
 
+  test("a screen whose code cannot be loaded is missed at its own place, and comes whole when the server is back", async () => {
+    const { page, context } = await opened.open("/services");
+    const main = page.getByRole("main");
+    const screen = (name: string) => page.getByRole("navigation", { name: "Main" }).getByRole("link", { name });
+    await main.getByRole("link", { name: "kept" }).waitFor();
+    await context.setOffline(true);
+    for (const name of ["Backups", "Overview"]) {
+      await screen(name).press("Enter");
+      await main.getByText("Millrace does not answer.", { exact: true }).waitFor();
+    }
+    await main.getByRole("button", { name: "Try again" }).press("Enter");
+    await screen("Services").press("Enter");
+    await main.getByRole("link", { name: "kept" }).waitFor();
+    await context.setOffline(false);
+    await page.getByText("Millrace does not answer since").waitFor({ state: "detached" });
+    await screen("Backups").press("Enter");
+    await main.getByRole("heading", { level: 1, name: "Backups" }).waitFor();
+    const styles = page.locator("link[rel=stylesheet]");
+    expect(await styles.evaluateAll((all) => all.filter((one) => !("sheet" in one && one.sheet)))).toEqual([]);
+    await context.setOffline(true);
+    await screen("Dashboards").press("Enter");
+    await main.getByText("Millrace does not answer.", { exact: true }).waitFor();
+    await context.setOffline(false);
+    await main.getByRole("button", { name: "Try again" }).press("Enter");
+    await main.getByRole("heading", { level: 1, name: "Dashboards" }).waitFor();
+  });
+
   test("what is typed before the palette's code is there is typed into the palette, which finds what was saved", async () => {
     const { organizationId } = opened.served.credentials;
     const content = { text: "SELECT 'of the year'", params: {} };

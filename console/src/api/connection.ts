@@ -32,13 +32,14 @@ export function noteUnreachable(): void {
   timer = setTimeout(probe, pause);
 }
 
-/** Asks now instead of later. */
-export function probeNow(): void {
+/** Asks now instead of later. False: it does not answer. */
+export async function probeNow(): Promise<boolean> {
   clearTimeout(timer);
-  probe();
+  await probe();
+  return connectionStore.get().reached;
 }
 
-function probe(): void {
+async function probe(): Promise<void> {
   timer = undefined;
-  fetch("/health", { headers: { "x-millrace-console": "1" } }).then(noteReached, noteUnreachable);
+  await fetch("/health", { headers: { "x-millrace-console": "1" } }).then(noteReached, noteUnreachable);
 }

@@ -7,15 +7,31 @@ import {
   type ResolveFullPath,
   type ResolveId,
 } from "@tanstack/react-router";
-import { NotFoundPage, RouteError, RoutePending } from "./route-states.tsx";
+import { probeNow } from "../api/connection.ts";
+import { unreachable } from "../api/error.ts";
+import { NotFoundPage, RoutePending } from "./route-states.tsx";
 import { Shell } from "./shell.tsx";
 
 export const rootRoute = createRootRoute({
   component: Shell,
   notFoundComponent: NotFoundPage,
-  errorComponent: RouteError,
   pendingComponent: RoutePending,
 });
+
+/** Styles that have failed once are not asked for again by the page, so that other screens could lack them. */
+let isIncomplete = false;
+
+/** What `load` gives. Throws the sentence that is shown in its place. */
+async function codeOf<Module>(load: () => Promise<Module>): Promise<Module> {
+  try {
+    if (!isIncomplete) return await load();
+  } catch {
+    isIncomplete = true;
+  }
+  if (!(await probeNow())) throw unreachable();
+  // At these words the router loads the page again, once: the server may have been updated.
+  throw new Error("Importing a module script failed: this screen is not part of the page any more.");
+}
 
 /** A route whose screen is loaded when it is first opened; `validateSearch` says what its address can hold. */
 export function screen<
@@ -27,7 +43,12 @@ export function screen<
   Search = undefined,
 >(parent: Parent, path: Path, load: () => Promise<Module>, name: Name, validateSearch?: Search) {
   type FullPath = ResolveFullPath<Parent, Path>;
-  const options = { getParentRoute: () => parent, path, component: lazyRouteComponent(load, name), validateSearch };
+  const options = {
+    getParentRoute: () => parent,
+    path,
+    component: lazyRouteComponent(() => codeOf(load), name),
+    validateSearch,
+  };
   // The router's own type of options asks for more than it needs of a parent that is not known yet.
   return createRoute<unknown, Parent, Path, FullPath, string, ResolveId<Parent, string, Path>, Search>(
     options as never,

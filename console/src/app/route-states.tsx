@@ -1,4 +1,5 @@
 import { SearchX } from "lucide-react";
+import { probeNow } from "../api/connection.ts";
 import { ButtonLink } from "../parts/button.tsx";
 import { Page } from "../parts/page.tsx";
 import { EmptyState, ErrorState, Skeleton } from "../parts/states.tsx";
@@ -15,7 +16,11 @@ export function NotFoundPage() {
 
 /** A screen that failed while it was drawn or loaded, for example because the server was updated meanwhile. */
 export function RouteError({ error }: { readonly error: unknown }) {
-  return <ErrorState error={error} onRetry={() => location.reload()} />;
+  const tryAgain = async () => {
+    // A page that is asked for in vain leaves nothing of this one.
+    if (await probeNow()) location.reload();
+  };
+  return <ErrorState error={error} onRetry={() => void tryAgain()} />;
 }
 
 export function RoutePending() {

@@ -13,6 +13,7 @@ import { serviceRoutes } from "../features/services/routes.tsx";
 import { sqlRoutes } from "../features/sql/routes.tsx";
 import { systemRoutes } from "../features/system/routes.tsx";
 import { rootRoute } from "./root-route.tsx";
+import { RouteError } from "./route-states.tsx";
 
 const routeTree = rootRoute.addChildren([
   ...overviewRoutes,
@@ -33,6 +34,8 @@ export const router = createRouter({
   routeTree,
   basepath: "/console",
   defaultPreload: "intent",
+  // At the place of the screen: what is around it stays.
+  defaultErrorComponent: RouteError,
   defaultPendingMs: 0,
   defaultPendingMinMs: 0,
   scrollRestoration: true,

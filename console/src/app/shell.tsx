@@ -65,7 +65,7 @@ function OfflineBar() {
         Millrace does not answer since <RelativeTime at={connection.since} />. What you see is from then.{" "}
         <NextAttempt at={connection.retryAt} />
       </span>
-      <Button small onClick={probeNow}>
+      <Button small onClick={() => void probeNow()}>
         Try now
       </Button>
     </div>
