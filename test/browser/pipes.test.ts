@@ -241,6 +241,16 @@ describe.skipIf(chromiumMissing !== undefined)("pipes in the console", () => {
     expect(second.problems.splice(0)).toEqual([expect.stringMatching(/^412: PATCH /)]);
   });
 
+  test("what changes of a source is chosen as in the steps of a new pipe", async () => {
+    const { page } = await console_.open("/pipes");
+    await page.getByRole("link", { name: "cities" }).click();
+    await page.getByRole("link", { name: "Configuration" }).click();
+    await page.getByRole("button", { name: "Edit" }).click();
+    await page.getByLabel("Authentication").selectOption({ label: "AWS role" });
+    await page.getByRole("list", { name: "Changes" }).getByText("IAM_ROLE").waitFor();
+    await page.getByRole("button", { name: "Cancel" }).click();
+  });
+
   test("a change is made and saved by keys alone, without a way through the form", async () => {
     const { page } = await console_.open("/pipes");
     await page.getByRole("link", { name: "cities" }).press("Enter");

@@ -1,9 +1,7 @@
-import type { SourceField } from "../../../../src/sources/contract/fields.ts";
 import type { ApiError } from "../../api/error.ts";
 import { inLabels, labelAt } from "../../lib/source-words.ts";
-import { Checkbox, TextArea, TextField } from "../../parts/field.tsx";
 import { Note } from "../../parts/note.tsx";
-import { Select } from "../../parts/select.tsx";
+import { SourceInput } from "../../parts/source-input.tsx";
 import { inputsOf, type Step } from "./fields.ts";
 import type { Form } from "./form.ts";
 
@@ -30,39 +28,6 @@ export function SourceInputs({ step, form, change, error }: SourceInputsProps) {
       ))}
     </div>
   );
-}
-
-type SourceInputProps = {
-  readonly field: SourceField;
-  readonly value: string;
-  readonly error: string | undefined;
-  readonly onChange: (text: string) => void;
-};
-
-function SourceInput({ field, value, error, onChange }: SourceInputProps) {
-  const { label, hint, input = "text", placeholder, options, required } = field;
-  const shared = { label, hint, error };
-  switch (input) {
-    case "switch":
-      return <Checkbox {...shared} value={value === "true"} onChange={(on) => onChange(on ? "true" : "")} />;
-    case "choice":
-      return <Select {...shared} value={value} options={options ?? []} onChange={onChange} />;
-    case "area":
-      return <TextArea {...shared} mono value={value} onChange={onChange} />;
-    default:
-      return (
-        <TextField
-          {...shared}
-          type={input === "secret" ? "password" : "text"}
-          autoComplete={input === "secret" ? "new-password" : "off"}
-          inputMode={input === "number" ? "numeric" : undefined}
-          aria-required={required}
-          placeholder={placeholder}
-          value={value}
-          onChange={onChange}
-        />
-      );
-  }
 }
 
 type RefusalProps = {

@@ -1,5 +1,4 @@
 import { type FormEvent, type KeyboardEvent, useState } from "react";
-import { sourceDescriptions } from "../../../../src/sources/contract/descriptions.ts";
 import { holds, memberAt, type SourceField } from "../../../../src/sources/contract/fields.ts";
 import { call } from "../../api/client.ts";
 import type { ApiError } from "../../api/error.ts";
@@ -11,6 +10,7 @@ import { TextArea, TextField } from "../../parts/field.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Panel } from "../../parts/page.tsx";
 import { Select } from "../../parts/select.tsx";
+import { SourceInput } from "../../parts/source-input.tsx";
 import { toast } from "../../parts/toast.tsx";
 import { useAttempt } from "../../parts/use-attempt.ts";
 import {
@@ -18,6 +18,7 @@ import {
   type Draft,
   differencesOf,
   draftOf,
+  fieldAt,
   labelOf,
   mutableMembers,
   requestsOf,
@@ -123,11 +124,9 @@ function Inputs({ pipe, draft, error, onChange }: InputsProps) {
       <Panel title="Name and source">
         <TextField label="Name" {...at("name")} autoFocus />
         <div className="cells pair">
-          {sourceInputsOf(pipe).map(({ member, label, hint }) => {
-            const input = at(`source.${member}`);
-            const rows = input.value.includes("\n") ? { rows: 4 } : {};
-            return <TextField key={member} mono {...{ label, hint }} {...rows} {...input} />;
-          })}
+          {sourceInputsOf(pipe).map((field) => (
+            <SourceInput key={field.path} field={field} {...at(`source.${field.path}`)} />
+          ))}
         </div>
       </Panel>
       {draft.columns !== undefined && (
@@ -154,15 +153,15 @@ function Inputs({ pipe, draft, error, onChange }: InputsProps) {
 }
 
 /** What can change of the source, in the words of the wizard; not what other choices of the source make pointless. */
-function sourceInputsOf(pipe: PipeDetails) {
+function sourceInputsOf(pipe: PipeDetails): SourceField[] {
   const kind = kindOf(pipe);
   const source: Readonly<Record<string, unknown>> = pipe.source[kind] ?? {};
-  const fields: readonly SourceField[] = sourceDescriptions[kind].fields;
-  return mutableMembers(pipe).flatMap((member) => {
-    const field = fields.find(({ path }) => path === member);
-    const isSet = memberAt(source, member) != null;
-    if (field !== undefined && !isSet && !holds(field.when, (path) => memberAt(source, path))) return [];
-    return [{ member, label: labelOf(kind, `source.${member}`), hint: field?.hint }];
+  return mutableMembers(pipe).flatMap((path) => {
+    const field = fieldAt(kind, `source.${path}`);
+    const value = memberAt(source, path);
+    if (value == null && !holds(field?.when, (other) => memberAt(source, other))) return [];
+    const lines = typeof value === "object" && value !== null ? ({ input: "area" } as const) : {};
+    return [{ path, label: labelOf(kind, `source.${path}`), ...field, ...lines }];
   });
 }
 

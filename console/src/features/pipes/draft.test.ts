@@ -46,6 +46,17 @@ test("text that is not a number reaches the server, which refuses it", () => {
   });
 });
 
+test("members of a source are changed as the inputs of their kind are, and digits of a text stay text", () => {
+  const relationalDb = { host: "h", port: 5432, database: "shop", disableTls: true, skipCertVerification: false };
+  const postgres = { ...pipe, source: { relationalDb } } as unknown as PipeDetails;
+  const draft = draftOf(postgres);
+  expect(draft).toMatchObject({ "source.disableTls": "true", "source.skipCertVerification": "" });
+  const edited = { ...draft, "source.database": "2024", "source.port": "5432x", "source.disableTls": "" };
+  expect(requestsOf(postgres, differencesOf(postgres, edited)).patch).toEqual({
+    source: { relationalDb: { database: "2024", port: "5432x", disableTls: false } },
+  });
+});
+
 test.each(sourceKindKeys)("each member of %s that can change has a label of its own, which is not its path", (kind) => {
   const paths = [
     "name",

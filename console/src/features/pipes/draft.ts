@@ -24,8 +24,13 @@ export function labelOf(kind: PipeKind, path: string): string {
   const name = rest.join(".");
   if (group === "settings") return settingFields[name as SettingName].label;
   if (group === "scaling") return scalingFields[name as keyof typeof scalingFields];
+  return fieldAt(kind, path)?.label ?? wordsAt(path);
+}
+
+/** What the kind says of the member of its source with this path; of some it says nothing. */
+export function fieldAt(kind: PipeKind, path: string): SourceField | undefined {
   const fields: readonly SourceField[] = sourceDescriptions[kind].fields;
-  return fields.find((field) => field.path === name)?.label ?? wordsAt(path);
+  return fields.find((field) => `source.${field.path}` === path);
 }
 
 /** Members of the source that can change, without those that hold secrets. */
@@ -46,7 +51,10 @@ export function draftOf(pipe: PipeDetails): Draft {
   return Object.fromEntries([
     ["name", pipe.name],
     ...(pipe.fieldMappings.length === 0 ? [] : [["columns", columnsText(pipe)]]),
-    ...mutableMembers(pipe).map((member) => [`source.${member}`, textOf(memberOf(source, member))]),
+    ...mutableMembers(pipe).map((member) => {
+      const [path, value] = [`source.${member}`, memberOf(source, member)];
+      return [path, fieldAt(kind, path)?.input === "switch" && value !== true ? "" : textOf(value)];
+    }),
     ...settingsOf(kind).map((name) => [`settings.${name}`, textOf(pipe.settings[name])]),
     ...Object.keys(scalingFields).map((name) => [`scaling.${name}`, textOf((pipe.scaling as never)[name])]),
   ]);
@@ -58,8 +66,8 @@ export function differencesOf(pipe: PipeDetails, draft: Draft): Difference[] {
   const changed = Object.keys(draft).filter((path) => draft[path] !== (before[path] ?? ""));
   return changed.map((path) => ({
     path,
-    from: parsedText(path, before[path] ?? ""),
-    to: parsedText(path, draft[path] as string),
+    from: parsedText(kindOf(pipe), path, before[path] ?? ""),
+    to: parsedText(kindOf(pipe), path, draft[path] as string),
   }));
 }
 
@@ -127,14 +135,17 @@ function textOf(value: unknown): string {
 }
 
 /** An empty text is null: the default. Settings and scaling are numbers and switches. */
-function parsedText(path: string, text: string): unknown {
+function parsedText(kind: PipeKind, path: string, text: string): unknown {
+  const field = fieldAt(kind, path);
+  if (field?.input === "switch") return text === "true";
   if (text.trim() === "") return null;
   if (path.startsWith("settings.")) {
     const name = path.slice("settings.".length) as SettingName;
     return settingFields[name].isSwitch ? text === "true" : numberOf(text);
   }
-  if (path.startsWith("scaling.")) return numberOf(text);
-  if (!path.startsWith("source.") || !/^\s*[[{\d]|^(true|false)$/.test(text)) return text;
+  if (path.startsWith("scaling.") || field?.input === "number") return numberOf(text);
+  const isText = !path.startsWith("source.") || (field !== undefined && field.input !== "tables");
+  if (isText || !/^\s*[[{\d]|^(true|false)$/.test(text)) return text;
   try {
     return JSON.parse(text);
   } catch {
