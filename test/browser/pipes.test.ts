@@ -270,6 +270,42 @@ describe.skipIf(chromiumMissing !== undefined)("pipes in the console", () => {
     await page.getByRole("heading", { level: 1, name: "cities", exact: true }).waitFor();
   });
 
+  test("a list with long names breaks no short word, and hides no column", async () => {
+    const columns = [{ name: "id", type: "UInt64" }];
+    const tableDefinition = { engine: { type: "MergeTree" as const }, sortingKey: ["id"] };
+    await console_.served.api.createPipe({
+      params: service.params,
+      body: {
+        name: "a_name_of_sixty_characters_which_is_quite_long_for_a_screen_",
+        source: { push: {} },
+        destination: { database: "default", table: "pushed", managedTable: true, tableDefinition, columns },
+        fieldMappings: [{ sourceField: "id", destinationField: "id" }],
+      },
+    });
+    const { page } = await console_.open("/pipes");
+    await page.getByText("default.pushed").waitFor();
+    for (const width of [1440, 1100, 720, 360]) {
+      await page.setViewportSize({ width, height: 800 });
+      const found = await page.evaluate(() => {
+        const frame = document.querySelector("section:has(> table)") as HTMLElement;
+        const wide = [document.documentElement, frame].filter((one) => one.scrollWidth > one.clientWidth);
+        const texts = document.createTreeWalker(frame, NodeFilter.SHOW_TEXT);
+        const broken: string[] = wide.map((one) => `${one.tagName} hides ${one.scrollWidth - one.clientWidth}`);
+        while (texts.nextNode()) {
+          const { data } = texts.currentNode as Text;
+          for (const { 0: word, index } of data.matchAll(/[^\s.]{1,14}(?![^\s.])(?<![^\s.]{15})/g)) {
+            const range = new Range();
+            range.setStart(texts.currentNode, index);
+            range.setEnd(texts.currentNode, index + word.length);
+            if (range.getClientRects().length > 1) broken.push(word);
+          }
+        }
+        return broken;
+      });
+      expect(found, `at ${width} pixels`).toEqual([]);
+    }
+  });
+
   test("a key that may only read sees why it may not change anything, at 360 pixels too", async () => {
     const { organizationId } = console_.served.credentials;
     const body = { name: "reader", roles: ["read_only" as const] };

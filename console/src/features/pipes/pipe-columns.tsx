@@ -1,4 +1,5 @@
 import { Link } from "@tanstack/react-router";
+import { Fragment } from "react";
 import { Count } from "../../parts/numbers.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { StateCell } from "../../parts/state-badge.tsx";
@@ -21,7 +22,7 @@ export const pipeColumns: readonly Column<PipeSummary>[] = [
     ),
   },
   { header: "Source", cell: ({ kind }) => <KindLabel kind={kind} /> },
-  { header: "Table", cell: ({ destination }) => <code>{tableOf(destination)}</code> },
+  { header: "Table", cell: ({ destination }) => <TableCell name={tableOf(destination)} /> },
   {
     sort: "rowsPerSecond",
     header: "Rows/s",
@@ -43,6 +44,21 @@ export const pipeColumns: readonly Column<PipeSummary>[] = [
 /** `database.table`; several tables of one database have no table here. */
 export function tableOf({ database, table }: PipeSummary["destination"]): string {
   return table === undefined ? `${database ?? "default"}.*` : `${database ?? "default"}.${table}`;
+}
+
+/** The parts of the name stay whole where it has several lines. */
+function TableCell({ name }: { readonly name: string }) {
+  return (
+    <code>
+      {name.split(/(?<=[._])/).map((part, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a name may have the same part twice
+        <Fragment key={at}>
+          {part}
+          <wbr />
+        </Fragment>
+      ))}
+    </code>
+  );
 }
 
 function NameCell({ pipe: { id, serviceId, serviceName, name } }: { readonly pipe: PipeSummary }) {
