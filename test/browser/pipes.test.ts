@@ -116,7 +116,7 @@ describe.skipIf(chromiumMissing !== undefined)("pipes in the console", () => {
     await page.getByLabel("Access key id").fill(store.accessKey.accessKeyId);
     await page.getByLabel("Secret key").fill(store.accessKey.secretKey);
     await page.getByRole("button", { name: "Test connection" }).click();
-    await page.getByText(/^1 object, 14 B, CSVWithNames match\./).waitFor();
+    await page.getByText(/^1 object, 14 B, CSVWithNames matches\./).waitFor();
     await page.getByRole("button", { name: "Next" }).click();
     await expect.poll(() => page.getByLabel("Format").inputValue()).toBe("CSVWithNames");
     await page.getByRole("button", { name: "Next" }).click();

@@ -10,9 +10,10 @@ test("what a source has is told in numbers, and that nothing matches is not a su
   }));
   expect(foundIn(form, { objects })).toEqual({ isEmpty: false, text: "2 objects, 2.0 KiB, Parquet match." });
   expect(foundIn(form, { objects: objects.slice(2) }).isEmpty).toBe(true);
-  expect(foundIn(form, { prefixes: [{ prefix: "a/", objects: 30 }] }).text).toBe(
-    "1 folder with 30 objects were found.",
-  );
+  expect(foundIn(form, { prefixes: [{ prefix: "a/", objects: 30 }] }).text).toBe("1 folder with 30 objects was found.");
+  expect(foundIn(form, { objects: objects.slice(0, 1) }).text).toBe("1 object, 1.0 KiB, Parquet matches.");
+  expect(foundIn(form, { tables: [{ schema: "public", table: "t" }] as never }).text).toBe("1 table was found.");
+  expect(foundIn(form, { streams: ["a", "b"] as never }).text).toBe("2 streams were found.");
   expect(foundIn(form, { topics: [{ name: "t", partitions: 1, messages: 5 }] }).text).toBe(
     "1 topic, 5 messages were found.",
   );

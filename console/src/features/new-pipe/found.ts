@@ -16,18 +16,23 @@ export function foundIn({ values }: Form, listing: Listing): Found {
   if (matches.length > 0) {
     const format = formatOf(matches[0]?.key ?? "");
     const facts = [counted(matches.length, "object"), bytesText(bytes)];
-    return { isEmpty: false, text: `${[...facts, format ?? []].flat().join(", ")} match.` };
+    const verb = matches.length === 1 ? "matches" : "match";
+    return { isEmpty: false, text: `${[...facts, format ?? []].flat().join(", ")} ${verb}.` };
   }
   const inFolders = sumOf(prefixes.map(({ objects: within }) => within)) ?? 0;
   if (prefixes.length === 0) return { isEmpty: true, text: "The source answers, but no object matches the URL." };
   const where = counted(prefixes.length, "folder");
-  return { isEmpty: false, text: `${where} with ${counted(inFolders, "object")} were found.` };
+  return { isEmpty: false, text: `${where} with ${counted(inFolders, "object")} ${was(prefixes.length)} found.` };
 }
 
 function foundOf(count: number, noun: string, messages?: number): Found {
   if (count === 0) return { isEmpty: true, text: `The source answers, but this user may see no ${noun}.` };
   const more = messages === undefined ? "" : `, ${counted(messages, "message")}`;
-  return { isEmpty: false, text: `${counted(count, noun)}${more} were found.` };
+  return { isEmpty: false, text: `${counted(count, noun)}${more} ${was(more === "" ? count : 2)} found.` };
+}
+
+function was(count: number): string {
+  return count === 1 ? "was" : "were";
 }
 
 function sumOf(values: readonly (number | undefined)[]): number | undefined {
