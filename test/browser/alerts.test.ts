@@ -79,6 +79,7 @@ describe.skipIf(chromiumMissing !== undefined)("alerts", () => {
     await page.getByLabel("Threshold").fill("ten");
     await page.getByRole("button", { name: "New webhook" }).press("Enter");
     const dialog = page.getByRole("dialog", { name: "New webhook" });
+    await dialog.getByText("--webhook-networks").waitFor();
     await dialog.getByLabel("Name").fill("Listener");
     await dialog.getByLabel("URL", { exact: true }).fill(hookUrl());
     await dialog.getByLabel("Headers").fill("Authorization: Bearer of-the-listener");

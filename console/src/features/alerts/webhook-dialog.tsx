@@ -68,7 +68,7 @@ function Fields(props: FieldsProps) {
       <Select label="Form" {...field("service")} options={kinds.map(([value, label]) => ({ value, label }))} />
       <TextField
         label="URL"
-        hint={`http or https, at an address that pipes may connect to.${again}`}
+        hint={`http or https, at an address that webhooks may connect to (--webhook-networks of the server).${again}`}
         {...field("url")}
       />
       <TextField label="Description" {...field("description")} />
