@@ -135,7 +135,7 @@ function Conditions({ summary }: { readonly summary: PipeSummary | undefined }) 
     <Panel>
       <Facts
         facts={[
-          ["Last success", <RelativeTime key="success" at={lastSuccessAt} none="no row is durable yet" />],
+          ["Last success", <RelativeTime key="success" at={lastSuccessAt} none="no row is loaded yet" />],
           [
             "Last error",
             lastError === undefined ? (

@@ -41,16 +41,16 @@ export function SendPanel({ pipe }: { readonly pipe: PipeDetails }) {
         )}
         {create.error !== null && <Note tone="bad">{create.error.message}</Note>}
         {made !== undefined && <Secret label="KEY_ID.KEY_SECRET" value={made} fileName="push.key" />}
-        {progress.sentRows ? (
-          isTelemetry && <Charts pipe={pipe} />
-        ) : (
-          <Note>
-            {isTelemetry ? "Waiting for the first span, log record or metric." : "Waiting for the first row."}
-          </Note>
-        )}
+        {progress.sentRows ? isTelemetry && <Charts pipe={pipe} /> : <Note>{awaited(progress, isTelemetry)}</Note>}
       </div>
     </Panel>
   );
+}
+
+/** What is waited for until a row is loaded. */
+export function awaited({ acceptedRows, lagMessages }: PipeDetails["progress"], isTelemetry: boolean): string {
+  if (acceptedRows || lagMessages) return `${isTelemetry ? "Telemetry has" : "Rows have"} arrived; none is loaded yet.`;
+  return isTelemetry ? "Waiting for the first span, log record or metric." : "Waiting for the first row.";
 }
 
 /** Links to a chart of each of the pipe's sources. */
