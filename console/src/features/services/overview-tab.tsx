@@ -1,9 +1,7 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
-import { useState } from "react";
 import type { OperationResult } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
-import { serverNow } from "../../api/server-time.ts";
 import { HistoryChart } from "../../charts/history-chart.tsx";
 import type { Unit } from "../../charts/types.ts";
 import { durationText } from "../../lib/format.ts";
@@ -13,9 +11,10 @@ import { Note } from "../../parts/note.tsx";
 import { Bytes, Count } from "../../parts/numbers.tsx";
 import { Panel, Tile, Tiles } from "../../parts/page.tsx";
 import { pipeSummary } from "../../parts/pipe-summary.tsx";
-import { Elapsed, RelativeTime } from "../../parts/relative-time.tsx";
+import { Elapsed, RelativeTime, useServerNow } from "../../parts/relative-time.tsx";
 import { Answer, EmptyState, Skeleton } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
+import { ranMinutes, stepSeconds } from "./ran-minutes.ts";
 import type { Service } from "./service.ts";
 import css from "./services.module.css";
 
@@ -36,7 +35,7 @@ export function ServiceOverviewTab() {
             </Note>
           )}
           <Numbers service={service} />
-          <StatePanel serviceId={serviceId} />
+          <StatePanel service={service} />
           <HistoryPanel serviceId={serviceId} />
           <div className="cells">
             <TablesPanel serviceId={serviceId} />
@@ -157,44 +156,52 @@ function HistoryPanel({ serviceId }: { readonly serviceId: string }) {
   );
 }
 
-const hours = 24;
-const stepSeconds = 60;
 /** Minutes of one block of the strip. */
 const blockSteps = 15;
+const blockMs = blockSteps * stepSeconds * 1000;
 
 /** When the service ran during the last day, in quarters of an hour. */
-function StatePanel({ serviceId }: { readonly serviceId: string }) {
-  const blockMs = blockSteps * stepSeconds * 1000;
-  // Fixed while the panel is open: whole blocks, so that equal questions are equal.
-  const [to] = useState(() => Math.ceil(serverNow() / blockMs) * blockMs);
-  const from = to - hours * 3_600_000;
+function StatePanel({ service }: { readonly service: Service }) {
+  const now = useServerNow();
+  // The same for a quarter of an hour, so that equal questions are equal; a day and what is not over of it.
+  const to = Math.ceil(now / blockMs) * blockMs;
+  const from = to - blockMs - 24 * 3_600_000;
   const range = { from: new Date(from).toISOString(), to: new Date(to).toISOString(), step: stepSeconds };
-  const query = useOperation("getServiceMetrics", { params: { serviceId }, query: range }, { pace: "slow" });
+  const input = { params: { serviceId: service.id }, query: range };
+  const query = useOperation("getServiceMetrics", input, { pace: "slow", keep: true });
+  const created = Date.parse(service.createdAt);
   return (
     <Panel title="Last 24 hours">
       <Answer query={query} loading={<Skeleton lines={1} />}>
-        {({ series, from: first }) => <Strip shares={series.running} first={Date.parse(first)} />}
+        {({ series, from: first }) => (
+          <Strip ran={ranMinutes(series.running, { first: Date.parse(first), created, now })} />
+        )}
       </Answer>
     </Panel>
   );
 }
 
-function Strip({ shares, first }: { readonly shares: readonly (number | null)[]; readonly first: number }) {
-  const minutes = shares.reduce<number>((sum, share) => sum + (share ?? 0), 0);
+type StripProps = { readonly ran: ReturnType<typeof ranMinutes> };
+
+function Strip({ ran }: StripProps) {
+  const minutes = sumOf(ran);
   // A shorter time is not measured.
   const time = minutes < 1 ? "less than a minute" : durationText(minutes * stepSeconds);
   const label = `Ran for ${time} of the last 24 hours`;
-  const blocks = Array.from({ length: Math.ceil(shares.length / blockSteps) }, (_, index) =>
-    shares.slice(index * blockSteps, (index + 1) * blockSteps),
+  const blocks = Array.from({ length: Math.ceil(ran.length / blockSteps) }, (_, index) =>
+    ran.slice(index * blockSteps, (index + 1) * blockSteps),
   );
   return (
     <figure aria-label={label}>
       <div className={css.strip}>
-        {blocks.map((block, index) => {
-          const time = first + index * blockSteps * stepSeconds * 1000;
-          const ran = block.reduce<number>((sum, share) => sum + (share ?? 0), 0);
+        {blocks.map((block) => {
+          const [time, inBlock] = [block[0]?.at ?? 0, sumOf(block)];
           return (
-            <span key={time} className={classOf(ran)} title={`${timeText(time)}: ran for ${Math.round(ran)} min`} />
+            <span
+              key={time}
+              className={classOf(inBlock)}
+              title={`${timeText(time)}: ran for ${Math.round(inBlock)} min`}
+            />
           );
         })}
       </div>
@@ -205,6 +212,10 @@ function Strip({ shares, first }: { readonly shares: readonly (number | null)[];
       </figcaption>
     </figure>
   );
+}
+
+function sumOf(ran: StripProps["ran"]): number {
+  return ran.reduce((sum, { minutes }) => sum + minutes, 0);
 }
 
 function classOf(minutes: number): string | undefined {
