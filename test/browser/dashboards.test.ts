@@ -184,6 +184,23 @@ describe.skipIf(chromiumMissing !== undefined)("dashboards", () => {
     expect(sent).toBe(1);
   });
 
+  test("the tools of the narrowest panel stand in one line, and its title has a line of its own", async () => {
+    const { api, credentials } = console_.served;
+    const panel = { kind: "statement", title: "Narrow", width: 3, serviceId: service.id, query: "SELECT 1" };
+    const { id } = await api.createSavedObject({
+      params: { organizationId: credentials.organizationId },
+      body: { kind: "dashboard", name: "Narrow", content: { from: "now-1h", to: "now", panels: [panel] } },
+    });
+    const { page } = await console_.open(`/dashboards/${id}`, { viewport: { width: 1440, height: 800 } });
+    await page.getByRole("button", { name: "Edit" }).press("Enter");
+    const tools = page.getByRole("toolbar", { name: "Tools of Narrow" });
+    const boxes = await tools.getByRole("button").evaluateAll((all) => all.map((one) => one.getBoundingClientRect().y));
+    expect(new Set(boxes).size).toBe(1);
+    const widths = [tools, tools.getByRole("textbox")].map(async (one) => (await one.boundingBox())?.width);
+    const [whole, title] = await Promise.all(widths);
+    expect(title).toBe(whole);
+  });
+
   test("the mouse drags a chart to the place of another one, and its corner to another size", async () => {
     const { page } = await console_.open("/dashboards");
     await page.getByRole("link", { name: "Brought back" }).press("Enter");
