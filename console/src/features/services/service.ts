@@ -16,6 +16,11 @@ export function paceOf(service: Service | undefined): Pace {
   return service !== undefined && isChanging(service) ? "fast" : "live";
 }
 
+/** How many of its pipes run. */
+export function pipesText({ running, total }: Service["pipes"]): string {
+  return total === 0 ? "0" : `${running} of ${total}`;
+}
+
 export type ServiceCommand = "start" | "stop" | "awake";
 
 /** Why a command does nothing in this state; undefined if it does. */

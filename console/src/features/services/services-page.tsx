@@ -15,7 +15,7 @@ import { StateCell, stateWord } from "../../parts/state-badge.tsx";
 import { Answer, Skeleton } from "../../parts/states.tsx";
 import { type Column, mainLinkClass, Table } from "../../parts/table.tsx";
 import { shownServices } from "./list-search.ts";
-import { endpointUrl, isChanging, type Service } from "./service.ts";
+import { endpointUrl, isChanging, pipesText, type Service } from "./service.ts";
 import { ServiceMenu } from "./service-actions.tsx";
 import css from "./services.module.css";
 
@@ -101,7 +101,7 @@ const serviceColumns: readonly Column<Service>[] = [
   {
     header: "Pipes",
     align: "end",
-    cell: ({ pipes }) => (pipes.total === 0 ? "–" : `${pipes.running} of ${pipes.total}`),
+    cell: ({ pipes }) => pipesText(pipes),
   },
   { sort: "rows", header: "Rows", align: "end", cell: ({ rows }) => <Count value={rows} /> },
   {
