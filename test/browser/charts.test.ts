@@ -137,6 +137,11 @@ describe.skipIf(chromiumMissing !== undefined)("charts", () => {
     await page.getByLabel("Display", { exact: true }).selectOption("number");
     await page.getByText(String(total), { exact: true }).waitFor();
     await page.getByText("count, over all city").waitFor();
+    await page.getByLabel("Display", { exact: true }).selectOption("stacked");
+    await legend(page).first().waitFor();
+    await page.getByLabel("Display", { exact: true }).selectOption("table");
+    await page.getByRole("cell", { name: "other (44)" }).waitFor();
+    expect(await page.getByRole("region", { name: "count", exact: true }).getByRole("row").count()).toBe(1 + 6 + 1);
   });
 
   test("twenty groups have twenty colours, more are found by their name, and a click shows one alone", async () => {

@@ -112,7 +112,7 @@ function Rows({ name, definition, answer, names, members }: ChartViewProps & Nam
       label={name}
       columns={[...groupColumns, ...valueColumns]}
       rows={answer.data}
-      rowKey={(row) => JSON.stringify([row.others, row.group])}
+      rowKey={(row) => JSON.stringify([row.ts_bucket, row.others, row.group])}
     />
   );
 }

@@ -1,5 +1,5 @@
 /** The answer to a chart. Nothing here wakes a service, unless a wake was asked for. */
-import { keepPreviousData, type UseQueryResult, useQuery } from "@tanstack/react-query";
+import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { call, type OperationResult } from "../api/client.ts";
 import type { ApiError } from "../api/error.ts";
 import { LastValues } from "../lib/last-values.ts";
@@ -16,7 +16,18 @@ type Options = {
   readonly timezone?: string;
 };
 
-/** Asked once per definition and range. The answer to the question before stays until the new one is there. */
+type Body = ReturnType<typeof requestOf> | undefined;
+
+/** The answer before, until the new one is there: not where one of both has rows per bucket or per other groups. */
+export function answerBefore(before: ChartAnswer | undefined, asked: Body, next: Body): ChartAnswer | undefined {
+  return rowsOf(asked) === rowsOf(next) ? before : undefined;
+}
+
+function rowsOf(body: Body): string {
+  return body?.granularity === "none" ? JSON.stringify(body.series[0]?.groupBy) : "buckets";
+}
+
+/** Asked once per definition and range. */
 export function useChart(
   definition: ChartDefinition,
   bounds: Bounds | undefined,
@@ -24,18 +35,18 @@ export function useChart(
 ): UseQueryResult<ChartAnswer, ApiError> {
   const isComplete = bounds !== undefined && missingIn(definition) === undefined && definition.sourceId !== "";
   const body = isComplete ? requestOf(definition, bounds, timezone, wake) : undefined;
-  return useQuery<ChartAnswer, ApiError>({
+  return useQuery<ChartAnswer, ApiError, ChartAnswer, readonly ["queryChart", Body]>({
     queryKey: ["queryChart", body],
-    queryFn: ({ signal }) => answerOf(body as NonNullable<typeof body>, signal),
+    queryFn: ({ signal }) => answerOf(body as NonNullable<Body>, signal),
     enabled: enabled && body !== undefined,
-    placeholderData: keepPreviousData,
+    placeholderData: (before, query) => answerBefore(before, query?.queryKey[1], body),
     staleTime: Number.POSITIVE_INFINITY,
     refetchOnWindowFocus: false,
   });
 }
 
 /** The rest of very many groups is more than an answer may hold: then the groups alone are asked for. */
-async function answerOf(body: ReturnType<typeof requestOf>, signal: AbortSignal): Promise<ChartAnswer> {
+async function answerOf(body: NonNullable<Body>, signal: AbortSignal): Promise<ChartAnswer> {
   try {
     return await call("queryChart", { params: {}, body }, signal);
   } catch (error) {
