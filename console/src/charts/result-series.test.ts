@@ -12,16 +12,20 @@ const rows = [
 ];
 
 const result: Result = { columns, rows, rowCount: rows.length };
-const series = (look: object) => resultSeries(result, chartColumns(columns, resultLook(look)));
+const series = (look: object) => resultSeries(result, chartColumns(result, resultLook(look)));
 
 test("times, numbers and groups are found by type", () => {
   const found = { times: [0], allNumbers: [2], groups: [1], time: 0, numbers: [2], group: undefined };
-  expect(chartColumns(columns, resultLook({ time: "gone", values: ["gone"], group: "gone" }))).toEqual(found);
+  expect(chartColumns(result, resultLook({ time: "gone", values: ["gone"], group: "gone" }))).toEqual(found);
 });
 
 test("rows in any order become series in order of time", () => {
   const times = [Date.UTC(2024, 4, 1, 10), Date.UTC(2024, 4, 1, 10, 1)];
-  expect(series({})).toEqual({ times, series: [{ name: "n", measure: 2, values: [2, 18446744073709552000] }] });
+  expect(series({})).toEqual({
+    times,
+    isRepeated: false,
+    series: [{ name: "n", measure: 2, values: [2, 18446744073709552000] }],
+  });
   expect(series({ group: "service" })?.series).toEqual([
     { name: "web", measure: 2, values: [null, 18446744073709552000] },
     { name: "api", measure: 2, values: [2, null] },
@@ -30,11 +34,48 @@ test("rows in any order become series in order of time", () => {
 
 test("rows of one time are groups of the first text, unless another one is chosen", () => {
   const both = { columns, rows: [...rows, ["2024-05-01 10:00:00", "web", "5"]], rowCount: 3 };
-  const drawn = resultSeries(both, chartColumns(columns, resultLook({})));
+  const drawn = resultSeries(both, chartColumns(both, resultLook({})));
   expect(drawn?.series.map(({ name, values }) => [name, values])).toEqual([
     ["web", [5, 18446744073709552000]],
     ["api", [2, null]],
   ]);
+});
+
+/** Series by name of a result whose first column is the time. */
+function drawnOf(names: string, rows: readonly (readonly number[])[], look: object = {}) {
+  const columns = names.split(" ").map((name, at) => ({ name, type: at === 0 ? "DateTime" : "UInt16" }));
+  const result = {
+    columns,
+    rows: rows.map(([t, ...rest]) => [`2024-05-01 10:00:0${t}`, ...rest]),
+    rowCount: rows.length,
+  };
+  const data = resultSeries(result, chartColumns(result, resultLook(look)));
+  return {
+    isRepeated: data?.isRepeated,
+    ...Object.fromEntries(data?.series.map((one) => [one.name, one.values]) ?? []),
+  };
+}
+
+test("integers are groups where no text tells rows of one time apart: those with least values, or the chosen ones", () => {
+  const rows = [
+    [0, 7, 200],
+    [0, 1, 500],
+    [1, 8, 200],
+    [1, 9, 500],
+  ];
+  const byStatus = { isRepeated: false, "200": [7, 8], "500": [1, 9] };
+  expect(drawnOf("t n status", rows)).toEqual(byStatus);
+  expect(drawnOf("t n status", rows, { group: "status", values: ["status"] })).toEqual(byStatus);
+  expect(drawnOf("t n status", rows, { values: ["status"] })).toMatchObject({ "7": [200, null] });
+  expect(drawnOf("t n status", rows.slice(1, 3))).toEqual({ isRepeated: false, n: [1, 8], status: [500, 200] });
+});
+
+test("rows that no group tells apart are not left out without a word", () => {
+  const rows = [
+    [0, 1],
+    [0, 2],
+  ];
+  expect(drawnOf("t n", rows)).toEqual({ isRepeated: true, n: [2] });
 });
 
 test("a look of anything is one that can be drawn", () => {

@@ -1,6 +1,6 @@
 /** From rows of a result to series of a chart. */
 import { oneOf } from "../lib/search.ts";
-import { cellText, type GridColumn, type GridRow, isNumeric, kindOf, timeOf } from "../lib/values.ts";
+import { cellText, type GridColumn, type GridRow, kindOf, timeOf, type ValueKind } from "../lib/values.ts";
 import { numberOf } from "./answer.ts";
 import type { ChartData, ChartDisplay } from "./types.ts";
 
@@ -19,6 +19,7 @@ export type ResultLook = {
   readonly time: string;
   /** Default: all numbers. */
   readonly values: readonly string[];
+  /** Default: what tells rows of one time apart. */
   readonly group: string;
 };
 
@@ -31,41 +32,63 @@ export function resultLook(kept: unknown): ResultLook {
   return { display, time: textOf(raw.time), values, group: textOf(raw.group) };
 }
 
+/** Rows whose time is known, with it in ms. */
+function timedRows({ columns, rows }: Result, time: number | undefined): { row: GridRow; ms: number }[] {
+  if (time === undefined) return [];
+  const timed = rows.map((row) => ({ row, ms: timeOf(row[time], columns[time]?.type ?? "") }));
+  return timed.filter(({ ms }) => !Number.isNaN(ms));
+}
+
 /** Places of the columns that can be an axis, a value or a group, and of those that the look chooses. */
-export function chartColumns(columns: readonly GridColumn[], { time, values, group }: ResultLook) {
-  const places = (wanted: (column: GridColumn) => boolean) =>
-    columns.flatMap((column, at) => (wanted(column) ? [at] : []));
+export function chartColumns(result: Result, look: ResultLook) {
+  const { columns } = result;
+  const places = (...kinds: ValueKind[]) =>
+    columns.flatMap(({ type }, at) => (kinds.includes(kindOf(type)) ? [at] : []));
   const isCalled = (name: string) => (at: number) => columns[at]?.name === name;
-  const times = places(({ type }) => kindOf(type) === "time");
-  const groups = places(({ type }) => kindOf(type) === "text" || kindOf(type) === "boolean");
-  const allNumbers = places(({ type }) => isNumeric(kindOf(type)));
-  const numbers = allNumbers.filter((at) => values.includes(columns[at]?.name as string));
-  return {
-    ...{ times, groups, allNumbers },
-    time: times.find(isCalled(time)) ?? times[0],
-    numbers: numbers.length > 0 ? numbers : allNumbers,
-    group: groups.find(isCalled(group)),
-  };
+  const times = places("time");
+  const time = times.find(isCalled(look.time)) ?? times[0];
+  const measures = places("integer", "decimal", "float");
+  // The only number is what is drawn.
+  const integers = measures.length > 1 ? places("integer") : [];
+  const texts = places("text", "boolean");
+  const groups = [...texts, ...integers];
+  const isValue = (at: number) => look.values.includes(columns[at]?.name as string);
+  const free = integers.filter((at) => !isValue(at));
+  const group = groups.find(isCalled(look.group)) ?? automaticGroup(timedRows(result, time), texts, free);
+  const allNumbers = measures.filter((at) => at !== group);
+  const numbers = allNumbers.filter(isValue);
+  return { times, groups, allNumbers, time, numbers: numbers.length > 0 ? numbers : allNumbers, group };
 }
 
 const maxSeries = 24;
 
+/** What tells rows of one time apart, as only the last is drawn: the first text, or the integer with least values. */
+function automaticGroup(
+  timed: ReturnType<typeof timedRows>,
+  texts: readonly number[],
+  integers: readonly number[],
+): number | undefined {
+  if (new Set(timed.map(({ ms }) => ms)).size === timed.length) return undefined;
+  if (texts.length > 0) return texts[0];
+  const counted = integers.map((at) => ({ at, count: new Set(timed.map(({ row }) => cellText(row[at]))).size }));
+  return counted.filter(({ count }) => count <= maxSeries).sort((a, b) => a.count - b.count)[0]?.at;
+}
+
 /** One series per column of numbers, and per group; undefined without times or numbers. */
 export function resultSeries(
-  { columns, rows }: Result,
-  { time, numbers, groups, ...chosen }: ReturnType<typeof chartColumns>,
-): ChartData | undefined {
+  result: Result,
+  { time, numbers, group }: ReturnType<typeof chartColumns>,
+): (ChartData & { readonly isRepeated: boolean }) | undefined {
   if (time === undefined || numbers.length === 0) return undefined;
-  const at = (row: GridRow) => timeOf(row[time], columns[time]?.type ?? "");
-  const known = rows.filter((row) => !Number.isNaN(at(row)));
-  const times = [...new Set(known.map(at))].sort((a, b) => a - b);
-  // Only the last one of several rows of one time would be drawn.
-  const group = chosen.group ?? (times.length < known.length ? groups[0] : undefined);
+  const timed = timedRows(result, time);
+  const times = [...new Set(timed.map(({ ms }) => ms))].sort((a, b) => a - b);
   const places = new Map(times.map((value, place) => [value, place]));
   const series = new Map<string, { values: (number | null)[]; measure: number }>();
-  for (const row of known) {
+  let isRepeated = false;
+  for (const { row, ms } of timed) {
+    const place = places.get(ms) as number;
     for (const column of numbers) {
-      const name = columns[column]?.name ?? "";
+      const name = result.columns[column]?.name ?? "";
       const owner = group === undefined ? "" : cellText(row[group]);
       const key = group === undefined ? name : numbers.length === 1 ? owner : `${owner} · ${name}`;
       let one = series.get(key);
@@ -74,8 +97,9 @@ export function resultSeries(
         one = { values: new Array<number | null>(times.length).fill(null), measure: column };
         series.set(key, one);
       }
-      one.values[places.get(at(row)) as number] = numberOf(row[column]);
+      if (one.values[place] !== null) isRepeated = true;
+      one.values[place] = numberOf(row[column]);
     }
   }
-  return { times, series: [...series].map(([name, one]) => ({ name, ...one })) };
+  return { times, series: [...series].map(([name, one]) => ({ name, ...one })), isRepeated };
 }

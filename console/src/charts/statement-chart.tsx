@@ -1,5 +1,6 @@
 import { useMemo } from "react";
 import { Checkbox } from "../parts/field.tsx";
+import { Note } from "../parts/note.tsx";
 import { InlineSelect } from "../parts/select.tsx";
 import { EmptyState } from "../parts/states.tsx";
 import css from "./chart.module.css";
@@ -21,8 +22,9 @@ type StatementChartProps = Omit<TimeChartProps, "times" | "series" | "display"> 
 
 /** A chart of the rows of a statement: a column of times, and numbers over it. */
 export function StatementChart({ result, look, onLook, ...chart }: StatementChartProps) {
-  const { columns, rows, rowCount } = result;
-  const chosen = useMemo(() => chartColumns(columns, look), [columns, look]);
+  const { rows, rowCount } = result;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the rows grow in place.
+  const chosen = useMemo(() => chartColumns(result, look), [rows, rowCount, look]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the rows grow in place.
   const data = useMemo(() => resultSeries(result, chosen), [rows, rowCount, chosen]);
   if (data === undefined) {
@@ -33,10 +35,16 @@ export function StatementChart({ result, look, onLook, ...chart }: StatementChar
       </EmptyState>
     );
   }
+  const { isRepeated, ...drawn } = data;
   return (
     <>
       {onLook !== undefined && <Choices {...{ result, look, onLook, chosen }} />}
-      <TimeChart {...chart} {...data} display={look.display} />
+      <TimeChart {...chart} {...drawn} display={look.display} />
+      {isRepeated && (
+        <Note tone="warn">
+          {`Several rows have the same time${chosen.group === undefined ? "" : " and group"}: only the last of them is drawn.`}
+        </Note>
+      )}
     </>
   );
 }
