@@ -3,6 +3,7 @@ import { SearchInput } from "../parts/search-input.tsx";
 import css from "./chart.module.css";
 import { differentColors, seriesToken } from "./colors.ts";
 import { valueText } from "./format.ts";
+import { newestPlace } from "./places.ts";
 import type { ChartData, ChartSeries, Unit } from "./types.ts";
 
 export type ChartLegendProps = ChartData & {
@@ -10,7 +11,7 @@ export type ChartLegendProps = ChartData & {
   readonly hidden: ReadonlySet<string>;
   /** Places of the series that the right axis measures. */
   readonly right: ReadonlySet<number>;
-  /** The place whose values are shown; the newest ones of whole buckets without it. */
+  /** The place whose values are shown; those of the newest whole bucket without it. */
   readonly at: number | undefined;
   /** Values add up: the sum of the whole buckets is shown. */
   readonly sums: boolean;
@@ -20,6 +21,7 @@ export type ChartLegendProps = ChartData & {
 /** Names of the series with their values. A click shows one alone, then all again; with Ctrl or Shift it hides one. */
 export function ChartLegend({ series, unit, hidden, right, at, sums, whole, onHide }: ChartLegendProps) {
   const [wanted, setWanted] = useState("");
+  const shown = at ?? newestPlace({ series, whole });
   const choose = (event: MouseEvent, name: string) =>
     onHide(event.ctrlKey || event.metaKey || event.shiftKey ? toggled(hidden, name) : alone(series, hidden, name));
   const isKnown = ({ name }: ChartSeries) => name.toLowerCase().includes(wanted.trim().toLowerCase());
@@ -47,7 +49,7 @@ export function ChartLegend({ series, unit, hidden, right, at, sums, whole, onHi
                 <span className={css.swatch} style={{ background: seriesToken(one, index) }} />
                 <span className={`cut ${css.legendName}`}>{name}</span>
                 <span className={css.legendValue}>
-                  {valueText(at === undefined ? newest(known) : values[at], unit)}
+                  {valueText(values[shown], unit)}
                   {sums && ` · sum ${valueText(sumOf(known), unit)}`}
                   {right.has(index) && " · right axis"}
                 </span>
@@ -71,10 +73,6 @@ function toggled(hidden: ReadonlySet<string>, name: string): ReadonlySet<string>
   const next = new Set(hidden);
   if (!next.delete(name)) next.add(name);
   return next;
-}
-
-function newest(values: readonly (number | null)[]): number | null {
-  return values.findLast((value) => value !== null) ?? null;
 }
 
 function sumOf(values: readonly (number | null)[]): number | null {

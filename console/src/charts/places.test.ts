@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { zoneStore } from "../lib/zone.ts";
-import { placeAt, placeText, rightSeries } from "./places.ts";
+import { newestPlace, placeAt, placeText, rightSeries } from "./places.ts";
 
 test("a bar lies over all of its bucket, and a line has the nearest value", () => {
   const times = [0, 100, 200];
@@ -19,6 +19,17 @@ test("a bucket that is not whole says why", () => {
     "1970-01-01 00:00:01",
     "1970-01-01 00:00:02, unfinished",
   ]);
+});
+
+test("the values beside each other are those of one time: the newest one of whole buckets with a value", () => {
+  const series = [
+    { name: "ended", values: [1, 2, null, null] },
+    { name: "goes on", values: [null, 5, 6, 7] },
+  ];
+  expect(newestPlace({ series })).toBe(3);
+  expect(newestPlace({ series, whole: { first: 0, end: 3 } })).toBe(2);
+  expect(newestPlace({ series, whole: { first: 2, end: 2 } })).toBe(-1);
+  expect(newestPlace({ series: [] })).toBe(-1);
 });
 
 test("lines of a measure more than 20 times smaller have an axis of their own, and groups of one measure never", () => {

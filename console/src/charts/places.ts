@@ -23,6 +23,13 @@ export function isWhole(whole: Places | undefined, at: number): boolean {
   return whole === undefined || (at >= whole.first && at < whole.end);
 }
 
+/** The newest place of whole buckets at which a series has a value: what is read beside each other is of one time. */
+export function newestPlace({ series, whole }: Pick<ChartData, "series" | "whole">): number {
+  const ends = series.map(({ values }) => values.slice(0, whole?.end).findLastIndex((value) => value !== null));
+  const newest = Math.max(-1, ...ends);
+  return newest < (whole?.first ?? 0) ? -1 : newest;
+}
+
 /** The time of a place, and that its bucket is cut by the range or not over. */
 export function placeText({ times, whole }: Pick<ChartData, "times" | "whole">, at: number): string {
   const text = timeText(times[at] ?? Number.NaN);
