@@ -23,6 +23,7 @@ test("rows in any order become series in order of time", () => {
   const times = [Date.UTC(2024, 4, 1, 10), Date.UTC(2024, 4, 1, 10, 1)];
   expect(series({})).toEqual({
     times,
+    leftGroups: 0,
     isRepeated: false,
     series: [{ name: "n", measure: 2, values: [2, 18446744073709552000] }],
   });
@@ -76,6 +77,27 @@ test("rows that no group tells apart are not left out without a word", () => {
     [0, 2],
   ];
   expect(drawnOf("t n", rows)).toEqual({ isRepeated: true, n: [2] });
+});
+
+test("the groups with the greatest values are drawn, and those that are not are counted", () => {
+  const columns = ["t", "city", "n", "m"].map((name, at) => ({ name, type: ["DateTime", "String"][at] ?? "UInt32" }));
+  const rows = Array.from({ length: 60 }, (_, at) => ["2024-05-01 10:00:00", `city ${at % 30}`, at, 0]);
+  const result = { columns, rows, rowCount: rows.length };
+  const drawn = (values: string[]) => resultSeries(result, chartColumns(result, resultLook({ values })));
+  expect(drawn(["n"])?.leftGroups).toBe(6);
+  const both = drawn([]);
+  expect(both?.leftGroups).toBe(18);
+  expect(both?.series.map(({ name }) => name)).toEqual(
+    Array.from({ length: 12 }, (_, at) => [`city ${at + 18} · n`, `city ${at + 18} · m`]).flat(),
+  );
+});
+
+test("columns beyond those that can be told apart are drawn when they are chosen", () => {
+  const names = Array.from({ length: 30 }, (_, at) => `n${at}`);
+  const row = [0, ...names.map((_, at) => at)];
+  const count = (values: string[]) =>
+    Object.keys(drawnOf(["t", ...names].join(" "), [row], { values })).filter((name) => name.startsWith("n")).length;
+  expect([count([]), count(["n29"]), count(names)]).toEqual([24, 1, 30]);
 });
 
 test("a look of anything is one that can be drawn", () => {

@@ -39,6 +39,8 @@ function timedRows({ columns, rows }: Result, time: number | undefined): { row: 
   return timed.filter(({ ms }) => !Number.isNaN(ms));
 }
 
+const maxSeries = 24;
+
 /** Places of the columns that can be an axis, a value or a group, and of those that the look chooses. */
 export function chartColumns(result: Result, look: ResultLook) {
   const { columns } = result;
@@ -57,10 +59,15 @@ export function chartColumns(result: Result, look: ResultLook) {
   const group = groups.find(isCalled(look.group)) ?? automaticGroup(timedRows(result, time), texts, free);
   const allNumbers = measures.filter((at) => at !== group);
   const numbers = allNumbers.filter(isValue);
-  return { times, groups, allNumbers, time, numbers: numbers.length > 0 ? numbers : allNumbers, group };
+  return {
+    times,
+    groups,
+    allNumbers,
+    time,
+    numbers: numbers.length > 0 ? numbers : allNumbers.slice(0, maxSeries),
+    group,
+  };
 }
-
-const maxSeries = 24;
 
 /** What tells rows of one time apart, as only the last is drawn: the first text, or the integer with least values. */
 function automaticGroup(
@@ -74,32 +81,46 @@ function automaticGroup(
   return counted.filter(({ count }) => count <= maxSeries).sort((a, b) => a.count - b.count)[0]?.at;
 }
 
+/** How many groups are not drawn, and whether of rows of one time and group only the last one is. */
+type Drawn = ChartData & { readonly leftGroups: number; readonly isRepeated: boolean };
+
 /** One series per column of numbers, and per group; undefined without times or numbers. */
 export function resultSeries(
   result: Result,
   { time, numbers, group }: ReturnType<typeof chartColumns>,
-): (ChartData & { readonly isRepeated: boolean }) | undefined {
+): Drawn | undefined {
   if (time === undefined || numbers.length === 0) return undefined;
   const timed = timedRows(result, time);
   const times = [...new Set(timed.map(({ ms }) => ms))].sort((a, b) => a - b);
   const places = new Map(times.map((value, place) => [value, place]));
+  const ownerOf = (row: GridRow) => (group === undefined ? "" : cellText(row[group]));
+  const groups = greatestFirst(timed.map(({ row }) => [ownerOf(row), numberOf(row[numbers[0] as number])]));
+  const kept = new Set(groups.slice(0, Math.max(1, Math.floor(maxSeries / numbers.length))));
   const series = new Map<string, { values: (number | null)[]; measure: number }>();
   let isRepeated = false;
   for (const { row, ms } of timed) {
-    const place = places.get(ms) as number;
+    const [owner, place] = [ownerOf(row), places.get(ms) as number];
+    if (!kept.has(owner)) continue;
     for (const column of numbers) {
       const name = result.columns[column]?.name ?? "";
-      const owner = group === undefined ? "" : cellText(row[group]);
       const key = group === undefined ? name : numbers.length === 1 ? owner : `${owner} · ${name}`;
-      let one = series.get(key);
-      if (one === undefined) {
-        if (series.size >= maxSeries) continue;
-        one = { values: new Array<number | null>(times.length).fill(null), measure: column };
-        series.set(key, one);
-      }
+      const one = series.get(key) ?? { values: new Array<number | null>(times.length).fill(null), measure: column };
+      series.set(key, one);
       if (one.values[place] !== null) isRepeated = true;
       one.values[place] = numberOf(row[column]);
     }
   }
-  return { times, series: [...series].map(([name, one]) => ({ name, ...one })), isRepeated };
+  const leftGroups = groups.length - kept.size;
+  return { times, series: [...series].map(([name, one]) => ({ name, ...one })), leftGroups, isRepeated };
+}
+
+/** Groups in the order of their greatest values, as the server ranks those of its charts. */
+function greatestFirst(values: readonly (readonly [group: string, value: number | null])[]): string[] {
+  const peaks = new Map<string, number>();
+  for (const [group, value] of values) {
+    const least = peaks.get(group) ?? Number.NEGATIVE_INFINITY;
+    peaks.set(group, Math.max(least, value ?? least));
+  }
+  const ranked = [...peaks].sort(([, a], [, b]) => (a === b ? 0 : b - a));
+  return ranked.map(([group]) => group);
 }

@@ -1,4 +1,5 @@
 import { useMemo } from "react";
+import { counted } from "../lib/format.ts";
 import { Checkbox } from "../parts/field.tsx";
 import { Note } from "../parts/note.tsx";
 import { InlineSelect } from "../parts/select.tsx";
@@ -35,11 +36,12 @@ export function StatementChart({ result, look, onLook, ...chart }: StatementChar
       </EmptyState>
     );
   }
-  const { isRepeated, ...drawn } = data;
+  const { leftGroups, isRepeated, ...drawn } = data;
   return (
     <>
       {onLook !== undefined && <Choices {...{ result, look, onLook, chosen }} />}
       <TimeChart {...chart} {...drawn} display={look.display} />
+      {leftGroups > 0 && <Note>{counted(leftGroups, "group")} with smaller values are not drawn.</Note>}
       {isRepeated && (
         <Note tone="warn">
           {`Several rows have the same time${chosen.group === undefined ? "" : " and group"}: only the last of them is drawn.`}
