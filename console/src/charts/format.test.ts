@@ -2,11 +2,22 @@ import { expect, test } from "vitest";
 import { axisText, valueText } from "./format.ts";
 
 test("axes are short, values are exact", () => {
-  expect(axisText(1_234_567, "number")).toBe("1.2M");
+  expect(axisText(1_234_567, "number")).toBe("1.23M");
   expect(valueText(1_234_567, "number")).toBe("1,234,567");
   expect(axisText(850, "milliseconds")).toBe("850 ms");
   expect(axisText(0.25, "percent")).toBe("25 %");
   expect(axisText(1536, "bytes")).toBe("1.5 KiB");
-  expect(valueText(0.1234567, "number")).toBe("0.123");
   expect(valueText(null, "bytes")).toBe("no value");
+});
+
+test("a small value is not 0, and a great one keeps three digits after the point", () => {
+  const texts = [0, 1, -0.0002, 0.00012345, 0.1234567, 12.34567, 1234.5678].map((value) => valueText(value, "number"));
+  expect(texts).toEqual(["0", "1", "-0.0002", "0.0001235", "0.1235", "12.346", "1,234.568"]);
+});
+
+test("ticks of an axis at equal distances have texts at equal distances", () => {
+  const ticks = (step: number) => [4, 5, 6, 7].map((at) => axisText(at * step, "number"));
+  expect(ticks(250)).toEqual(["1K", "1.25K", "1.5K", "1.75K"]);
+  expect(ticks(250_000)).toEqual(["1M", "1.25M", "1.5M", "1.75M"]);
+  expect(ticks(0.25)).toEqual(["1", "1.25", "1.5", "1.75"]);
 });

@@ -2,9 +2,13 @@
 import { bytesText, durationText } from "../lib/format.ts";
 import type { Unit } from "./types.ts";
 
-const compact = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
+const compact = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 2 });
 const small = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 3 });
-const exact = new Intl.NumberFormat("en-US", { maximumFractionDigits: 3 });
+/** Three digits after the point, and more where fewer than four would be left of the value. */
+const exact = new Intl.NumberFormat("en-US", {
+  ...{ maximumFractionDigits: 3, maximumSignificantDigits: 4 },
+  roundingPriority: "morePrecision",
+});
 
 /** Short, for axes. */
 export function axisText(value: number, unit: Unit): string {
