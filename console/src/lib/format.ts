@@ -40,9 +40,10 @@ const steps = [
   [1, "s"],
 ] as const;
 
-/** `14 min`, `2 h 5 min`, `850 ms`: at most two units. */
+/** `14 min`, `2 h 5 min`, `1.4 s`, `850 ms`: at most two units, and a digit after the point below 10 s. */
 export function durationText(seconds: number): string {
-  if (seconds < 1) return seconds <= 0 ? "0 s" : `${Math.max(1, Math.round(seconds * 1000))} ms`;
+  if (seconds < 0.9995) return seconds <= 0 ? "0 s" : `${Math.max(1, Math.round(seconds * 1000))} ms`;
+  if (seconds < 10) return `${Math.round(seconds * 10) / 10} s`;
   const rounded = Math.round(seconds);
   const index = steps.findIndex(([size]) => rounded >= size);
   const [size, word] = steps[index] ?? [1, "s"];
