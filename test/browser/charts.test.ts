@@ -114,6 +114,38 @@ describe.skipIf(chromiumMissing !== undefined)("charts", () => {
     expect(await legendTexts(page)).toEqual([`count5 · sum ${total}`]);
   });
 
+  test("bars of values that do not add up begin at the axis, and the shorter one stands before the other", async () => {
+    const [avg, max] = ["avg", "max"].map((aggFn) => ({ aggFn, field: "n" }));
+    for (const series of [
+      [avg, max],
+      [max, avg],
+    ]) {
+      const page = await explore({ series });
+      const canvas = page.getByRole("figure").locator("canvas");
+      await canvas.waitFor();
+      // The values of the bar of 20 rows are 9.5 and 19: half of it is the shorter one.
+      const heights = await canvas.evaluate(
+        (element, share) => {
+          const { width, height, parentElement } = element as HTMLCanvasElement;
+          const box = element.getBoundingClientRect();
+          const over = parentElement?.querySelector(".u-over")?.getBoundingClientRect() as DOMRect;
+          const x = Math.round(((over.left + share * over.width - box.left) * width) / box.width);
+          const context = (element as HTMLCanvasElement).getContext("2d") as CanvasRenderingContext2D;
+          const { data } = context.getImageData(x, 0, 1, height);
+          const found = new Map<string, number>();
+          for (let y = 0; y < height; y += 1) {
+            const color = data.slice(4 * y, 4 * y + 4).join();
+            found.set(color, (found.get(color) ?? 0) + 1);
+          }
+          return [...found].filter(([color, rows]) => color.endsWith(",255") && rows > 20).map(([, rows]) => rows);
+        },
+        (counts.indexOf(20) + 0.3) / counts.length,
+      );
+      expect(heights).toHaveLength(2);
+      expect((heights[0] as number) / (heights[1] as number)).toBeCloseTo(1, 1);
+    }
+  });
+
   test("a bucket that the range ends in is marked, and is in no legend and no sum", async () => {
     const page = await explore({}, { minutes: 57 });
     const bars = await barsOf(page);

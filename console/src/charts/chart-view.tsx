@@ -9,6 +9,7 @@ import { addsUp, type ChartDefinition, emptyValue, seriesNames, splitList } from
 import { valueText } from "./format.ts";
 import { TimeChart } from "./time-chart.tsx";
 import type { Bounds } from "./time-range.ts";
+import type { ChartSeries } from "./types.ts";
 import type { ChartAnswer } from "./use-chart.ts";
 
 type ChartViewProps = {
@@ -52,13 +53,16 @@ function OverTime({ name, definition, answer, bounds, names, members, height = 2
         from={bounds.from}
         to={bounds.to}
       />
+      {display === "stacked" && data.series.length > 1 && data.series.some(({ isAlone }) => isAlone) && (
+        <Note>Only counts and sums add up: other values are not stacked.</Note>
+      )}
       {isCut && <Note>Only the {definition.limit} groups with the greatest values are drawn.</Note>}
     </>
   );
 }
 
-/** Series of one field share an axis; so do counts. */
-function dataOf(
+/** Series of one field share an axis; so do counts. Those whose values do not add up are not stacked. */
+export function dataOf(
   definition: ChartDefinition,
   answer: ChartAnswer,
   names: readonly string[],
@@ -67,7 +71,9 @@ function dataOf(
   const { series, ...data } = seriesOf(answer, names, members, emptyValue(definition));
   const units = definition.series.map(({ aggFn, field }) => (aggFn.startsWith("count") ? "" : field.trim()));
   const measureOf = (index = 0) => units.indexOf(units[index] ?? "");
-  return { ...data, series: series.map((one) => ({ ...one, measure: measureOf(one.measure) })) };
+  const isAlone = ({ measure = 0 }: ChartSeries) =>
+    !addsUp({ ...definition, series: definition.series.slice(measure, measure + 1) });
+  return { ...data, series: series.map((one) => ({ ...one, measure: measureOf(one.measure), isAlone: isAlone(one) })) };
 }
 
 function Numbers({ definition, answer, names, members }: ChartViewProps & Named) {

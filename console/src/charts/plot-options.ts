@@ -4,7 +4,7 @@ import { browserZone, zoneStore } from "../lib/zone.ts";
 import { type ChartColors, colorPlace } from "./colors.ts";
 import { axisText } from "./format.ts";
 import { isWhole, placeAt, rightSeries } from "./places.ts";
-import { stackEdges } from "./stack.ts";
+import { barBases, stackEdges, stackOf } from "./stack.ts";
 import type { ChartData, ChartDisplay, ChartSeries, Unit } from "./types.ts";
 
 export type PlotInput = ChartData & {
@@ -166,7 +166,7 @@ function axesOf(input: PlotInput): uPlot.Axis[] {
 function seriesOptions(input: PlotInput): uPlot.Series[] {
   const { display, series, hidden, colors } = input;
   const right = rightSeries(input);
-  const lowest = series.findIndex(({ name }) => !hidden.has(name));
+  const lowest = new Set(stacksOf(input).map(([index]) => index));
   const options = series.map((one, index): uPlot.Series => {
     const stroke = colors.series[colorPlace(one, index)] as string;
     const fill = colors.fills[colorPlace(one, index)] as string;
@@ -176,14 +176,16 @@ function seriesOptions(input: PlotInput): uPlot.Series[] {
       show: !hidden.has(one.name),
       ...(right.has(index) ? { scale: "right", dash: [6, 3] } : {}),
     };
-    const pathsOfBars = uPlot.paths.bars?.({ size: [0.86, 100], align: 1, radius: 0 });
+    const pathsOfBars = uPlot.paths.bars?.({ size: [0.86, 100], align: 1, radius: 0, disp: endsOfBars });
     if (display === "bar") return { ...shared, width: 0, fill: stroke, points: { show: false }, paths: pathsOfBars };
     if (display === "stacked")
-      return { ...shared, width: 1.5, fill: index === lowest ? fill : undefined, points: { show: false } };
+      return { ...shared, width: 1.5, fill: lowest.has(index) ? fill : undefined, points: { show: false } };
     return { ...shared, width: 1.75, ...(series.length === 1 ? { fill } : {}), points: pointsOf };
   });
   return display === "line" ? options : options.reverse();
 }
+
+type Values = (number | null)[];
 
 /** A value between two gaps is not a line: it is drawn as a point. */
 const pointsOf: uPlot.Series.Points = {
@@ -193,18 +195,31 @@ const pointsOf: uPlot.Series.Points = {
 };
 
 function lonely(plot: uPlot, index: number): number[] {
-  const values = plot.data[index] as (number | null)[];
+  const values = plot.data[index] as Values;
   const isKnown = (at: number) => (values[at] ?? null) !== null;
   return values.flatMap((_, at) => (isKnown(at) && !isKnown(at - 1) && !isKnown(at + 1) ? [at] : []));
 }
 
-/** The area between two neighbours of a stack; the lowest one is filled down to the axis. */
-function bandsOf({ display, series, hidden, colors }: PlotInput): uPlot.Band[] {
-  if (display !== "stacked") return [];
+const endsOfBars: uPlot.Series.BarsPathBuilderOpts["disp"] = {
+  y0: { unit: 1, values: ({ data }, slot) => barBases(data.slice(1, slot) as Values[], data[slot] as Values) },
+  y1: { unit: 1, values: ({ data }, slot) => data[slot] as Values },
+};
+
+/** Places of the visible series of each stack, the lowest first. */
+function stacksOf({ series, hidden }: PlotInput): number[][] {
   const visible = series.map((_, index) => index).filter((index) => !hidden.has(series[index]?.name ?? ""));
+  return [...Map.groupBy(visible, (index) => stackOf(series[index] as ChartSeries, index)).values()];
+}
+
+/** The area between two neighbours of a stack; the lowest one is filled down to the axis. */
+function bandsOf(input: PlotInput): uPlot.Band[] {
+  const { display, series, colors } = input;
+  if (display !== "stacked") return [];
   const place = (index: number) => series.length - index;
-  return visible.slice(1).map((index, at) => ({
-    series: [place(index), place(visible[at] as number)] as [number, number],
-    fill: colors.fills[colorPlace(series[index] as ChartSeries, index)] as string,
-  }));
+  return stacksOf(input).flatMap((stack) =>
+    stack.slice(1).map((index, at) => ({
+      series: [place(index), place(stack[at] as number)] as [number, number],
+      fill: colors.fills[colorPlace(series[index] as ChartSeries, index)] as string,
+    })),
+  );
 }

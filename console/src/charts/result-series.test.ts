@@ -12,7 +12,9 @@ const rows = [
 ];
 
 const result: Result = { columns, rows, rowCount: rows.length };
-const series = (look: object) => resultSeries(result, chartColumns(result, resultLook(look)));
+const dataOf = (shown: Result, look: object) =>
+  resultSeries(shown, chartColumns(shown, resultLook(look)), resultLook(look));
+const series = (look: object) => dataOf(result, look);
 
 test("times, numbers and groups are found by type", () => {
   const found = { times: [0], allNumbers: [2], groups: [1], time: 0, numbers: [2], group: undefined };
@@ -35,7 +37,7 @@ test("rows in any order become series in order of time", () => {
 
 test("rows of one time are groups of the first text, unless another one is chosen", () => {
   const both = { columns, rows: [...rows, ["2024-05-01 10:00:00", "web", "5"]], rowCount: 3 };
-  const drawn = resultSeries(both, chartColumns(both, resultLook({})));
+  const drawn = dataOf(both, {});
   expect(drawn?.series.map(({ name, values }) => [name, values])).toEqual([
     ["web", [5, 18446744073709552000]],
     ["api", [2, null]],
@@ -50,7 +52,7 @@ function drawnOf(names: string, rows: readonly (readonly number[])[], look: obje
     rows: rows.map(([t, ...rest]) => [`2024-05-01 10:00:0${t}`, ...rest]),
     rowCount: rows.length,
   };
-  const data = resultSeries(result, chartColumns(result, resultLook(look)));
+  const data = dataOf(result, look);
   return {
     isRepeated: data?.isRepeated,
     ...Object.fromEntries(data?.series.map((one) => [one.name, one.values]) ?? []),
@@ -83,13 +85,23 @@ test("the groups with the greatest values are drawn, and those that are not are 
   const columns = ["t", "city", "n", "m"].map((name, at) => ({ name, type: ["DateTime", "String"][at] ?? "UInt32" }));
   const rows = Array.from({ length: 60 }, (_, at) => ["2024-05-01 10:00:00", `city ${at % 30}`, at, 0]);
   const result = { columns, rows, rowCount: rows.length };
-  const drawn = (values: string[]) => resultSeries(result, chartColumns(result, resultLook({ values })));
+  const drawn = (values: string[]) => dataOf(result, { values });
   expect(drawn(["n"])?.leftGroups).toBe(6);
   const both = drawn([]);
   expect(both?.leftGroups).toBe(18);
   expect(both?.series.map(({ name }) => name)).toEqual(
     Array.from({ length: 12 }, (_, at) => [`city ${at + 18} · n`, `city ${at + 18} · m`]).flat(),
   );
+});
+
+test("columns are stacked on each other only where a stack is chosen", () => {
+  const columns = ["t", "avg", "max"].map((name, at) => ({ name, type: at === 0 ? "DateTime" : "Float64" }));
+  const result = { columns, rows: [["2024-05-01 10:00:00", 1, 2]], rowCount: 1 };
+  const measures = (display: string) => dataOf(result, { display })?.series.map(({ measure }) => measure);
+  expect([measures("bar"), measures("stacked")]).toEqual([
+    [1, 2],
+    [0, 0],
+  ]);
 });
 
 test("columns beyond those that can be told apart are drawn when they are chosen", () => {

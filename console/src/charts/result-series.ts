@@ -88,6 +88,7 @@ type Drawn = ChartData & { readonly leftGroups: number; readonly isRepeated: boo
 export function resultSeries(
   result: Result,
   { time, numbers, group }: ReturnType<typeof chartColumns>,
+  { display }: Pick<ResultLook, "display">,
 ): Drawn | undefined {
   if (time === undefined || numbers.length === 0) return undefined;
   const timed = timedRows(result, time);
@@ -96,6 +97,8 @@ export function resultSeries(
   const ownerOf = (row: GridRow) => (group === undefined ? "" : cellText(row[group]));
   const groups = greatestFirst(timed.map(({ row }) => [ownerOf(row), numberOf(row[numbers[0] as number])]));
   const kept = new Set(groups.slice(0, Math.max(1, Math.floor(maxSeries / numbers.length))));
+  // Whoever stacks columns knows that they add up.
+  const measureOf = (column: number) => (display === "stacked" ? 0 : column);
   const series = new Map<string, { values: (number | null)[]; measure: number }>();
   let isRepeated = false;
   for (const { row, ms } of timed) {
@@ -104,7 +107,10 @@ export function resultSeries(
     for (const column of numbers) {
       const name = result.columns[column]?.name ?? "";
       const key = group === undefined ? name : numbers.length === 1 ? owner : `${owner} · ${name}`;
-      const one = series.get(key) ?? { values: new Array<number | null>(times.length).fill(null), measure: column };
+      const one = series.get(key) ?? {
+        values: new Array<number | null>(times.length).fill(null),
+        measure: measureOf(column),
+      };
       series.set(key, one);
       if (one.values[place] !== null) isRepeated = true;
       one.values[place] = numberOf(row[column]);

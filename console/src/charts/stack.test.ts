@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { stackEdges } from "./stack.ts";
+import { barBases, stackEdges } from "./stack.ts";
 
 const series = [
   { name: "a", values: [1, null, null] },
@@ -21,4 +21,30 @@ test("a hidden series adds nothing", () => {
     [null, null, null],
     [5, 5, null],
   ]);
+});
+
+test("only values of one measure that add up are put on each other", () => {
+  const mixed = [
+    { name: "count of web", measure: 0, values: [1, 2] },
+    { name: "count of api", measure: 0, values: [3, null] },
+    { name: "bytes", measure: 1, values: [4, null] },
+    { name: "average", measure: 1, isAlone: true, values: [5, 6] },
+    { name: "greatest", measure: 1, isAlone: true, values: [7, 8] },
+  ];
+  expect(stackEdges(mixed, () => true)).toEqual([
+    [1, 2],
+    [4, 2],
+    [4, null],
+    [5, 6],
+    [7, 8],
+  ]);
+});
+
+test("a bar covers no shorter one of its time, whichever is drawn first", () => {
+  const drawnBefore = [
+    [5, 1, null, -1],
+    [7, 3, 9, 2],
+  ];
+  expect(barBases(drawnBefore, [6, 4, 9, -2])).toEqual([5, 3, 0, -1]);
+  expect(barBases([], [6, null])).toEqual([0, 0]);
 });

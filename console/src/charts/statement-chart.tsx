@@ -27,7 +27,7 @@ export function StatementChart({ result, look, onLook, ...chart }: StatementChar
   // biome-ignore lint/correctness/useExhaustiveDependencies: the rows grow in place.
   const chosen = useMemo(() => chartColumns(result, look), [rows, rowCount, look]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: the rows grow in place.
-  const data = useMemo(() => resultSeries(result, chosen), [rows, rowCount, chosen]);
+  const data = useMemo(() => resultSeries(result, chosen, look), [rows, rowCount, chosen, look]);
   if (data === undefined) {
     return (
       <EmptyState title="No chart of this result">

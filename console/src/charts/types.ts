@@ -2,8 +2,10 @@
 export type ChartSeries = {
   readonly name: string;
   readonly values: readonly (number | null)[];
-  /** Series of one measure share an axis; without it, all do. */
+  /** Series of one measure share an axis and are stacked; without it, all do. */
   readonly measure?: number;
+  /** Its values add up to nothing with those of others, as averages: it is never stacked. */
+  readonly isAlone?: boolean;
   /** All groups that a limit left out. */
   readonly isRest?: boolean;
 };

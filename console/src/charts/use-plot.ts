@@ -3,11 +3,12 @@ import { type RefObject, useEffect, useRef } from "react";
 import uPlot from "uplot";
 import { rightSeries } from "./places.ts";
 import { type PlotEvents, type PlotInput, plotData, plotOptions } from "./plot-options.ts";
+import { stackOf } from "./stack.ts";
 
 /** A new plot is made only for other series, another look or another theme; all else is an update of its data. */
 function structureOf(input: PlotInput): string {
   const { series, display, unit, syncKey, hidden, colors } = input;
-  const names = series.map(({ name, isRest }) => [name, isRest]);
+  const names = series.map((one, index) => [one.name, one.isRest, stackOf(one, index)]);
   return JSON.stringify([names, display, unit, syncKey, [...hidden], [...rightSeries(input)], colors]);
 }
 
