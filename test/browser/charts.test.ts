@@ -146,6 +146,27 @@ describe.skipIf(chromiumMissing !== undefined)("charts", () => {
     }
   });
 
+  test("a click shows the rows of the bar under it, also before the browser has drawn the cursor", async () => {
+    const page = await explore({});
+    const bars = await barsOf(page);
+    for (const at of [8, 2]) {
+      const { from, y } = bars[at] as (typeof bars)[number];
+      await page
+        .getByRole("figure")
+        .locator(".u-over")
+        .evaluate(
+          (over, [x, top]) => {
+            const place = { clientX: x as number, clientY: top as number, bubbles: true };
+            for (const type of ["mousemove", "mousedown", "mouseup", "click"])
+              over.dispatchEvent(new MouseEvent(type, place));
+          },
+          [from + 5, y - 20],
+        );
+      const url = () => Number(new URL(page.url()).searchParams.get("rowsFrom"));
+      await expect.poll(url).toBe(begin + at * 5 * minute);
+    }
+  });
+
   test("a bucket that the range ends in is marked, and is in no legend and no sum", async () => {
     const page = await explore({}, { minutes: 57 });
     const bars = await barsOf(page);

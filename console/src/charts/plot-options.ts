@@ -76,7 +76,8 @@ export function plotOptions(
   };
 }
 
-function placeUnder(plot: uPlot, input: PlotInput): number | undefined {
+/** The place under the cursor as it is now; what is drawn follows later. */
+export function placeUnder(plot: uPlot, input: PlotInput): number | undefined {
   const { left = -1 } = plot.cursor;
   return left < 0 ? undefined : placeAt(input, plot.posToVal(left, "x") * 1000);
 }

@@ -6,7 +6,7 @@ import { ChartLegend } from "./chart-legend.tsx";
 import { seriesToken, useChartColors } from "./colors.ts";
 import { valueText } from "./format.ts";
 import { placeText, rightSeries } from "./places.ts";
-import type { PlotInput } from "./plot-options.ts";
+import { type PlotInput, placeUnder } from "./plot-options.ts";
 import type { ChartData, ChartDisplay, Unit } from "./types.ts";
 import { usePlot } from "./use-plot.ts";
 import "uplot/dist/uPlot.min.css";
@@ -112,6 +112,11 @@ function Plot(props: PlotProps) {
     setSpoken(`${placeText({ times, whole }, next)}: ${values.slice(0, 8).join(", ")}`);
   }
 
+  function onClick(): void {
+    const place = plot.current && input && placeUnder(plot.current, input);
+    if (place !== undefined) props.onTime?.(times[place] as number);
+  }
+
   return (
     <div className={css.plotFrame}>
       {/* biome-ignore lint/a11y/useSemanticElements: a fieldset is a part of a form. */}
@@ -126,7 +131,7 @@ function Plot(props: PlotProps) {
         className={css.plot}
         style={{ height }}
         onKeyDown={onKeyDown}
-        onClick={() => at !== undefined && props.onTime?.(times[at] as number)}
+        onClick={onClick}
       />
       <span id={hint} className="visually-hidden">
         {summary(times.length, series.length)}
