@@ -36,6 +36,14 @@ test("the rest is the last series with the number of its groups, and is told apa
   expect(series[2]).toMatchObject({ isRest: true, values: [5, 0] });
 });
 
+test("groups that read the same are different series, each with all its rows", () => {
+  const groups = [[null], ["NULL"], [""], ["(empty)"], ["a, b", "c"], ["a", "b, c"]];
+  const data = groups.map((group, at) => ({ ts_bucket: 1, group, "series_0.data": at }));
+  const { series } = seriesOf({ data, meta }, ["count"], ["series_0.data"], 0);
+  const names = ["NULL", "NULL (2)", "(empty)", "(empty) (2)", "a, b, c", "a, b, c (2)"];
+  expect(series.map(({ name, values }) => [name, values])).toEqual(names.map((name, at) => [name, [at]]));
+});
+
 test("a bucket that the range cuts, or that was not over when the engine was asked, is not whole", () => {
   const times = [970, 980, 990, 1000];
   expect(wholeOf(times, { ...meta, asOf: new Date(1010).toISOString() })).toEqual({ first: 0, end: 4 });

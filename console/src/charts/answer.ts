@@ -29,7 +29,7 @@ export function seriesOf(
     const group = groupText(row, otherGroups);
     const isRest = row.others === true;
     for (const [index, member] of members.entries()) {
-      const key = `${index} ${isRest} ${group}`;
+      const key = JSON.stringify([index, isRest, row.group]);
       let one = found.get(key);
       if (one === undefined) {
         const values = new Array<number | null>(times.length).fill(isRest ? empty : null);
@@ -41,7 +41,18 @@ export function seriesOf(
   }
   const all = [...found.values()];
   const series = [...all.filter(({ isRest }) => isRest !== true), ...all.filter(({ isRest }) => isRest === true)];
-  return { times, series, bucketMs: meta.bucketMs, whole: wholeOf(times, meta) };
+  return { times, series: toldApart(series), bucketMs: meta.bucketMs, whole: wholeOf(times, meta) };
+}
+
+/** Charts know series by their names: one that repeats, as that of NULL and of the text NULL, gets a number. */
+export function toldApart<Series extends { readonly name: string }>(series: readonly Series[]): Series[] {
+  const taken = new Set<string>();
+  return series.map((one) => {
+    let { name } = one;
+    for (let count = 2; taken.has(name); count += 1) name = `${one.name} (${count})`;
+    taken.add(name);
+    return { ...one, name };
+  });
 }
 
 /** A bucket is whole if the range has all of it and it was over when the engine was asked. */
@@ -53,7 +64,7 @@ export function wholeOf(times: readonly number[], meta: ChartAnswer["meta"]): Pl
   return { first, end: Math.max(first, end) };
 }
 
-function seriesName(names: readonly string[], index: number, group: string): string {
+export function seriesName(names: readonly string[], index: number, group: string): string {
   const name = names[index] ?? `series ${index + 1}`;
   if (group === "") return name;
   return names.length === 1 ? group : `${group} · ${name}`;

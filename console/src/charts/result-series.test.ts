@@ -104,6 +104,20 @@ test("columns are stacked on each other only where a stack is chosen", () => {
   ]);
 });
 
+test("groups and columns that read the same are different series, each with all its rows", () => {
+  const names = ["t", "city", "n", "n"];
+  const columns = names.map((name, at) => ({ name, type: ["DateTime", "Nullable(String)"][at] ?? "UInt32" }));
+  const rows = [null, "NULL"].map((city, at) => ["2024-05-01 10:00:00", city, at, at + 5]);
+  const data = dataOf({ columns, rows, rowCount: 2 }, {});
+  expect(data?.series.map(({ name, values }) => [name, values])).toEqual([
+    ["NULL · n", [0]],
+    ["NULL · n (2)", [5]],
+    ["NULL · n (3)", [1]],
+    ["NULL · n (4)", [6]],
+  ]);
+  expect(data?.isRepeated).toBe(false);
+});
+
 test("columns beyond those that can be told apart are drawn when they are chosen", () => {
   const names = Array.from({ length: 30 }, (_, at) => `n${at}`);
   const row = [0, ...names.map((_, at) => at)];

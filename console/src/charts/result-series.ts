@@ -1,7 +1,7 @@
 /** From rows of a result to series of a chart. */
 import { oneOf } from "../lib/search.ts";
 import { cellText, type GridColumn, type GridRow, kindOf, timeOf, type ValueKind } from "../lib/values.ts";
-import { numberOf } from "./answer.ts";
+import { groupText, numberOf, seriesName, toldApart } from "./answer.ts";
 import type { ChartData, ChartDisplay } from "./types.ts";
 
 /** What a statement has brought so far. */
@@ -94,20 +94,21 @@ export function resultSeries(
   const timed = timedRows(result, time);
   const times = [...new Set(timed.map(({ ms }) => ms))].sort((a, b) => a - b);
   const places = new Map(times.map((value, place) => [value, place]));
-  const ownerOf = (row: GridRow) => (group === undefined ? "" : cellText(row[group]));
+  const ownerOf = (row: GridRow) => JSON.stringify(group === undefined ? [] : [row[group]]);
   const groups = greatestFirst(timed.map(({ row }) => [ownerOf(row), numberOf(row[numbers[0] as number])]));
   const kept = new Set(groups.slice(0, Math.max(1, Math.floor(maxSeries / numbers.length))));
+  const names = numbers.map((column) => result.columns[column]?.name ?? "");
   // Whoever stacks columns knows that they add up.
   const measureOf = (column: number) => (display === "stacked" ? 0 : column);
-  const series = new Map<string, { values: (number | null)[]; measure: number }>();
+  const series = new Map<string, { name: string; values: (number | null)[]; measure: number }>();
   let isRepeated = false;
   for (const { row, ms } of timed) {
     const [owner, place] = [ownerOf(row), places.get(ms) as number];
     if (!kept.has(owner)) continue;
-    for (const column of numbers) {
-      const name = result.columns[column]?.name ?? "";
-      const key = group === undefined ? name : numbers.length === 1 ? owner : `${owner} · ${name}`;
+    for (const [index, column] of numbers.entries()) {
+      const key = `${column} ${owner}`;
       const one = series.get(key) ?? {
+        name: seriesName(names, index, group === undefined ? "" : groupText({ group: [row[group]] })),
         values: new Array<number | null>(times.length).fill(null),
         measure: measureOf(column),
       };
@@ -117,7 +118,7 @@ export function resultSeries(
     }
   }
   const leftGroups = groups.length - kept.size;
-  return { times, series: [...series].map(([name, one]) => ({ name, ...one })), leftGroups, isRepeated };
+  return { times, series: toldApart([...series.values()]), leftGroups, isRepeated };
 }
 
 /** Groups in the order of their greatest values, as the server ranks those of its charts. */
