@@ -113,11 +113,13 @@ describe.skipIf(chromiumMissing !== undefined)("the SQL screen", () => {
     await grid.getByRole("gridcell", { name: "0", exact: true }).waitFor();
   });
 
-  test("Esc cancels the query in the engine", async () => {
+  test("Esc cancels the query in the engine, and neither before nor after it is there talk of a chart", async () => {
     const { page } = await open();
+    await page.getByRole("tab", { name: "Chart" }).press("Enter");
     await run(page, "SELECT count() FROM numbers(1000000000000) WHERE NOT ignore(sipHash64(number))");
     await until("the query runs", async () => (await running()) === 1);
     await page.getByRole("progressbar", { name: "Rows read" }).waitFor();
+    expect(await page.getByText("No chart of this result").count()).toBe(0);
     await page.keyboard.press("Escape");
     await page.getByText("The query has ended in the engine.").waitFor();
     await until("the query has ended in the engine", async () => (await running()) === 0);

@@ -32,15 +32,11 @@ export function ResultPanel({ runs }: { readonly runs: Runs }) {
   const state = useStore<RunState | undefined>(runs.run?.state ?? noRun);
   const [view, setView] = useState<View>("result");
   const messages = `Messages${runs.messages.length > 0 ? ` ${runs.messages.length}` : ""}`;
-  // What failed without a row has nothing to draw: its error is what there is to see.
-  const isFailed = state?.error !== undefined && state.rowCount === 0;
+  // Nothing to draw: what failed without a row, and what has no result, also not yet.
+  const isBare =
+    state === undefined || state.columns.length === 0 || (state.error !== undefined && state.rowCount === 0);
   const rows = state === undefined ? <NothingYet /> : <ShownResult state={state} text={outcomeText(state)} />;
-  const chart =
-    state === undefined || runs.run === undefined || isFailed ? (
-      rows
-    ) : (
-      <ResultChart statement={runs.run.statement} state={state} />
-    );
+  const chart = isBare || runs.run === undefined ? rows : <ResultChart statement={runs.run.statement} state={state} />;
   return (
     <section className={result.result} aria-label="Result">
       <Tabs
