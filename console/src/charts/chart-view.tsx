@@ -21,7 +21,7 @@ type ChartViewProps = {
   readonly syncKey?: string;
   readonly hideHeader?: boolean;
   readonly onRange?: (fromMs: number, toMs: number) => void;
-  readonly onTime?: (timeMs: number) => void;
+  readonly onBucket?: (fromMs: number, toMs: number) => void;
 };
 
 export function ChartView(props: ChartViewProps) {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { zoneStore } from "../lib/zone.ts";
-import { newestPlace, placeAt, placeText, rightSeries } from "./places.ts";
+import { newestPlace, placeAt, placeText, rightSeries, spanAt } from "./places.ts";
 
 test("a bar lies over all of its bucket, and a line has the nearest value", () => {
   const times = [0, 100, 200];
@@ -9,6 +9,17 @@ test("a bar lies over all of its bucket, and a line has the nearest value", () =
   expect([5, 49, 51, 149, 151].map((ms) => under("line", ms))).toEqual([0, 0, 1, 1, 2]);
   expect(under("bar", -10)).toBe(0);
   expect(placeAt({ times: [], display: "bar" }, 5)).toBeUndefined();
+});
+
+test("a bucket ends where the next one begins, also on days of 23 and 25 hours, and the last one with the range", () => {
+  const hour = 3_600_000;
+  const chart = { times: [0, 23 * hour, 48 * hour], to: 50 * hour };
+  const spans = chart.times.map((_, at) => spanAt(chart, at));
+  expect(spans).toEqual([
+    [0, 23 * hour - 1],
+    [23 * hour, 48 * hour - 1],
+    [48 * hour, 50 * hour],
+  ]);
 });
 
 test("a bucket that is not whole says why", () => {

@@ -19,6 +19,15 @@ export function placeAt(
   return isNearer ? low + 1 : low;
 }
 
+/** The first and the last ms of a bucket. Days on which clocks change have 23 or 25 hours, so the next one tells. */
+export function spanAt(
+  { times, to }: Pick<ChartData, "times"> & { readonly to?: number },
+  at: number,
+): [number, number] {
+  const [from = 0, next] = times.slice(at, at + 2);
+  return [from, next === undefined ? (to ?? from) : next - 1];
+}
+
 export function isWhole(whole: Places | undefined, at: number): boolean {
   return whole === undefined || (at >= whole.first && at < whole.end);
 }

@@ -5,7 +5,7 @@ import css from "./chart.module.css";
 import { ChartLegend } from "./chart-legend.tsx";
 import { seriesToken, useChartColors } from "./colors.ts";
 import { valueText } from "./format.ts";
-import { placeText, rightSeries } from "./places.ts";
+import { placeText, rightSeries, spanAt } from "./places.ts";
 import { type PlotInput, placeUnder } from "./plot-options.ts";
 import type { ChartData, ChartDisplay, Unit } from "./types.ts";
 import { usePlot } from "./use-plot.ts";
@@ -31,8 +31,8 @@ export type TimeChartProps = ChartData & {
   readonly actions?: ReactNode;
   /** A range was dragged. */
   readonly onRange?: (fromMs: number, toMs: number) => void;
-  /** A time was chosen by a click or Enter. */
-  readonly onTime?: (timeMs: number) => void;
+  /** A bucket was chosen by a click or Enter. */
+  readonly onBucket?: (fromMs: number, toMs: number) => void;
 };
 
 /** A chart over time with legend, tooltip, a cursor for the keyboard, and its values as a table. */
@@ -99,7 +99,7 @@ function Plot(props: PlotProps) {
   const axis = plot.current?.over.offsetLeft ?? 0;
 
   function onKeyDown(event: KeyboardEvent): void {
-    if (event.key === "Enter" && at !== undefined) props.onTime?.(times[at] as number);
+    if (event.key === "Enter" && at !== undefined) props.onBucket?.(...spanAt(props, at));
     const next = placeAfter(event.key, at, times.length);
     if (next === undefined || plot.current === undefined) return;
     event.preventDefault();
@@ -114,7 +114,7 @@ function Plot(props: PlotProps) {
 
   function onClick(): void {
     const place = plot.current && input && placeUnder(plot.current, input);
-    if (place !== undefined) props.onTime?.(times[place] as number);
+    if (place !== undefined) props.onBucket?.(...spanAt(props, place));
   }
 
   return (

@@ -29,14 +29,14 @@ type ChartPanelProps = {
   readonly query: UseQueryResult<ChartAnswer, ApiError>;
   readonly bounds: Bounds | undefined;
   readonly onRange: (fromMs: number, toMs: number) => void;
-  readonly onTime: (timeMs: number) => void;
+  readonly onBucket: (fromMs: number, toMs: number) => void;
 };
 
 /** The chart, or why there is none, and what its answer cost. */
-export function ChartPanel({ chart, query, bounds, onRange, onTime }: ChartPanelProps) {
+export function ChartPanel({ chart, query, bounds, onRange, onBucket }: ChartPanelProps) {
   return (
     <section className={`group surface ${css.chart}`} aria-label="Chart">
-      <Content {...{ chart, query, bounds, onRange, onTime }} />
+      <Content {...{ chart, query, bounds, onRange, onBucket }} />
       {query.data !== undefined && bounds !== undefined && (
         <Facts {...{ chart, query, bounds }} meta={query.data.meta} />
       )}
@@ -44,7 +44,7 @@ export function ChartPanel({ chart, query, bounds, onRange, onTime }: ChartPanel
   );
 }
 
-function Content({ chart, query, bounds, onRange, onTime }: ChartPanelProps) {
+function Content({ chart, query, bounds, onRange, onBucket }: ChartPanelProps) {
   const { error } = query;
   const shown = useKeptAnswer(chart, query, bounds);
   if (bounds === undefined)
@@ -71,7 +71,7 @@ function Content({ chart, query, bounds, onRange, onTime }: ChartPanelProps) {
         definition={chart}
         answer={shown.answer}
         bounds={shown.bounds}
-        {...{ onRange, onTime }}
+        {...{ onRange, onBucket }}
       />
       {shown.isKept && <ChartAway chart={chart} bounds={bounds} keptAt={shown.answer.meta.asOf} />}
     </div>

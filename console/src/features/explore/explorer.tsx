@@ -49,10 +49,6 @@ export function Explorer({ sources, source, search, onChange }: ExplorerProps) {
     setNow(serverNow());
     onChange({ ...range, rowsFrom: undefined as never, rowsTo: undefined as never });
   };
-  const showRows = (time: number) => {
-    const width = chart.data?.meta.bucketMs ?? 60_000;
-    onChange({ rowsFrom: time, rowsTo: time + width - 1 });
-  };
   const rows = rowsFrom === undefined || rowsTo === undefined ? bounds : { from: rowsFrom, to: rowsTo };
   return (
     <div className={css.page}>
@@ -81,7 +77,7 @@ export function Explorer({ sources, source, search, onChange }: ExplorerProps) {
         query={chart}
         bounds={bounds}
         onRange={(start, end) => setRange({ from: endText(start), to: endText(end) })}
-        onTime={showRows}
+        onBucket={(start, end) => onChange({ rowsFrom: start, rowsTo: end })}
       />
       <div className={css.below}>
         <FieldSidebar
