@@ -2,9 +2,9 @@
  * The destination of a pipe: its table, prepared for exactly-once inserts, and its error table. Every operation here
  * may be repeated after a crash.
  */
-import { createHash } from "node:crypto";
-import type { ClickHouseClient, Summary } from "../../clickhouse/client.ts";
-import { identifier, parameterText, tableName } from "../../clickhouse/sql.ts";
+import { createHash, randomUUID } from "node:crypto";
+import { type ClickHouseClient, ClickHouseError, type Summary } from "../../clickhouse/client.ts";
+import { identifier, literal, parameterText, tableName } from "../../clickhouse/sql.ts";
 import { definitionSettings, onCluster, type TableForm } from "../../clickhouse/table-form.ts";
 import { replicasOf } from "../../clickhouse/topology.ts";
 import { AppError } from "../../lib/errors.ts";
@@ -81,6 +81,7 @@ export class DestinationWriter {
       for (const sql of managedTableStatements(target, this.#definition, form)) await this.define(sql);
     }
     for (const name of new Set([stored, table])) await this.#addColumns(database, name);
+    if (empty) await this.#endInserts(this.#queryPrefix);
     if (empty) await this.define(`TRUNCATE TABLE ${tableName(database, stored)}${onCluster(form)}`);
     return isMade;
   }
@@ -142,12 +143,31 @@ export class DestinationWriter {
     return await this.#link.use(async (client) => client.crashes);
   }
 
-  /** The summary counts only rows of the table itself. */
+  /** Begins the ids of the queries of this pipe's inserts. */
+  get #queryPrefix(): string {
+    return `pipe-${this.#parts.pipeId}-`;
+  }
+
+  /**
+   * The engine goes on with an insert whose connection is closed. What nobody waits for any more must not write after
+   * the table was emptied, or when the pipe is said to be stopped. A user who may not do this leaves it to the engine.
+   */
+  async #endInserts(prefix: string): Promise<void> {
+    const cluster = onCluster(await this.#form());
+    const sql = `KILL QUERY${cluster} WHERE startsWith(initial_query_id, ${literal(prefix)}) SYNC`;
+    await this.define(sql).catch((error: unknown) => {
+      if (!(error instanceof ClickHouseError)) throw error;
+    });
+  }
+
+  /** The summary counts only rows of the table itself. An insert that the signal ends writes nothing afterwards. */
   async insert(insert: Insert, settings: EngineSettings, signal: AbortSignal): Promise<Summary> {
     // Before the insert: what is missing afterwards would look as if it had not been loaded.
     const counted = insert.count !== undefined && (await this.#hasViews()) ? await insert.count(signal) : undefined;
-    const summary = await this.#write((client, across) =>
+    const queryId = `${this.#queryPrefix}${randomUUID()}`;
+    const written = this.#write((client, across) =>
       client.command(insert.sql, {
+        queryId,
         settings: { ...settings, ...across },
         signal,
         ...(this.#parts.spreads ? { spread: spreadOf(settings) } : {}),
@@ -155,6 +175,10 @@ export class DestinationWriter {
         ...(insert.body === undefined ? {} : { body: insert.body() }),
       }),
     );
+    const summary = await written.catch(async (error: unknown) => {
+      if (signal.aborted) await this.#endInserts(queryId).catch(() => {});
+      throw error;
+    });
     return { ...summary, writtenRows: counted ?? summary.writtenRows };
   }
 
