@@ -3,7 +3,7 @@ import { identifier, literal, tableName } from "../../../clickhouse/sql.ts";
 import { onCluster } from "../../../clickhouse/table-form.ts";
 import type { SourceColumn, SourceTable } from "../declaration/durable.ts";
 import type { Relation, RelationColumn } from "../protocol/pgoutput.ts";
-import type { TableState } from "./table-states.ts";
+import { type TableState, tableProblem } from "./table-states.ts";
 import type { TablePlan } from "./tables.ts";
 import { type ColumnPlan, columnPlan } from "./types.ts";
 
@@ -15,7 +15,13 @@ export type Evolution = {
 
 /** True when rows of the relation go into the table as it is: dropped columns stay, and are empty from then on. */
 export function fits(state: TableState, relation: Relation): boolean {
-  if (state.hasRelaxed || keyProblem(state.plan, relation) !== undefined) return false;
+  if (state.hasRelaxed || tableProblem(state, relation) !== undefined) return false;
+  if (keyProblem(state.plan, relation) !== undefined) return false;
+  // The stream has columns in the order of their numbers, and sends none: names that were exchanged stand elsewhere.
+  const numbers = relation.columns.flatMap(
+    ({ name }) => state.source.columns.find((one) => one.name === name)?.attnum ?? [],
+  );
+  if (numbers.some((number, at) => number < (numbers[at - 1] ?? 0))) return false;
   return relation.columns.every((column) => {
     if (state.plan.mapping.excludedColumns?.includes(column.name)) return true;
     const known = state.source.columns.find((each) => each.name === column.name);
@@ -35,7 +41,7 @@ export function evolve(
   now: SourceTable | undefined,
   nullable: boolean,
 ): Evolution | string {
-  const problem = keyProblem(state.plan, relation);
+  const problem = tableProblem(state, relation) ?? keyProblem(state.plan, relation);
   if (problem !== undefined) return problem;
   const changes = new Changes(state.plan, state.source, relation, now, nullable);
   try {
@@ -129,6 +135,9 @@ class Changes {
   #replaced(known: SourceColumn, column: RelationColumn, now: SourceColumn): void {
     if (this.#isKey(known)) throw new Unfollowable(`the key column ${known.name} has been dropped and added again`);
     if (!isType(now, column)) throw new Unfollowable(`the column ${known.name} has been dropped and added again`);
+    if (this.columns.some(({ attnum }) => attnum === now.attnum)) {
+      throw new Unfollowable(`the column ${known.name} has the name of another one now`);
+    }
     this.statements.push(`ALTER TABLE ${this.#table} DROP COLUMN IF EXISTS ${identifier(known.name)}`);
     this.columns.splice(this.columns.indexOf(known), 1);
     this.#add(now);

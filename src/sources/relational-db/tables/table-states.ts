@@ -179,8 +179,9 @@ export class TableStates {
     return [...this.all(), ...this.leaving()].find((state) => state.plan.target === target);
   }
 
-  of(relation: Pick<Relation, "schema" | "name">): TableState | undefined {
-    return this.#byName.get(tableKey(relation.schema, relation.name));
+  /** By its name, or, of a table that was renamed, by its number. */
+  of({ schema, name, oid }: Pick<Relation, "schema" | "name" | "oid">): TableState | undefined {
+    return this.#byName.get(tableKey(schema, name)) ?? this.all().find(({ source }) => source.oid === oid);
   }
 
   /**
@@ -224,10 +225,24 @@ async function goneTables(mappings: readonly TableMapping[], { ledger }: Context
  * stays one row. Otherwise it starts over.
  */
 function restarted(state: SavedTable, now: SourceTable | undefined): SavedTable {
+  const stopped = now && tableProblem(state, now);
+  if (state.copied !== undefined && state.stopped === undefined && stopped !== undefined) {
+    return { ...state, stopped, stoppedAt: new Date().toISOString() };
+  }
   if ((state.copied ?? state.loaded ?? state.stopped) !== undefined || now === undefined) return state;
   const engine = state.mapping.tableEngine ?? "ReplacingMergeTree";
   if (engine === "ReplacingMergeTree" && isDeepStrictEqual(json(now), json(state.source))) return state;
   return { source: now, mapping: state.mapping, copy: newCopyId() };
+}
+
+/** A table is known by its number at the source: another one may have got its name. */
+export function tableProblem(
+  { source }: { readonly source: SourceTable },
+  { oid, schema, name }: Pick<Relation, "oid" | "schema" | "name">,
+): string | undefined {
+  if (oid !== source.oid) return "it was dropped and made again, or another table has its name now";
+  if (schema === source.schema && name === source.name) return undefined;
+  return `it was renamed to ${schema}.${name}`;
 }
 
 /** A table that the user wants to be copied anew; the copy that readers see stays until then. */

@@ -1,0 +1,69 @@
+/** A table and a column are what they are at the source, whatever has their names by now: else the table stops. */
+import { afterAll, beforeAll, describe, test } from "vitest";
+import { untilDegraded, untilState } from "../../../harness/pipes.ts";
+import { untilTableEqual } from "../../../harness/postgres/compare.ts";
+import { cdcPipe } from "../../../harness/postgres/pipes.ts";
+import { postgresMissing, TestPostgres } from "../../../harness/postgres/postgres.ts";
+import { type BenchService, runningService, type Served, serve } from "../../../harness/serve.ts";
+
+const missing = postgresMissing(18);
+if (missing !== undefined) console.log(`skipped: ${missing}`);
+
+describe.skipIf(missing !== undefined)("names that change at a Postgres source", () => {
+  let served: Served;
+  let service: BenchService;
+  let source: TestPostgres;
+  beforeAll(async () => {
+    [served, source] = await Promise.all([serve(), TestPostgres.start()]);
+    service = await runningService(served, { idleScaling: false });
+  });
+  afterAll(async () => {
+    await served?.[Symbol.asyncDispose]();
+    await source?.[Symbol.asyncDispose]();
+  });
+
+  const command = async (pipeId: string, word: "resync" | "stop" | "start", more: object = {}) =>
+    await served.api.updatePipeState({ params: { ...service.params, pipeId }, body: { command: word, ...more } });
+
+  /** A pipe that follows a table of 50 rows of its own. */
+  async function followed(table: string): Promise<string> {
+    await source.sql(`CREATE TABLE ${table} (id int PRIMARY KEY, a text, b text);
+      INSERT INTO ${table} SELECT i, 'a' || i, 'b' || i FROM generate_series(1, 50) i`);
+    const id = await cdcPipe(served, service, source, [table]);
+    await untilTableEqual(source, service, table);
+    await untilState(served, service, id, "Running");
+    return id;
+  }
+
+  test.each([
+    [
+      "away and back",
+      "moved",
+      "ALTER TABLE moved RENAME TO x; INSERT INTO x VALUES (51); ALTER TABLE x RENAME TO moved",
+    ],
+    [
+      "of two columns",
+      "swapped",
+      "ALTER TABLE swapped RENAME a TO t; ALTER TABLE swapped RENAME b TO a; ALTER TABLE swapped RENAME t TO b",
+    ],
+  ])("a rename %s stops the table, and a resync makes it equal", async (_, table, sql) => {
+    const id = await followed(table);
+    await source.sql(`${sql}; INSERT INTO ${table} VALUES (52, 'a', 'b')`);
+    await untilDegraded(served, service, id, new RegExp(`public\\.${table} are left out: .*(renamed|name of another)`));
+    await command(id, "resync", { tables: [`public.${table}`] });
+    await untilTableEqual(source, service, table);
+  });
+
+  test("a table that was made again while the pipe did not run is not taken for the one that was copied", async () => {
+    const id = await followed("made");
+    await command(id, "stop");
+    await untilState(served, service, id, "Stopped");
+    await source.sql(
+      "DROP TABLE made; CREATE TABLE made (id int PRIMARY KEY, a text, b text); INSERT INTO made VALUES (1)",
+    );
+    await command(id, "start");
+    await untilDegraded(served, service, id, /public\.made are left out: it was dropped and made again/);
+    await command(id, "resync");
+    await untilTableEqual(source, service, "made");
+  });
+});
