@@ -124,7 +124,7 @@ export class Replica implements Tenant {
     return this.#work;
   }
 
-  /** Lets inserts in progress finish, for a limited time; resolves when nothing of it runs any more. */
+  /** Has inserts in progress ended, for a limited time; resolves when nothing of it runs any more. */
   async stop(): Promise<void> {
     if (this.#over) return;
     this.#send({ type: "stop" });
