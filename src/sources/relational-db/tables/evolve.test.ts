@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { SourceColumn, SourceTable } from "../declaration/durable.ts";
 import type { Relation } from "../protocol/pgoutput.ts";
-import { evolve } from "./evolve.ts";
+import { evolve, fits } from "./evolve.ts";
 import type { TableState } from "./table-states.ts";
 import { createTargetTableSql, planTable } from "./tables.ts";
 
@@ -44,4 +44,17 @@ test("a table without a key keeps NULL apart from the empty value in its key", (
   expect(sqlOf([])).toMatch(/`a` Nullable\(String\), `b` Nullable\(String\).*allow_nullable_key = 1/);
   expect(sqlOf(["a"])).toMatch(/`a` String, `b` Nullable\(String\)/);
   expect(sqlOf(["a"])).not.toContain("allow_nullable_key");
+});
+
+test("names that were exchanged, and back again before it was followed, stop the table", () => {
+  const mapping = { sourceSchemaName: "public", sourceTable: "t", targetTable: "t" };
+  const source = table(["a"], [a, b, column("c", 3)]);
+  const plan = planTable(source, mapping, "default", { nullable: true, hardDelete: false });
+  const columns = ["a", "c", "b"].map((name) => ({ name, key: name === "a", typeOid: 25, typmod: -1 }));
+  const relation: Relation = { kind: "relation", oid: 1, schema: "public", name: "t", replicaIdentity: "d", columns };
+  const state = { plan, source } as TableState;
+  expect(fits(state, relation)).toBe(false);
+  expect(evolve(state, relation, source, true)).toMatch(/names of its columns have been exchanged/);
+  const exchanged = table(["a"], [a, column("c", 2), column("b", 3)]);
+  expect(evolve(state, relation, exchanged, true)).toMatch(/has the name of another one now/);
 });

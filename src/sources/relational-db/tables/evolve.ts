@@ -17,16 +17,18 @@ export type Evolution = {
 export function fits(state: TableState, relation: Relation): boolean {
   if (state.hasRelaxed || tableProblem(state, relation) !== undefined) return false;
   if (keyProblem(state.plan, relation) !== undefined) return false;
-  // The stream has columns in the order of their numbers, and sends none: names that were exchanged stand elsewhere.
-  const numbers = relation.columns.flatMap(
-    ({ name }) => state.source.columns.find((one) => one.name === name)?.attnum ?? [],
-  );
-  if (numbers.some((number, at) => number < (numbers[at - 1] ?? 0))) return false;
+  if (!isInOrder(relation, state.source.columns)) return false;
   return relation.columns.every((column) => {
     if (state.plan.mapping.excludedColumns?.includes(column.name)) return true;
     const known = state.source.columns.find((each) => each.name === column.name);
     return known !== undefined && known.typeOid === column.typeOid && known.typmod === column.typmod;
   });
+}
+
+/** The stream has columns in the order of their numbers, and sends none: names that were exchanged stand elsewhere. */
+function isInOrder(relation: Relation, columns: readonly SourceColumn[]): boolean {
+  const numbers = relation.columns.flatMap(({ name }) => columns.find((one) => one.name === name)?.attnum ?? []);
+  return numbers.every((number, at) => number >= (numbers[at - 1] ?? 0));
 }
 
 class Unfollowable extends Error {}
@@ -48,6 +50,8 @@ export function evolve(
     for (const column of relation.columns) {
       if (!state.plan.mapping.excludedColumns?.includes(column.name)) changes.look(column);
     }
+    // Exchanged back before it was followed: what came in between stands under the wrong names.
+    if (!isInOrder(relation, changes.columns)) return "names of its columns have been exchanged";
     return { statements: changes.statements, source: { ...state.source, columns: changes.columns } };
   } catch (error) {
     if (error instanceof Unfollowable) return error.message;
