@@ -3,7 +3,7 @@ import type { StateMetric } from "../../../../src/api/alerts.ts";
 import type { CallInput } from "../../api/client.ts";
 import type { ChartDefinition } from "../../charts/definition.ts";
 import { chartOfSearch, chartOfTile, countsRows, tileRefusal } from "../../charts/watchable.ts";
-import { numberOf } from "../../lib/number-of.ts";
+import { typedNumber } from "../../lib/typed-number.ts";
 import { type Alert, type Interval, isRange, type ThresholdType } from "./alert.ts";
 import { limitOf, limitText, stateMetricOf, stateMetrics } from "./states.ts";
 import type { Known } from "./watched.ts";
@@ -121,11 +121,11 @@ export function bodyOf(form: AlertForm, subject: Subject, before?: Alert): Alert
     ...text("message", form.message),
     ...subject,
     ...grouped,
-    threshold: numberOf(form.threshold),
+    threshold: typedNumber(form.threshold),
     thresholdType: form.thresholdType,
-    thresholdMax: isRange(form.thresholdType) ? numberOf(form.thresholdMax) : null,
+    thresholdMax: isRange(form.thresholdType) ? typedNumber(form.thresholdMax) : null,
     interval: form.interval,
-    numConsecutiveWindows: form.windows.trim() === "" ? null : numberOf(form.windows),
+    numConsecutiveWindows: form.windows.trim() === "" ? null : typedNumber(form.windows),
     noData: form.noData === "keep" ? null : form.noData,
     channel: { type: "webhook", webhookId: form.webhookId },
   } as AlertBody;

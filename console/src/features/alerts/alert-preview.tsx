@@ -6,7 +6,7 @@ import { TimeChart } from "../../charts/time-chart.tsx";
 import type { ChartData } from "../../charts/types.ts";
 import { type ChartAnswer, useChart } from "../../charts/use-chart.ts";
 import { countText } from "../../lib/format.ts";
-import { numberOf } from "../../lib/number-of.ts";
+import { typedNumber } from "../../lib/typed-number.ts";
 import { Note } from "../../parts/note.tsx";
 import { Skeleton } from "../../parts/states.tsx";
 import { isRange } from "./alert.ts";
@@ -59,7 +59,7 @@ function Shown({ form, definition, bounds: { from, to, days }, answer, isOld }: 
         <p>
           {sentence(
             period,
-            previewOf(times, series, condition, { inARow: typedNumber(form.windows) ?? 1, empty: emptyOf(definition) }),
+            previewOf(times, series, condition, { inARow: knownNumber(form.windows) ?? 1, empty: emptyOf(definition) }),
           )}
         </p>
       )}
@@ -80,13 +80,13 @@ function watchedIn(answer: ChartAnswer, definition: ChartDefinition): ChartData 
 }
 
 /** Undefined for text that is not a number. */
-function typedNumber(text: string): number | undefined {
-  const number = numberOf(text);
+function knownNumber(text: string): number | undefined {
+  const number = typedNumber(text);
   return Number.isFinite(number) ? number : undefined;
 }
 
 function conditionOf({ threshold, thresholdMax, thresholdType }: AlertForm) {
-  const [low, high] = [typedNumber(threshold), typedNumber(thresholdMax)];
+  const [low, high] = [knownNumber(threshold), knownNumber(thresholdMax)];
   if (low === undefined || (isRange(thresholdType) && high === undefined)) return undefined;
   return { threshold: low, thresholdMax: high, thresholdType };
 }

@@ -2,7 +2,7 @@
 import type { SourceDescription } from "../../../../src/sources/contract/description.ts";
 import { type SourceKindKey, sourceDescriptions } from "../../../../src/sources/contract/descriptions.ts";
 import { holds, type SourceField } from "../../../../src/sources/contract/fields.ts";
-import { numberOf } from "../../lib/number-of.ts";
+import { typedNumber } from "../../lib/typed-number.ts";
 import { inputsOf, isSecret, type Values } from "./fields.ts";
 
 export type Column = {
@@ -132,7 +132,7 @@ function mappingOf({ schema, table, target }: TableChoice) {
 }
 
 function memberOf({ input }: SourceField, text: string): unknown {
-  if (input === "number") return numberOf(text);
+  if (input === "number") return typedNumber(text);
   return input === "switch" ? text === "true" : text;
 }
 

@@ -2,7 +2,7 @@
 import { sourceDescriptions } from "../../../../src/sources/contract/descriptions.ts";
 import type { SourceField } from "../../../../src/sources/contract/fields.ts";
 import { wordsAt } from "../../lib/format.ts";
-import { numberOf } from "../../lib/number-of.ts";
+import { typedNumber } from "../../lib/typed-number.ts";
 import type { PipeKind } from "./list-search.ts";
 import { kindOf, type PipeDetails } from "./use-pipe.ts";
 
@@ -141,9 +141,9 @@ function parsedText(kind: PipeKind, path: string, text: string): unknown {
   if (text.trim() === "") return null;
   if (path.startsWith("settings.")) {
     const name = path.slice("settings.".length) as SettingName;
-    return settingFields[name].isSwitch ? text === "true" : numberOf(text);
+    return settingFields[name].isSwitch ? text === "true" : typedNumber(text);
   }
-  if (path.startsWith("scaling.") || field?.input === "number") return numberOf(text);
+  if (path.startsWith("scaling.") || field?.input === "number") return typedNumber(text);
   const isText = !path.startsWith("source.") || (field !== undefined && field.input !== "tables");
   if (isText || !/^\s*[[{\d]|^(true|false)$/.test(text)) return text;
   try {

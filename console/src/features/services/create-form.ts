@@ -1,7 +1,7 @@
 /** The form of a new service, and the request that it makes. */
 import type { CallInput } from "../../api/client.ts";
-import { numberOf } from "../../lib/number-of.ts";
 import { thisMachine } from "../../lib/this-machine.ts";
+import { typedNumber } from "../../lib/typed-number.ts";
 
 export type ServiceForm = {
   readonly name: string;
@@ -35,15 +35,15 @@ export const defaultForm: ServiceForm = {
 type Body = CallInput<"createService">["body"];
 
 export function serviceBodyOf(form: ServiceForm): Body {
-  const memory = form.memory === "" ? undefined : numberOf(form.memory);
+  const memory = form.memory === "" ? undefined : typedNumber(form.memory);
   const tags = tagsOf(form.tags);
   return {
     name: form.name,
     ...(memory === undefined ? {} : { minReplicaMemoryGb: memory, maxReplicaMemoryGb: memory }),
-    ...(form.disk.trim() === "" ? {} : { diskGb: numberOf(form.disk) }),
+    ...(form.disk.trim() === "" ? {} : { diskGb: typedNumber(form.disk) }),
     ...(tags.length === 0 ? {} : { tags }),
     idleScaling: form.idle,
-    ...(form.idle ? { idleTimeoutMinutes: numberOf(form.idleMinutes) } : {}),
+    ...(form.idle ? { idleTimeoutMinutes: typedNumber(form.idleMinutes) } : {}),
     ...(form.access === "anywhere" ? {} : { ipAccessList: accessListOf(form) }),
     ...(form.backupId === undefined
       ? {}

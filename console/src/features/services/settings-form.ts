@@ -1,6 +1,6 @@
 /** The settings of a service as one form, its differences, and the requests that save them. */
 import { type CallInput, call, type OperationResult } from "../../api/client.ts";
-import { numberOf } from "../../lib/number-of.ts";
+import { typedNumber } from "../../lib/typed-number.ts";
 import { tagsOf } from "./create-form.ts";
 import type { Service } from "./service.ts";
 
@@ -82,11 +82,11 @@ export async function saveSettings({ service, form: before }: Loaded, after: Set
 type Members = ReadonlySet<keyof SettingsForm>;
 
 function scalingOf(form: SettingsForm, changed: Members): CallInput<"updateServiceScaling">["body"] {
-  const memory = numberOf(form.memory);
+  const memory = typedNumber(form.memory);
   return {
     ...(changed.has("memory") ? { minReplicaMemoryGb: memory, maxReplicaMemoryGb: memory } : {}),
     ...(changed.has("idle") ? { idleScaling: form.idle } : {}),
-    ...(changed.has("idleMinutes") ? { idleTimeoutMinutes: numberOf(form.idleMinutes) } : {}),
+    ...(changed.has("idleMinutes") ? { idleTimeoutMinutes: typedNumber(form.idleMinutes) } : {}),
   };
 }
 
@@ -96,14 +96,14 @@ function changeOf(service: Service, form: SettingsForm, changed: Members): CallI
     ...(changed.has("name") ? { name: form.name } : {}),
     ...(changed.has("tags") ? { tags } : {}),
     ...(changed.has("releaseChannel") ? { releaseChannel: form.releaseChannel as "default" } : {}),
-    ...(changed.has("disk") ? { diskGb: form.disk.trim() === "" ? null : numberOf(form.disk) } : {}),
+    ...(changed.has("disk") ? { diskGb: form.disk.trim() === "" ? null : typedNumber(form.disk) } : {}),
   };
 }
 
 /** A time of the day and a period exclude each other. */
 function scheduleOf(form: SettingsForm): CallInput<"updateBackupConfiguration">["body"] {
-  const retention = { backupRetentionPeriodInHours: numberOf(form.retentionDays, 24) };
+  const retention = { backupRetentionPeriodInHours: typedNumber(form.retentionDays, 24) };
   return form.backupTime === ""
-    ? { ...retention, backupStartTime: null, backupPeriodInHours: numberOf(form.backupHours) }
+    ? { ...retention, backupStartTime: null, backupPeriodInHours: typedNumber(form.backupHours) }
     : { ...retention, backupStartTime: form.backupTime, backupPeriodInHours: null };
 }

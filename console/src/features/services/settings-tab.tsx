@@ -3,7 +3,7 @@ import { type FormEvent, useState } from "react";
 import { call, type OperationResult } from "../../api/client.ts";
 import type { ApiError } from "../../api/error.ts";
 import { refetch, useOperation } from "../../api/queries.ts";
-import { numberOf } from "../../lib/number-of.ts";
+import { typedNumber } from "../../lib/typed-number.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Button } from "../../parts/button.tsx";
 import { FormDialog, UnsavedDialog } from "../../parts/dialog.tsx";
@@ -141,7 +141,7 @@ function SettingsFields(props: FormProps<SettingsForm>) {
             label="Memory limit"
             hint="Applied by a restart of the engine; clients wait, and no connection breaks."
             {...field("memory")}
-            options={memoryOptions(numberOf(form.memory))}
+            options={memoryOptions(typedNumber(form.memory))}
           />
           <TextField label="Disk quota in GiB" hint="Empty: no quota." inputMode="numeric" {...field("disk")} />
         </div>
