@@ -94,16 +94,16 @@ export function resultSeries(
   const timed = timedRows(result, time);
   const times = [...new Set(timed.map(({ ms }) => ms))].sort((a, b) => a - b);
   const places = new Map(times.map((value, place) => [value, place]));
-  const ownerOf = (row: GridRow) => JSON.stringify(group === undefined ? [] : [row[group]]);
-  const groups = greatestFirst(timed.map(({ row }) => [ownerOf(row), numberOf(row[numbers[0] as number])]));
+  const owners = timed.map(({ row }) => JSON.stringify(group === undefined ? [] : [row[group]]));
+  const groups = greatestFirst(timed.map(({ row }, at) => [owners[at] as string, numberOf(row[numbers[0] as number])]));
   const kept = new Set(groups.slice(0, Math.max(1, Math.floor(maxSeries / numbers.length))));
   const names = numbers.map((column) => result.columns[column]?.name ?? "");
   // Whoever stacks columns knows that they add up.
   const measureOf = (column: number) => (display === "stacked" ? 0 : column);
   const series = new Map<string, { name: string; values: (number | null)[]; measure: number }>();
   let isRepeated = false;
-  for (const { row, ms } of timed) {
-    const [owner, place] = [ownerOf(row), places.get(ms) as number];
+  for (const [at, { row, ms }] of timed.entries()) {
+    const [owner, place] = [owners[at] as string, places.get(ms) as number];
     if (!kept.has(owner)) continue;
     for (const [index, column] of numbers.entries()) {
       const key = `${column} ${owner}`;
