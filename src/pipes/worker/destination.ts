@@ -81,8 +81,10 @@ export class DestinationWriter {
       for (const sql of managedTableStatements(target, this.#definition, form)) await this.define(sql);
     }
     for (const name of new Set([stored, table])) await this.#addColumns(database, name);
-    if (empty) await this.#endInserts(this.#queryPrefix);
-    if (empty) await this.define(`TRUNCATE TABLE ${tableName(database, stored)}${onCluster(form)}`);
+    if (empty) {
+      await this.#endInserts(this.#queryPrefix);
+      await this.define(`TRUNCATE TABLE ${tableName(database, stored)}${onCluster(form)}`);
+    }
     return isMade;
   }
 
