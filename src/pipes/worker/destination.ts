@@ -58,8 +58,8 @@ export class DestinationWriter {
 
   /**
    * Creates a managed table or adds its new columns, and makes the table and all targets of its views remember tokens.
-   * With `empty` a managed table is emptied first, for a pipe that starts over. `isMadeAgain`: the managed table did
-   * not exist.
+   * With `empty` a managed table is emptied first, and the pipe's refused rows are deleted, for a pipe that starts
+   * over: its source gives them again. `isMadeAgain`: the managed table did not exist.
    */
   async prepare(options: { empty: boolean }): Promise<{ isMadeAgain: boolean }> {
     const target = this.#target;
@@ -67,6 +67,7 @@ export class DestinationWriter {
     if (managed !== undefined || target.kind === "owned") await this.#ensureDatabase();
     const isMadeAgain = managed !== undefined && (await this.#makeTable(managed, options));
     await this.createErrorTable();
+    if (managed !== undefined && options.empty) await this.#deleteRefusedRows();
     if (target.kind === "table") await this.rememberTokens();
     return { isMadeAgain };
   }
@@ -86,6 +87,11 @@ export class DestinationWriter {
       await this.define(`TRUNCATE TABLE ${tableName(database, stored)}${onCluster(form)}`);
     }
     return isMade;
+  }
+
+  async #deleteRefusedRows(): Promise<void> {
+    const sql = `ALTER TABLE ${errorTableSql(this.#target)} DELETE WHERE pipe_id = ${literal(this.#parts.pipeId)}`;
+    await this.#link.use((client) => client.command(sql, { settings: { mutations_sync: 1 } }));
   }
 
   /** A user of an external server may lack the right to create databases, and does not need it for one that exists. */

@@ -7,6 +7,7 @@ import { AppError, found } from "../../lib/errors.ts";
 import { versioned } from "../../sources/contract/durable.ts";
 import { columnShapes, readJson } from "../database/column-shapes.ts";
 import { recordReader } from "../database/columns.ts";
+import type { Queries } from "../database/database.ts";
 import { countRows, findRecord, listRecords, Store, updateRows } from "../database/records.ts";
 
 /** Rows that were refused before the request, and that all given members select. */
@@ -111,12 +112,7 @@ export class ErrorRequestStore extends Store {
    */
   async fail(pipeId: string, reason: string): Promise<void> {
     await this.db.transaction(async (tx) => {
-      // Also those whose selection cannot be read.
-      const ids = "SELECT id FROM pipe_error_requests WHERE pipe_id = ? AND state = 'pending'";
-      const pending = await tx.all<{ id: string }>(ids, pipeId);
-      for (const { id } of pending) {
-        const failed = { state: "failed", reason, finishedAt: new Date().toISOString() };
-        await updateRows(tx, requests.table, { id }, failed);
+      for (const id of await failErrorRequests(tx, pipeId, reason)) {
         await tx.run(
           "DELETE FROM pipe_intents WHERE pipe_id = ? AND batch_id IN (?, ?)",
           ...[pipeId, `again:${id}:discard`, `again:${id}:end`],
@@ -124,6 +120,16 @@ export class ErrorRequestStore extends Store {
       }
     });
   }
+}
+
+/** Ends the pending requests of the pipe, and returns their ids. */
+export async function failErrorRequests(tx: Queries, pipeId: string, reason: string): Promise<string[]> {
+  const failed = { state: "failed", reason, finishedAt: new Date().toISOString() };
+  // Also those whose selection cannot be read.
+  const ids = "SELECT id FROM pipe_error_requests WHERE pipe_id = ? AND state = 'pending'";
+  const pending = (await tx.all<{ id: string }>(ids, pipeId)).map(({ id }) => id);
+  for (const id of pending) await updateRows(tx, requests.table, { id }, failed);
+  return pending;
 }
 
 const toRequest = recordReader<ErrorRequest>()(

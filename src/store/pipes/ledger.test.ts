@@ -9,12 +9,14 @@ import { OrganizationStore } from "../access/organizations.ts";
 import type { Database } from "../database/database.ts";
 import { Sealer } from "../database/secrets.ts";
 import { ServiceStore } from "../services/services.ts";
+import { ErrorRequestStore } from "./error-requests.ts";
 import { Ledger } from "./ledger.ts";
 import { PipeStore } from "./pipes.ts";
 
 let dir: string;
 let db: Database;
 let ledger: Ledger;
+let pipes: PipeStore;
 let pipeId: string;
 
 beforeEach(async () => {
@@ -30,7 +32,8 @@ beforeEach(async () => {
     },
     limits,
   );
-  pipeId = await new PipeStore(db, new Sealer(randomBytes(32))).create(
+  pipes = new PipeStore(db, new Sealer(randomBytes(32)));
+  pipeId = await pipes.create(
     {
       ...{ serviceId, name: "p", sourceKind: "objectStorage", roles: undefined, fieldMappings: [], scaling: {} },
       ...{ source: {}, secrets: {}, destination: { table: "t" }, settings: {} },
@@ -63,4 +66,13 @@ test("a replaced batch does not touch other lanes", async () => {
   const found = await ledger.intents(pipeId);
   expect(found.filter(({ lane }) => lane === "l").map(({ batchId }) => batchId)).toEqual(["x", "b"]);
   expect(found.filter(({ lane }) => lane === "k").map(({ batchId }) => batchId)).toEqual(["of k"]);
+});
+
+test("a pipe that starts over has no batch of a request for its refused rows, and no such request", async () => {
+  const requests = new ErrorRequestStore(db);
+  const { id } = await requests.add({ pipeId, kind: "replay", selection: { group: "g" }, requestedBy: "me" });
+  await ledger.begin(pipeId, intent(`again:${id}:1`, "again"));
+  await pipes.startOver(pipeId, "begun");
+  expect(await ledger.intents(pipeId)).toEqual([]);
+  expect(await requests.list(pipeId)).toMatchObject([{ id, state: "failed", reason: /resync/ }]);
 });

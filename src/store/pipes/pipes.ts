@@ -15,6 +15,7 @@ import { findRecord, listRecords, SealingStore, updateRows } from "../database/r
 import type { Sealer } from "../database/secrets.ts";
 import { type ExpectedVersions, pipeVersion, requireChanged, versionCondition } from "../database/versioned-rows.ts";
 import { allLeases, type Leases } from "../nodes/leases.ts";
+import { failErrorRequests } from "./error-requests.ts";
 import { hasMarkOf, type PartialResyncs, startObjectsOver, startTablesOver } from "./partial-resyncs.ts";
 import { writePipeState } from "./pipe-states.ts";
 
@@ -251,7 +252,8 @@ export class PipeStore extends SealingStore {
 
   /**
    * Starts the pipe over: deletes positions and marks, and raises the epoch so that no old token suppresses a row. When
-   * it keeps its rows, `begunMark` is left, with which no worker empties the table.
+   * it keeps its rows, `begunMark` is left, with which no worker empties the table. Pending requests for its refused
+   * rows fail: the intents that make them exact are gone, and the rows are read again.
    */
   async startOver(id: string, begunMark: string): Promise<void> {
     await this.db.transaction(async (tx: Queries) => {
@@ -259,6 +261,7 @@ export class PipeStore extends SealingStore {
       for (const table of ["pipe_checkpoints", "pipe_intents", "pipe_marks"]) {
         await tx.run(`DELETE FROM ${table} WHERE pipe_id = ?`, id);
       }
+      await failErrorRequests(tx, id, "The pipe was started over by the command resync.");
       await tx.run(
         `INSERT INTO pipe_marks (pipe_id, mark_key, mark)
          SELECT id, ?, CAST(epoch + 1 AS TEXT) FROM pipes WHERE id = ? AND resync_requested = ?`,

@@ -80,6 +80,16 @@ describe("refused lines of objects", () => {
     );
   });
 
+  test("of a reading that is started over with an empty table are those of the new reading", async () => {
+    await store.put("over/lines.json", '{"id":1,"amount":"x"}\n{"id":2,"amount":"20"}\n');
+    const params = await load("over/*", "again_over");
+    await served.api.updatePipeState({ params, body: { command: "resync", rows: "truncate" } });
+    await untilState(served, service, params.pipeId, "Completed");
+    expect((await served.api.listPipeErrorRows({ params })).rows).toMatchObject([{ replayable: true }]);
+    expect(await replayAfterFix(params, "again_over")).toMatchObject({ selectedRows: 1, replayedRows: 1 });
+    expect(await sql("SELECT count(), uniqExact(id) FROM again_over")).toBe("2\t2");
+  });
+
   const long = "x".repeat(200_000);
   test.each([
     ["CSVWithNames", "long.csv", `id,amount\n1,1\n2,${long}\n3,3\n`],
