@@ -66,6 +66,8 @@ export class MemoryDatabase {
   published: ReadonlySet<string> | undefined;
   readonly #tables = new Map<string, Table>();
   readonly #rows = new Map<string, StoredRow[]>();
+  /** Numbers the files of the tables. */
+  #rewrites = 0;
   #xid = 700;
   #lsn = 0x1000n;
 
@@ -130,6 +132,22 @@ export class MemoryDatabase {
   /** What a reader sees from now on, whatever is committed later. */
   view(): View {
     return { lsn: this.#lsn, rows: new Map([...this.#rows].map(([name, rows]) => [name, [...rows]])) };
+  }
+
+  get file(): number {
+    return 20_000 + this.#rewrites;
+  }
+
+  /** `VACUUM FULL`: rows move to the first pages of new files, with the transactions that wrote them. */
+  rewrite(name: string): void {
+    this.#rewrites += 1;
+    const rows = this.#rows.get(name) as StoredRow[];
+    for (const leaf of this.table(name).leaves) {
+      const own = rows.flatMap((row, at) => (row.leaf === leaf ? [at] : []));
+      for (const [place, at] of own.toReversed().entries()) {
+        rows[at] = { ...(rows[at] as StoredRow), page: Math.floor(place / rowsPerPage) };
+      }
+    }
   }
 
   /** Log that is of no transaction. */

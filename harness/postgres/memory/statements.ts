@@ -17,6 +17,7 @@ export function catalogAnswer(database: MemoryDatabase, sql: string, parameters:
   }
   if (/^(CREATE|ALTER) PUBLICATION/.test(sql)) return publish(database, sql);
   if (sql.includes('"replicaIdentity"')) return tablesAnswer(database, parameters[1] as string);
+  if (sql.includes("$1::regclass")) return { columns: { file: "float8" }, rows: [[String(database.file)]] };
   if (sql.includes("pg_catalog.pg_attribute a\n")) return columnsAnswer(database, parameters[0] as string);
   if (sql.includes("WITH RECURSIVE needed")) return typesAnswer();
   if (sql.includes("pg_catalog.pg_partition_tree")) return leavesAnswer(database, Number(parameters[0]));
@@ -71,12 +72,13 @@ function columnsAnswer(database: MemoryDatabase, oids: string): Answer {
     notNull: "bool",
     generated: "bool",
     missingValue: "text",
+    isUntold: "bool",
   } as const;
   const rows = elements(oids).flatMap((oid) =>
     database.byOid(Number(oid)).columns.map((column) => {
       const { name, attnum, type, notNull, missingValue = null } = column;
       const described = [String(typeOids[type]), type === "int4" ? "integer" : type, "-1", "0"];
-      return [oid, name, String(attnum), ...described, notNull ? "t" : "f", "f", missingValue];
+      return [oid, name, String(attnum), ...described, notNull ? "t" : "f", "f", missingValue, "f"];
     }),
   );
   return { columns, rows };
@@ -109,11 +111,14 @@ function typesAnswer(): Answer {
 }
 
 function leavesAnswer(database: MemoryDatabase, oid: number): Answer {
-  const columns = { schema: "text", name: "text", pages: "float8", tuples: "float8", bytes: "float8" } as const;
+  const columns = {
+    ...({ schema: "text", name: "text" } as const),
+    ...({ pages: "float8", tuples: "float8", bytes: "float8", file: "float8" } as const),
+  };
   const { name, leaves } = database.byOid(oid);
   const rows = leaves.map((leaf) => {
     const { pages, tuples } = sizeOf(database.rows(name), leaf);
-    return ["public", leaf, String(pages), String(tuples), String(pages * 8192)];
+    return ["public", leaf, ...[pages, tuples, pages * 8192, database.file].map(String)];
   });
   return { columns, rows };
 }

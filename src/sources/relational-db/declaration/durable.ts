@@ -68,6 +68,8 @@ const sourceColumn = z.object({
   generated: z.boolean(),
   /** Text that rows written before the column was added have (`pg_attribute.attmissingval`); absent for NULL. */
   missingValue: z.optional(z.string()),
+  /** It has a default, and the table was rewritten: rows from before the column was added may have any value. */
+  isUntold: z.optional(z.literal(true)),
 });
 
 const sourceTable = z.object({
@@ -105,7 +107,7 @@ const savedTable = z.object({
   again: z.optional(z.literal(true)),
 });
 
-/** How a table is cut into ranges of pages, so that a number means the same pages after a restart. */
+/** How a table is cut into ranges of pages, so that a number means the same pages after a restart, until a rewrite. */
 const cut = z.object({
   leaves: z.array(
     z.object({
@@ -115,6 +117,8 @@ const cut = z.object({
       step: z.number(),
       /** Pages that are copied together at most. Absent in cuts of early versions. */
       most: z.optional(z.number()),
+      /** The file of the pages (`pg_relation_filenode`). Absent in cuts of early versions. */
+      file: z.optional(z.number()),
     }),
   ),
   /** As the source estimates them. */

@@ -29,9 +29,10 @@ export function replicatedColumns(table: SourceTable, excluded: readonly string[
 }
 
 type TableRow = Omit<SourceTable, "columns">;
-type ColumnRow = Omit<SourceColumn, "type" | "missingValue"> & {
+type ColumnRow = Omit<SourceColumn, "type" | "missingValue" | "isUntold"> & {
   readonly table: number;
   readonly missingValue: string | null;
+  readonly isUntold: boolean;
 };
 type TypeRow = {
   readonly oid: number;
@@ -61,13 +62,20 @@ const tablesSql = `
   JOIN pg_catalog.pg_namespace n ON n.nspname = w.schema
   JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = w.name`;
 
-/** A missing value is an array of one element of the column's type: its text is the element of a text array. */
+/**
+ * A missing value is an array of one element of the column's type: its text is the element of a text array. A rewrite
+ * writes it into the rows and forgets it; a table that was never rewritten has a file with its own number.
+ */
 const columnsSql = `
   SELECT a.attrelid::int8::float8 AS table, a.attname::text AS name, a.attnum::int4 AS attnum,
     a.atttypid::int8::float8 AS "typeOid", pg_catalog.format_type(a.atttypid, a.atttypmod) AS "typeName",
     a.atttypmod AS typmod, a.attndims::int4 AS dimensions, a.attnotnull AS "notNull", a.attgenerated <> '' AS generated,
-    (a.attmissingval::text::text[])[1] AS "missingValue"
+    (a.attmissingval::text::text[])[1] AS "missingValue",
+    NOT a.atthasmissing AND (a.atthasdef OR t.typdefaultbin IS NOT NULL) AND EXISTS (
+      SELECT FROM (SELECT relid FROM pg_catalog.pg_partition_tree(a.attrelid) UNION SELECT a.attrelid) AS f(relid)
+      WHERE pg_catalog.pg_relation_filenode(f.relid) <> f.relid) AS "isUntold"
   FROM pg_catalog.pg_attribute a
+  JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
   WHERE a.attrelid = ANY ($1::oid[]) AND a.attnum > 0 AND NOT a.attisdropped
   ORDER BY a.attrelid, a.attnum`;
 
@@ -107,12 +115,18 @@ const kinds: Readonly<Record<string, SourceType["kind"]>> = {
 };
 
 function sourceColumn(
-  { table: _, missingValue, ...row }: ColumnRow,
+  { table: _, missingValue, isUntold, ...row }: ColumnRow,
   types: ReadonlyMap<number, TypeRow>,
 ): SourceColumn {
   const type = sourceType(row.typeOid, row.typmod, types);
   const dimensions = type.kind === "domain" ? domainDimensions(row.typeOid, types) : row.dimensions;
-  return { ...row, type, dimensions, ...(missingValue === null ? {} : { missingValue }) };
+  return {
+    ...row,
+    type,
+    dimensions,
+    ...(missingValue === null ? {} : { missingValue }),
+    ...(isUntold ? { isUntold } : {}),
+  };
 }
 
 function sourceType(oid: number, typmod: number, types: ReadonlyMap<number, TypeRow>): SourceType {

@@ -5,7 +5,7 @@ import type { TableName } from "../server/catalog.ts";
 
 export type PageRange = {
   readonly index: number;
-  readonly leaf: TableName;
+  readonly leaf: TableName & Pick<RangePlan["leaves"][number], "file">;
   readonly from: number;
   /** The first page after it. The last range of a table is open, because tables grow. */
   readonly end: number | undefined;
@@ -21,18 +21,18 @@ const maxTogetherBytes = 64 * 2 ** 20;
 /** Cuts by the rows wanted in a part, and by size where rows are large. */
 export async function planRanges(client: pg.Client, oid: number, rowsPerPart: number): Promise<RangePlan> {
   const { rows } = await client.query<LeafRow>(leavesSql, [oid]);
-  const leaves = rows.map(({ schema, name, pages, tuples, bytes }) => {
+  const leaves = rows.map(({ schema, name, pages, tuples, bytes, file }) => {
     const rowsPerPage = pages > 0 && tuples > 0 ? Math.max(tuples / pages, 1) : 60;
     const byRows = Math.floor(rowsPerPart / rowsPerPage);
     const pagesOf = (limit: number) => Math.max(1, Math.floor((limit / Math.max(bytes, 1)) * Math.max(pages, 1)));
     const step = Math.max(1, Math.min(byRows, pagesOf(maxPartBytes)));
-    return { schema, name, pages, step, most: pagesOf(maxTogetherBytes) };
+    return { schema, name, pages, step, most: pagesOf(maxTogetherBytes), file };
   });
   const total = rows.reduce((sum, row) => sum + Math.max(row.tuples, 0), 0);
   return { leaves, rows: Math.round(total) };
 }
 
-type LeafRow = { schema: string; name: string; pages: number; tuples: number; bytes: number };
+type LeafRow = { schema: string; name: string; pages: number; tuples: number; bytes: number; file: number };
 
 /** Pages are measured; rows per page are as of the last ANALYZE. */
 const leavesSql = `
@@ -41,7 +41,7 @@ const leavesSql = `
     CASE WHEN c.relpages > 0 AND c.reltuples >= 0 THEN
       c.reltuples / c.relpages * (pg_catalog.pg_relation_size(c.oid) / pg_catalog.current_setting('block_size')::int)
     ELSE -1 END::float8 AS tuples,
-    pg_catalog.pg_table_size(c.oid)::float8 AS bytes
+    pg_catalog.pg_table_size(c.oid)::float8 AS bytes, pg_catalog.pg_relation_filenode(c.oid)::int8::float8 AS file
   FROM (SELECT relid FROM pg_catalog.pg_partition_tree($1::oid::regclass) WHERE isleaf
     UNION SELECT $1::oid FROM pg_catalog.pg_class r WHERE r.oid = $1::oid AND r.relkind = 'r') AS leaf(relid)
   JOIN pg_catalog.pg_class c ON c.oid = leaf.relid AND c.relkind = 'r'
@@ -51,8 +51,8 @@ const leavesSql = `
 /** Numbered from 0. */
 export function rangesOf(cut: RangePlan): PageRange[] {
   const parts: PageRange[] = [];
-  for (const { schema, name, pages, step, most } of cut.leaves) {
-    const leaf = { schema, name };
+  for (const { schema, name, pages, step, most, file } of cut.leaves) {
+    const leaf = { schema, name, file };
     const together = Math.max(1, Math.floor((most ?? step) / step));
     for (let from = 0; from === 0 || from < pages; from += step) {
       const end = from + step >= pages ? undefined : from + step;
@@ -60,6 +60,13 @@ export function rangesOf(cut: RangePlan): PageRange[] {
     }
   }
   return parts;
+}
+
+/** Rows are where they were: none of the tables that were cut is gone or was rewritten since (`VACUUM FULL`). */
+export function isInPlace(cut: RangePlan, now: RangePlan): boolean {
+  return cut.leaves.every(({ schema, name, file }) =>
+    now.leaves.some((leaf) => leaf.schema === schema && leaf.name === name && (file ?? leaf.file) === leaf.file),
+  );
 }
 
 /**

@@ -2,22 +2,24 @@
  * The copy of the tables that the stream then continues. Each table is divided into ranges of pages with a mark each;
  * consecutive ranges are one batch with a lane of its own. Ranges that were not durable when a worker ended are copied
  * in a newer snapshot, and the durable ones are searched for rows that moved into them since. Such rows have the
- * version of their snapshot's position: the stream, which begins earlier, cannot replace them by older values.
+ * version of their snapshot's position: the stream, which begins earlier, cannot replace them by older values. A
+ * table that was rewritten since it was cut is cut and copied anew: its rows have moved without a newer transaction.
  */
 import type pg from "pg";
+import { AppError } from "../../../lib/errors.ts";
 import { marks } from "../../contract/marks.ts";
 import type { Batch as SourceBatch, SourceContext } from "../../contract/source.ts";
 import type { PostgresDurable, RangePlan } from "../declaration/durable.ts";
 import type { SourceServer } from "../declaration/kind.ts";
 import { CopyFrames } from "../protocol/copy-frames.ts";
 import { connect } from "../server/connection.ts";
-import { copySelect } from "../server/session.ts";
+import { copySelect, quoteName } from "../server/session.ts";
 import type { ExportedSnapshot } from "../server/slot.ts";
 import type { TablePlan } from "../tables/tables.ts";
 import { BatchQueue } from "./batch-queue.ts";
 import { BufferPool, ChunkBuilder, chunkBytes } from "./chunks.ts";
 import { copiedRows } from "./copied-rows.ts";
-import { groupRanges, type PageRange, planRanges, rangeCondition, rangesOf } from "./page-ranges.ts";
+import { groupRanges, isInPlace, type PageRange, planRanges, rangeCondition, rangesOf } from "./page-ranges.ts";
 
 type Batch = SourceBatch<PostgresDurable>;
 type Context = SourceContext<PostgresDurable>;
@@ -168,16 +170,19 @@ export class SnapshotCopy {
     return groups.map((group) => ({ ...table, parts: group, isDone: isDone(group[0] as PageRange) }));
   }
 
-  async #cutOf(client: pg.Client, { plan, copyId }: Copied): Promise<RangePlan> {
-    const key = `cut:${plan.target}:${copyId}` as const;
-    const saved = (await this.#context.ledger.marks([key])).get(key);
-    if (saved !== undefined) return saved;
-    const cut = await planRanges(
-      client,
-      plan.source.oid,
-      this.#server.config.settings?.snapshotNumRowsPerPartition ?? 100_000,
-    );
-    await this.#context.ledger.note(marks([key, cut]), {});
+  async #cutOf(client: pg.Client, table: Copied): Promise<RangePlan> {
+    const key = `cut:${table.plan.target}:${table.copyId}` as const;
+    const { ledger } = this.#context;
+    const saved = (await ledger.marks([key])).get(key);
+    const rowsPerPart = this.#server.config.settings?.snapshotNumRowsPerPartition ?? 100_000;
+    const cut = await planRanges(client, table.plan.source.oid, rowsPerPart);
+    if (saved !== undefined && isInPlace(saved, cut)) return saved;
+    if (saved !== undefined)
+      await ledger.forget(
+        [],
+        rangesOf(saved).map((part) => markOf(table, part)),
+      );
+    await ledger.note(marks([key, cut]), {});
     return cut;
   }
 
@@ -229,6 +234,15 @@ class Reader {
     await this.#client.end();
   }
 
+  /** A rewrite may have come between the cut and the lock that the copy has on the table from then on. */
+  async #requireFile({ schema, name, file }: PageRange["leaf"]): Promise<void> {
+    const sql = "SELECT pg_catalog.pg_relation_filenode($1::regclass)::int8::float8 AS file";
+    const { rows } = await this.#client.query<{ file: number }>(sql, [`${quoteName(schema)}.${quoteName(name)}`]);
+    if (file === undefined || rows[0]?.file === file) return;
+    const message = `The table ${schema}.${name} was rewritten while it was copied, and is copied again.`;
+    throw new AppError("SOURCE_UNREACHABLE", message);
+  }
+
   /**
    * Gives the rows of the ranges to the queue in chunks, in one lane. The last one has the marks: when it is durable,
    * all before it are. Copies of one reader must follow one another.
@@ -259,6 +273,7 @@ class Reader {
     };
     const chunks: ChunkBuilder = new ChunkBuilder(this.#buffers, give);
     await this.#frames.copy(this.#client, copySelect(first.leaf, rows.select, { where, only: true }), chunks);
+    await this.#requireFile(first.leaf);
     const rest = chunks.take();
     if (isDone && rest.length === 0) return;
     await give(rest, isDone ? {} : { marks: marks(...parts.map((part) => [markOf(work, part), true] as const)) });

@@ -128,7 +128,7 @@ class Changes {
     if (this.#plan.isKeyless) {
       throw new Unfollowable(`the column ${column.name} was added, and without a key all columns tell rows apart`);
     }
-    if (column.notNull && column.missingValue === undefined) {
+    if (column.missingValue === undefined && (column.notNull || column.isUntold)) {
       throw new Unfollowable(`the column ${column.name} was added with values that the log does not tell`);
     }
     this.statements.push(`ALTER TABLE ${this.#table} ADD COLUMN IF NOT EXISTS ${this.#definition(column)}`);
