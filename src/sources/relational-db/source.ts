@@ -73,15 +73,18 @@ export class RelationalSource implements Source<PostgresDurable> {
     try {
       const names = replicationNamesOf(server.config, context.pipeId);
       const isFollowed = server.config.settings?.replicationMode !== "snapshot";
-      const publishesOthers = isFollowed && (await publishTables(client, names, server.config.tableMappings));
+      const { added, hasOthers } = isFollowed
+        ? await publishTables(client, names, server.config.tableMappings)
+        : { added: [], hasOthers: false };
       const states = await TableStates.load(client, server.config, context);
+      await states.stopSilent(added);
       // Without a copy, the pipe is not shown as running before its slot sees every change.
       const isCopied =
         server.config.settings?.replicationMode === "cdc_only"
           ? !names.ownSlot || (await isSlotMade(context))
           : states.all().some(({ isFollowed }) => isFollowed) || states.all().every(({ isCopied }) => isCopied);
       context.progress.copying(!isCopied);
-      return new RelationalSource(server, context, states, publishesOthers);
+      return new RelationalSource(server, context, states, hasOthers);
     } catch (error) {
       throw ofSource(error);
     }
@@ -243,7 +246,8 @@ export class RelationalSource implements Source<PostgresDurable> {
     const check = (client: pg.Client) => this.#resumeCheck.check(client, this.#reached);
     const from = this.#place ?? formatPosition({ lsn: (await this.#firstPosition(check)) - 1n, change: "whole" });
     const changeReader = this.#reader(from, { ...this.#pace, ...options });
-    const watch = new SlotMonitor(this.#server, this.#context, this.#names.slot);
+    const followed = () => this.#states.all().flatMap(({ isFollowed, source }) => (isFollowed ? source : []));
+    const watch = new SlotMonitor(this.#server, this.#context, this.#names, followed);
     try {
       yield* this.#steps(changeReader, streamLane, signal, () => watch.start(() => changeReader.gauges()));
     } finally {

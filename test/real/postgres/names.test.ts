@@ -54,6 +54,27 @@ describe.skipIf(missing !== undefined)("names that change at a Postgres source",
     await untilTableEqual(source, service, table);
   });
 
+  test("a table that is dropped, or taken out of the publication, is told while the pipe runs", async () => {
+    const [dropped, unpublished] = await Promise.all([followed("dropped"), followed("unpublished")]);
+    const publication = `millrace_${unpublished.replaceAll("-", "_")}`;
+    await source.sql(`DROP TABLE dropped; ALTER PUBLICATION "${publication}" DROP TABLE unpublished;
+      INSERT INTO unpublished VALUES (51)`);
+    await untilDegraded(served, service, dropped, /does not send changes of public\.dropped any more/);
+    await untilDegraded(served, service, unpublished, /does not send changes of public\.unpublished any more/);
+    await command(unpublished, "stop");
+    await untilState(served, service, unpublished, "Stopped");
+    await command(unpublished, "start");
+    await untilDegraded(
+      served,
+      service,
+      unpublished,
+      /public\.unpublished are left out: it was not in the publication/,
+    );
+    await command(unpublished, "resync", { tables: ["public.unpublished"] });
+    await untilTableEqual(source, service, "unpublished");
+    await untilState(served, service, unpublished, "Running");
+  });
+
   test("a table that was made again while the pipe did not run is not taken for the one that was copied", async () => {
     const id = await followed("made");
     await command(id, "stop");

@@ -6,16 +6,23 @@ import { readTables, type TableName } from "./catalog.ts";
 import { quoteName } from "./session.ts";
 import type { ReplicationNames } from "./slot.ts";
 
+export type Published = {
+  /** Tables that the source did not send changes of before. */
+  readonly added: readonly TableName[];
+  /** The pipe's own publication has tables that the pipe does not have. */
+  readonly hasOthers: boolean;
+};
+
 /**
  * Sees that the publication has the mapped tables that exist: makes the pipe's own one, or adds to it. The others are
- * told by their states. True when the pipe's own has others too. Throws AppError SOURCE_INVALID when a given one does
- * not exist or lacks a table, and SOURCE_UNAUTHORIZED when a table may not be added.
+ * told by their states. Throws AppError SOURCE_INVALID when a given one does not exist or lacks a table, and
+ * SOURCE_UNAUTHORIZED when a table may not be added.
  */
 export async function publishTables(
   client: pg.Client,
   names: ReplicationNames,
   mappings: readonly TableMapping[],
-): Promise<boolean> {
+): Promise<Published> {
   const wanted = await readTables(client, mappings.map(tableOf));
   if (wanted.length === 0) {
     throw new AppError("SOURCE_INVALID", "None of the pipe's tables exists at the source: create one, or name others.");
@@ -23,12 +30,22 @@ export async function publishTables(
   const found = await client.query("SELECT 1 FROM pg_catalog.pg_publication WHERE pubname = $1", [names.publication]);
   if (found.rowCount === 0) {
     await createPublication(client, names, wanted);
-    return false;
+    return { added: wanted, hasOthers: false };
   }
   const published = await readPublished(client, names);
   const missing = wanted.filter((table) => !has(published, table));
   if (missing.length > 0) await addTables(client, names, missing);
-  return names.ownPublication && published.some((table) => !has(wanted, table));
+  return { added: missing, hasOthers: names.ownPublication && published.some((table) => !has(wanted, table)) };
+}
+
+/** Those of the tables that the source does not send changes of. */
+export async function unpublishedOf<T extends TableName>(
+  client: pg.Client,
+  names: ReplicationNames,
+  tables: readonly T[],
+): Promise<T[]> {
+  const published = await readPublished(client, names);
+  return tables.filter((table) => !has(published, table));
 }
 
 /** Takes the tables that are not mapped out of the pipe's own publication. */

@@ -13,7 +13,7 @@ import type { RelationalDbConfig } from "../declaration/kind.ts";
 import type { TableMapping } from "../declaration/table-mapping.ts";
 import { parseLsn, versionText } from "../protocol/lsn.ts";
 import type { Relation } from "../protocol/pgoutput.ts";
-import { readTables } from "../server/catalog.ts";
+import { readTables, type TableName } from "../server/catalog.ts";
 import { planTable, type TablePlan } from "./tables.ts";
 
 type Context = SourceContext<PostgresDurable>;
@@ -173,6 +173,14 @@ export class TableStates {
 
   all(): TableState[] {
     return [...this.#byName.values()];
+  }
+
+  /** Tables that are followed and were not published: what happened to them meanwhile is not in the stream. */
+  async stopSilent(added: readonly TableName[]): Promise<void> {
+    for (const { schema, name } of added) {
+      const state = this.#byName.get(tableKey(schema, name));
+      if (state?.isFollowed) await state.stop("it was not in the publication for some time");
+    }
   }
 
   ofTarget(target: string): TableState | undefined {
