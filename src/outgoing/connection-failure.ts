@@ -60,7 +60,7 @@ export function connectionTrouble(error: unknown, address: string): ConnectionTr
   if (certificate !== undefined) {
     return { stage: "certificate", message: `TLS to ${address} fails (${certificate.code})` };
   }
-  if (says(/request( socket)? timed out|silent for|no answer within/i)) {
+  if (says(/request( socket)? timed out|exceeded the configured \d+ ms requestTimeout|silent for|no answer within/i)) {
     const message = `${address} accepts the connection and does not answer in time; it is slow, or another program`;
     return { stage: "answer", message };
   }

@@ -2,6 +2,7 @@
 import { Dialer } from "../../outgoing/dialer.ts";
 import { agentsOf } from "../../outgoing/http.ts";
 import type { NetworkContext } from "../contract/source.ts";
+import { answersInTime } from "./request-handler.ts";
 
 export type AwsCredentials = {
   readonly accessKeyId: string;
@@ -46,8 +47,7 @@ async function roleProvider(role: string | undefined, region: string, network: N
     ExternalId: network.organizationId,
   };
   const agents = agentsOf(new Dialer(network.policy, "iamRole"));
-  const requestHandler = { httpAgent: agents.http, httpsAgent: agents.https };
-  return fromTemporaryCredentials({ params, clientConfig: { ...clientConfig, requestHandler } });
+  return fromTemporaryCredentials({ params, clientConfig: { ...clientConfig, requestHandler: answersInTime(agents) } });
 }
 
 /**

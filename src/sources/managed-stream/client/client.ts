@@ -15,13 +15,12 @@ import { Dialer } from "../../../outgoing/dialer.ts";
 import { sharedAgents } from "../../../outgoing/http.ts";
 import { boundedAnswer } from "../../aws/bounded-answers.ts";
 import { type AwsCredentials, credentialsOf } from "../../aws/credentials.ts";
+import { answersInTime } from "../../aws/request-handler.ts";
 import type { NetworkContext } from "../../contract/source.ts";
 import type { ManagedStreamConfig } from "../declaration/kind.ts";
 import type { Page, ShardFacts, StartAt, StreamApi, StreamRecord } from "../stream.ts";
 import { streamError } from "./errors.ts";
 
-const connectTimeoutMs = 5_000;
-const requestTimeoutMs = 20_000;
 /** More than any stream has, and a page without shards counts as many of them. */
 const maxShards = 100_000;
 const emptyPageShards = 100;
@@ -112,14 +111,7 @@ export class KinesisStream implements StreamApi {
 
 /** Connections that follow the address policy, shared by the pipes of this process. */
 export function requestHandlerOf(network: NetworkContext): NodeHttpHandler {
-  const agents = sharedAgents(network.policy, network.organizationId, streamField);
-  return new NodeHttpHandler({
-    httpAgent: agents.http,
-    httpsAgent: agents.https,
-    connectionTimeout: connectTimeoutMs,
-    requestTimeout: requestTimeoutMs,
-    throwOnRequestTimeout: true,
-  });
+  return new NodeHttpHandler(answersInTime(sharedAgents(network.policy, network.organizationId, streamField)));
 }
 
 /** Region, endpoint and credentials of a client for the source. */

@@ -1,5 +1,11 @@
-import { describe, expect, test } from "vitest";
-import { readMessage } from "./queue.ts";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { anyNetwork } from "../../../../harness/network/network.ts";
+import { readMessage, SqsQueue } from "./queue.ts";
+
+afterEach(() => void vi.useRealTimers());
 
 const read = (body: unknown) =>
   readMessage({ ReceiptHandle: "r", Body: typeof body === "string" ? body : JSON.stringify(body) });
@@ -35,4 +41,29 @@ describe("notification bodies", () => {
   test("a key that is not valid percent-encoding leaves the message alone instead of stopping the pipe", () => {
     expect(read({ Records: [record("100%.json")] }).understood).toBe(false);
   });
+});
+
+test("a queue that takes requests and answers none is unreachable after its time", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const asked = Promise.withResolvers<void>();
+  const server = createServer(() => asked.resolve()).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const accessKey = { accessKeyId: "a", secretKey: "s" };
+  const queue = new SqsQueue(
+    { accessKey },
+    `http://127.0.0.1:${(server.address() as AddressInfo).port}/0/q`,
+    anyNetwork,
+  );
+  let answer: unknown;
+  void queue.check(new AbortController().signal).catch((error: Error) => (answer = error));
+  await asked.promise;
+  // Three attempts of 20 s, and the pauses between them.
+  for (let second = 0; second < 90 && answer === undefined; second += 1) {
+    await vi.advanceTimersByTimeAsync(1_000);
+    await new Promise((done) => setImmediate(done));
+  }
+  queue.close();
+  server.closeAllConnections();
+  server.close();
+  expect(answer).toMatchObject({ code: "SOURCE_UNREACHABLE", issues: [{ path: "source.objectStorage.queueUrl" }] });
 });

@@ -17,6 +17,7 @@ import { Dialer } from "../../../outgoing/dialer.ts";
 import { agentsOf } from "../../../outgoing/http.ts";
 import { boundedAnswer } from "../../aws/bounded-answers.ts";
 import { credentialsOf } from "../../aws/credentials.ts";
+import { answersInTime } from "../../aws/request-handler.ts";
 import type { NetworkContext } from "../../contract/source.ts";
 import type { ObjectStorageConfig } from "../declaration/kind.ts";
 import { bareEtag, type ObjectFile } from "../stores/store.ts";
@@ -58,7 +59,7 @@ export class SqsQueue {
       endpoint: origin,
       maxAttempts: 3,
       streamCollector: boundedAnswer,
-      requestHandler: { httpAgent: agents.http, httpsAgent: agents.https },
+      requestHandler: answersInTime(agents),
       ...(credentials === undefined ? {} : { credentials }),
     });
   }

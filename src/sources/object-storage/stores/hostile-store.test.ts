@@ -2,12 +2,13 @@
 import { once } from "node:events";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { anyNetwork } from "../../../../harness/network/network.ts";
 import { S3Store } from "./s3.ts";
 
 const open: Server[] = [];
 afterEach(() => {
+  vi.useRealTimers();
   for (const server of open.splice(0)) {
     server.closeAllConnections();
     server.close();
@@ -94,6 +95,25 @@ test("an answer without end is not gathered", async () => {
   });
   await expect(store.list("", undefined, never)).rejects.toMatchObject({ code: "SOURCE_UNREACHABLE" });
   expect(sent).toBeLessThan(2 ** 28);
+});
+
+test("a store that takes requests and answers none is unreachable after its time", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const asked = Promise.withResolvers<void>();
+  const store = await storeOf(() => asked.resolve());
+  const listed = store.list("", undefined, never).catch((error: Error) => error);
+  let answer: unknown;
+  void listed.then((error) => (answer = error));
+  await asked.promise;
+  // Three attempts of 20 s, and the pauses between them.
+  for (let second = 0; second < 90 && answer === undefined; second += 1) {
+    await vi.advanceTimersByTimeAsync(1_000);
+    await new Promise((done) => setImmediate(done));
+  }
+  expect(answer).toMatchObject({
+    code: "SOURCE_UNREACHABLE",
+    message: expect.stringContaining("accepts the connection and does not answer in time"),
+  });
 });
 
 test("what a store calls its error is shown only if it is a name", async () => {

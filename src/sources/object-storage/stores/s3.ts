@@ -12,6 +12,7 @@ import { AppError } from "../../../lib/errors.ts";
 import { sharedAgents } from "../../../outgoing/http.ts";
 import { boundedListing } from "../../aws/bounded-answers.ts";
 import { type AwsCredentials, credentialsOf } from "../../aws/credentials.ts";
+import { answersInTime } from "../../aws/request-handler.ts";
 import type { NetworkContext } from "../../contract/source.ts";
 import type { ObjectStorageConfig } from "../declaration/kind.ts";
 import { compareKeys } from "../selection/glob.ts";
@@ -27,8 +28,6 @@ import {
   wholeSize,
 } from "./store.ts";
 import { storeError } from "./store-error.ts";
-
-const requestTimeoutMs = 20_000;
 
 export class S3Store implements FolderStore {
   readonly #location: S3Location;
@@ -163,12 +162,7 @@ function clientConfig(
     followRegionRedirects: true,
     maxAttempts: 3,
     streamCollector: boundedListing,
-    requestHandler: {
-      connectionTimeout: 5_000,
-      requestTimeout: requestTimeoutMs,
-      httpAgent: agents.http,
-      httpsAgent: agents.https,
-    },
+    requestHandler: answersInTime(agents),
     ...(credentials === undefined
       ? { signer: { sign: async (request) => request }, credentials: { accessKeyId: "none", secretAccessKey: "none" } }
       : { credentials }),
