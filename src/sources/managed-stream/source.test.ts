@@ -114,6 +114,28 @@ test("a shard that left the stream before its end is recorded once and its child
   expect(marks.has(finishedMark("gone"))).toBe(true);
 });
 
+test.each<[string, ReadonlyMap<string, string>, Json | undefined]>([
+  ["begins after the position in it", new Map([["a", "12345"]]), undefined],
+  ["is open although the pipe has finished it", new Map(), "finished"],
+])("a stream whose shard %s was made again: nothing is read, and nothing recorded", async (_, checkpoints, mark) => {
+  const { records, ...shard } = shardOf("a", false, 5);
+  const stream = new MemoryStream([{ ...shard, records, first: records[0]?.sequence }], 100);
+  const marks = new Map<string, Json>(mark === undefined ? [] : [[finishedMark("a"), mark]]);
+  const rejected: RejectedRecord[] = [];
+  const context: OwnContext<KinesisDurable> = {
+    ledger: {
+      ...keptMarks<KinesisDurable>(kinesisShapes, marks),
+      reject: async (records) => void rejected.push(...records),
+    },
+  };
+  const read = async () => {
+    const gone = new Map([...checkpoints, ["gone", "12345"]]);
+    for await (const _ of sourceOf(stream, {}, context).read(gone, AbortSignal.timeout(5_000)));
+  };
+  await expect(read()).rejects.toThrow('Stream "s" was deleted and created again: its a is another shard.');
+  expect([stream.calls, rejected]).toEqual([[], []]);
+});
+
 test("two replicas read different shards, and a child only after the other replica finished its parent", async () => {
   const parents = ["shardId-000000000000", "shardId-000000000001", "shardId-000000000002", "shardId-000000000003"];
   const shards = parents.map((id) => shardOf(id, true, 3));

@@ -14,6 +14,8 @@ export type ShardFacts = {
   readonly parents: readonly string[];
   /** No record will be added to it. */
   readonly closed: boolean;
+  /** No record of it has a smaller sequence number; undefined when the stream does not tell it. */
+  readonly first?: string | undefined;
 };
 
 /** Where reading of a shard begins. */

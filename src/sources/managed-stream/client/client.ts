@@ -91,7 +91,9 @@ export class KinesisStream implements StreamApi {
   #factsOf({ ShardId: id = "", ParentShardId, AdjacentParentShardId, SequenceNumberRange }: Shard): ShardFacts {
     if (!shardIdForm.test(id)) throw this.#lie("lists a shard with an id that no shard has");
     const parents = [ParentShardId, AdjacentParentShardId].flatMap((parent) => textOf(parent) ?? []);
-    return { id, parents, closed: SequenceNumberRange?.EndingSequenceNumber !== undefined };
+    const first = textOf(SequenceNumberRange?.StartingSequenceNumber);
+    const closed = SequenceNumberRange?.EndingSequenceNumber !== undefined;
+    return { id, parents, closed, first: sequenceForm.test(first ?? "") ? first : undefined };
   }
 
   #lie(what: string): AppError {

@@ -20,7 +20,7 @@ import {
 } from "../stream.ts";
 import { listen } from "./fan-out.ts";
 import { maxRecords, poll, withThrottleRetries } from "./polling.ts";
-import { isBehind, startAfter } from "./position.ts";
+import { compareSequences, isBehind, sequenceOf, startAfter } from "./position.ts";
 import { circleOf, finished, finishedMark, ShardLineage } from "./shard-lineage.ts";
 import type { ShardStart } from "./start.ts";
 
@@ -127,10 +127,26 @@ export class Shards {
       const text = `Stream "${this.#parts.config.streamName}" lists shard ${circle} among its own ancestors.`;
       throw new AppError("SOURCE_INVALID", text);
     }
+    await this.#requireSameStream(answer.shards);
     this.#parts.context.progress.answered();
     this.#listed = answer.shards;
     this.#listedAt = performance.now();
     await this.#dropExpired();
+  }
+
+  /** The shards of a stream that is made again have the ids of those that the pipe has read, and begin later. */
+  async #requireSameStream(listed: readonly ShardFacts[]): Promise<void> {
+    const { checkpoints, context, config } = this.#parts;
+    const open = listed.filter((shard) => !shard.closed);
+    const ended = await context.ledger.marks(open.map(({ id }) => finishedMark(id)));
+    const other = listed.find(({ id, closed, first }) => {
+      const read = checkpoints.get(id);
+      const isLater = read !== undefined && first !== undefined && compareSequences(first, sequenceOf(read)) > 0;
+      return isLater || (!closed && ended.has(finishedMark(id)));
+    });
+    if (other === undefined) return;
+    const text = `Stream "${config.streamName}" was deleted and created again: its ${other.id} is another shard.`;
+    throw new AppError("SOURCE_INVALID", `${text} Resync the pipe to read the new stream from its start.`);
   }
 
   /** Shards that left the stream before they were read completely: their records have expired. */
