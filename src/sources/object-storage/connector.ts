@@ -24,7 +24,7 @@ import { ObjectStatements } from "./reading/reading.ts";
 import { checkSample, discoverObject } from "./reading/samples.ts";
 import { keyPattern } from "./selection/glob.ts";
 import { ObjectSource } from "./source.ts";
-import { locationOf } from "./stores/location.ts";
+import { locationOf, notifiedBucket } from "./stores/location.ts";
 import { bytesOf, type FolderStore, type ObjectStore } from "./stores/store.ts";
 
 export const objectStorageConnector = defineConnector<ObjectStorageConfig>({
@@ -143,7 +143,7 @@ async function checkQueue(
 
 async function openQueue(config: ObjectStorageConfig, queueUrl: string, network: NetworkContext) {
   const { SqsQueue } = await import("./queue/queue.ts");
-  return new SqsQueue(config, queueUrl, network);
+  return new SqsQueue(config, queueUrl, network, notifiedBucket(locationOf(config)));
 }
 
 async function openStore(

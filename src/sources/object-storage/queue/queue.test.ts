@@ -8,7 +8,7 @@ import { readMessage, SqsQueue } from "./queue.ts";
 afterEach(() => void vi.useRealTimers());
 
 const read = (body: unknown) =>
-  readMessage({ ReceiptHandle: "r", Body: typeof body === "string" ? body : JSON.stringify(body) });
+  readMessage({ ReceiptHandle: "r", Body: typeof body === "string" ? body : JSON.stringify(body) }, "ours");
 const record = (key: string, more: object = {}, eventName = "ObjectCreated:Put") => ({
   eventName,
   s3: { object: { key, ...more } },
@@ -37,6 +37,19 @@ describe("notification bodies", () => {
     for (const body of ["", "nonsense", "[]", "null", "{}", '"text"', '{"Message":"no"}', '{"Records":{}}']) {
       expect(read(body), body).toMatchObject({ objects: [], understood: false });
     }
+  });
+  test("objects of another bucket are left out, also where ours has the same key", () => {
+    const of = (name: string) => ({ ...record("x"), s3: { bucket: { name }, object: { key: "x" } } });
+    expect(read({ Records: [of("theirs"), of("ours")] })).toEqual({
+      ...{ receipt: "r", understood: true },
+      objects: [{ key: "x", file: undefined }],
+    });
+    const bridge = (name: string) => ({
+      "detail-type": "Object Created",
+      detail: { bucket: { name }, object: { key: "x" } },
+    });
+    expect(read(bridge("ours")).objects).toHaveLength(1);
+    expect(read(bridge("theirs"))).toMatchObject({ objects: [], understood: true });
   });
   test("a key that is not valid percent-encoding leaves the message alone instead of stopping the pipe", () => {
     expect(read({ Records: [record("100%.json")] }).understood).toBe(false);

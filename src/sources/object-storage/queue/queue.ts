@@ -43,17 +43,20 @@ export type NotificationQueue = Pick<SqsQueue, "receive" | "remove" | "leave" | 
 export class SqsQueue {
   readonly #client: SQSClient;
   readonly #url: string;
+  readonly #bucket: string | undefined;
   readonly #held = new Set<string>();
   /** Held messages whose rows are durable, until the queue has deleted them. */
   readonly #done = new Set<string>();
   #hiding: { readonly seconds: number; readonly timer: NodeJS.Timeout } | undefined;
 
-  constructor(config: ObjectStorageConfig, queueUrl: string, network: NetworkContext) {
+  /** `bucket`: what it is called in notifications; undefined takes those of every bucket. */
+  constructor(config: ObjectStorageConfig, queueUrl: string, network: NetworkContext, bucket?: string) {
     const { origin, host } = new URL(queueUrl);
     const region = /^sqs\.([a-z0-9-]+)\./.exec(host)?.[1] ?? "us-east-1";
     const credentials = credentialsOf(config, region, network);
     const agents = agentsOf(new Dialer(network.policy, "source.objectStorage.queueUrl"));
     this.#url = queueUrl;
+    this.#bucket = bucket;
     this.#client = new SQSClient({
       region,
       endpoint: origin,
@@ -77,7 +80,7 @@ export class SqsQueue {
       VisibilityTimeout: await this.#startHiding(signal),
     });
     const { Messages = [] } = await this.#asking(() => this.#client.send(command, { abortSignal: signal }), signal);
-    const messages = Messages.map(readMessage);
+    const messages = Messages.map((message) => readMessage(message, this.#bucket));
     for (const { receipt } of messages) this.#held.add(receipt);
     return messages;
   }
@@ -161,9 +164,14 @@ function inTens(receipts: ReadonlySet<string>): string[][] {
   return Array.from({ length: Math.ceil(all.length / 10) }, (_, i) => all.slice(10 * i, 10 * i + 10));
 }
 
+type Bucket = { readonly name?: string };
+
 type S3Record = {
   readonly eventName?: string;
-  readonly s3?: { readonly object?: { readonly key?: string; readonly size?: number; readonly eTag?: string } };
+  readonly s3?: {
+    readonly bucket?: Bucket;
+    readonly object?: { readonly key?: string; readonly size?: number; readonly eTag?: string };
+  };
 };
 
 type Body = {
@@ -171,19 +179,25 @@ type Body = {
   readonly Message?: string;
   readonly Event?: string;
   readonly "detail-type"?: string;
-  readonly detail?: { readonly object?: { readonly key?: string; readonly size?: number; readonly etag?: string } };
+  readonly detail?: {
+    readonly bucket?: Bucket;
+    readonly object?: { readonly key?: string; readonly size?: number; readonly etag?: string };
+  };
 };
 
-export function readMessage(message: Pick<Message, "Body" | "ReceiptHandle">): Notified {
+/** Objects of another bucket than `bucket` are not among those of the message. */
+export function readMessage(message: Pick<Message, "Body" | "ReceiptHandle">, bucket: string | undefined): Notified {
   try {
-    return readBody(message);
+    return readBody(message, ({ name = bucket } = {}) => bucket === undefined || name === bucket);
   } catch {
     // A key that is not valid percent-encoding, for example.
     return { receipt: message.ReceiptHandle ?? "", objects: [], understood: false };
   }
 }
 
-function readBody(message: Pick<Message, "Body" | "ReceiptHandle">): Notified {
+type IsOurs = (bucket: Bucket | undefined) => boolean;
+
+function readBody(message: Pick<Message, "Body" | "ReceiptHandle">, isOurs: IsOurs): Notified {
   const receipt = message.ReceiptHandle ?? "";
   const body = bodyOf(message.Body);
   // SNS without raw delivery wraps the event in a string.
@@ -192,12 +206,14 @@ function readBody(message: Pick<Message, "Body" | "ReceiptHandle">): Notified {
   if (typeof event?.["detail-type"] === "string") {
     const object = event.detail?.object;
     const created = event["detail-type"] === "Object Created" && object?.key !== undefined;
-    const objects = created ? [objectOf(object.key as string, object.etag, object.size)] : [];
+    const objects =
+      created && isOurs(event.detail?.bucket) ? [objectOf(object.key as string, object.etag, object.size)] : [];
     return { receipt, objects, understood: true };
   }
   if (!Array.isArray(event?.Records)) return { receipt, objects: [], understood: false };
   const objects = event.Records.flatMap(({ eventName, s3 }) => {
-    if (!/^(s3:)?ObjectCreated:/.test(eventName ?? "") || s3?.object?.key === undefined) return [];
+    if (!/^(s3:)?ObjectCreated:/.test(eventName ?? "") || s3?.object?.key === undefined || !isOurs(s3.bucket))
+      return [];
     // S3 encodes keys like a form: a plus means a space.
     const key = decodeURIComponent(s3.object.key.replaceAll("+", " "));
     return [objectOf(key, s3.object.eTag, s3.object.size)];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { enginePattern, isPlainKey, listedPrefix } from "../stores/keys.ts";
-import { engineUrl, parseUrl } from "../stores/location.ts";
+import { engineUrl, notifiedBucket, parseUrl } from "../stores/location.ts";
 import { compareKeys, keyPattern } from "./glob.ts";
 import { Packer, partsOf } from "./packing.ts";
 import { type ListedPage, withNext } from "./runs.ts";
@@ -144,3 +144,11 @@ describe("urls", () => {
     expect(() => parseUrl(url)).toThrow(),
   );
 });
+
+test.each([
+  ["https://b.s3.eu-west-1.amazonaws.com/x", "b"],
+  ["s3://b/x", "b"],
+  ["http://127.0.0.1:9000/b/x", "b"],
+  ["https://point-123.s3-accesspoint.eu-west-1.amazonaws.com/x", undefined],
+  ["https://point-abc-s3alias.s3.eu-west-1.amazonaws.com/x", undefined],
+])("notifications of %s name the bucket %s", (url, bucket) => expect(notifiedBucket(parseUrl(url))).toBe(bucket));

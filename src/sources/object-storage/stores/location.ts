@@ -58,6 +58,12 @@ function virtualHost(host: string): { bucket: string; endpoint: string; asPath: 
   return known ? { bucket: known[1] as string, endpoint: known[2] as string, asPath: true } : undefined;
 }
 
+/** The bucket as notifications name it. Undefined for Azure, and where the URL has another name for the bucket. */
+export function notifiedBucket(location: S3Location | AzureLocation): string | undefined {
+  if (location.store !== "s3" || location.endpoint.includes("s3-accesspoint")) return undefined;
+  return /-s3alias$|--ol-s3$/.test(location.bucket) ? undefined : location.bucket;
+}
+
 function regionOf(host: string): string {
   const region = /(?:^|\.)s3[.-](?:dualstack\.)?([a-z]{2}(?:-[a-z]+)+-\d)\.amazonaws\.com/i.exec(host);
   if (region) return region[1] as string;
