@@ -39,6 +39,15 @@ test.each([
   expect(activities.text).not.toMatch(new RegExp(`${secretKey}|${path}`));
 });
 
+test.each(["events", "arn:aws:sqs:us-east-1:1:q", "ftp://host/q"])("%s is not the URL of a queue", async (queueUrl) => {
+  const source = { objectStorage: { ...objectStorage, isContinuous: true, queueUrl } };
+  const { status, body } = await api.call("POST", root, { body: { ...pipe, source } });
+  expect(status).toBe(400);
+  expect(body.issues).toEqual([
+    { path: "source.objectStorage.queueUrl", message: "must be the http(s):// URL of a queue, not its name or ARN" },
+  ]);
+});
+
 test("validate reports what create refuses, each with its check, and checks the rest", async () => {
   const destination = { table: "events", columns: [...columns, ...columns] };
   const { status, body } = await api.call("POST", `${root}/validate`, { body: { ...pipe, destination } });

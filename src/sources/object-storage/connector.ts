@@ -26,6 +26,7 @@ import { keyPattern } from "./selection/glob.ts";
 import { ObjectSource } from "./source.ts";
 import { locationOf, notifiedBucket } from "./stores/location.ts";
 import { bytesOf, type FolderStore, type ObjectStore } from "./stores/store.ts";
+import { invalidMember } from "./stores/store-error.ts";
 
 export const objectStorageConnector = defineConnector<ObjectStorageConfig>({
   async check(config: ObjectStorageConfig, options: CheckOptions, signal: AbortSignal): Promise<void> {
@@ -39,7 +40,8 @@ export const objectStorageConnector = defineConnector<ObjectStorageConfig>({
       const { first, exact } = await run.reach("bucket", () => firstObject(store, pattern, signal));
       const format = await run.check("format", () => {
         if (exact && first === undefined) {
-          throw new AppError("SOURCE_INVALID", `The object "${pattern}" does not exist.`);
+          const member = config.url === undefined ? "path" : "url";
+          throw invalidMember(member, `The object "${pattern}" does not exist.`);
         }
         return requireFormat(config, first?.key ?? pattern);
       });
@@ -107,7 +109,7 @@ async function firstObject(store: ObjectStore, pattern: string, signal: AbortSig
 function requireFormat(config: ObjectStorageConfig, key: string): ObjectFormat {
   const format = config.format ?? inferFormat(key);
   if (format === undefined) {
-    throw new AppError("SOURCE_INVALID", "The format is not clear from the url; set source.objectStorage.format.");
+    throw invalidMember("format", "The format is not clear from the url; set source.objectStorage.format.");
   }
   checkCompression(config, key, format);
   return format;
@@ -123,8 +125,8 @@ function requireMapping({ columns }: TargetTable, format: ObjectFormat): void {
 /** The embedded engine is built without bzip2, and we decompress only formats that are read sequentially. */
 function checkCompression(config: ObjectStorageConfig, key: string, format: ObjectFormat): void {
   if (!isBzip2(key, config.compression) || isUnpacked(key, format, config.compression)) return;
-  const message = `${format} inside bzip2 cannot be read; use the compression of ${format} itself, or none.`;
-  throw new AppError("SOURCE_INVALID", message);
+  const remedy = `use the compression of ${format} itself, or none`;
+  throw invalidMember("compression", `${format} inside bzip2 cannot be read; ${remedy}.`);
 }
 
 async function checkQueue(

@@ -300,7 +300,7 @@ suite("object storage pipes", () => {
     expect(sample.message).toMatch(/field "id" does not fit UInt64/);
     const key = { ...accessKey, secretKey: "wrong" };
     const wrongKey = await rejects(400, pipeBody(store, "check/*.json", "checked", { source: { accessKey: key } }));
-    expect(wrongKey.message).toContain("is refused");
+    expect(wrongKey.message).toContain("refuses access");
     const gone = await rejects(400, with_({ source: { objectStorage: { url: "http://127.0.0.1:9/b/*.json" } } }));
     expect(gone.message).toContain("nothing listens at http://127.0.0.1:9");
     const sql = { ...good.destination, tableDefinition: { sortingKey: ["id"], partitionBy: "(SELECT 1)" } };

@@ -78,6 +78,9 @@ function rules(config: JsonObject): { path: string; message: string }[] {
   if (config.authentication === "IAM_ROLE" && config.iamRole === undefined) {
     issues.push({ path: "iamRole", message: "is required for IAM_ROLE authentication" });
   }
+  if (config.queueUrl !== undefined && !/^https?:\/\/[^/\s]+\/\S+$/i.test(String(config.queueUrl))) {
+    issues.push({ path: "queueUrl", message: "must be the http(s):// URL of a queue, not its name or ARN" });
+  }
   if (config.queueUrl !== undefined && config.isContinuous !== true) {
     issues.push({ path: "queueUrl", message: "needs isContinuous: true" });
   }

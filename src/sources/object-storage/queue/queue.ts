@@ -21,7 +21,7 @@ import { answersInTime } from "../../aws/request-handler.ts";
 import type { NetworkContext } from "../../contract/source.ts";
 import type { ObjectStorageConfig } from "../declaration/kind.ts";
 import { bareEtag, type ObjectFile } from "../stores/store.ts";
-import { storeError } from "../stores/store-error.ts";
+import { loginOf, storeError } from "../stores/store-error.ts";
 
 /** A message is hidden without a heartbeat for the queue's own visibility timeout, limited to these bounds. */
 const visibilityBoundsS = { least: 2, most: 60 };
@@ -43,6 +43,7 @@ export type NotificationQueue = Pick<SqsQueue, "receive" | "remove" | "leave" | 
 export class SqsQueue {
   readonly #client: SQSClient;
   readonly #url: string;
+  readonly #login: string;
   readonly #bucket: string | undefined;
   readonly #held = new Set<string>();
   /** Held messages whose rows are durable, until the queue has deleted them. */
@@ -56,6 +57,7 @@ export class SqsQueue {
     const credentials = credentialsOf(config, region, network);
     const agents = agentsOf(new Dialer(network.policy, "source.objectStorage.queueUrl"));
     this.#url = queueUrl;
+    this.#login = loginOf(config);
     this.#bucket = bucket;
     this.#client = new SQSClient({
       region,
@@ -153,7 +155,8 @@ export class SqsQueue {
       return await work();
     } catch (error) {
       if (signal.aborted) throw error;
-      throw storeError(error, "The queue", new URL(this.#url).origin, "queueUrl");
+      const members = { name: "queueUrl", address: "queueUrl", login: this.#login };
+      throw storeError(error, { name: "The queue", expected: "a queue", address: new URL(this.#url).origin, members });
     }
   }
 }

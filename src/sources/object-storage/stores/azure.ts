@@ -10,7 +10,6 @@ import {
   type ContainerListBlobsOptions,
   type StoragePipelineOptions,
 } from "@azure/storage-blob";
-import { AppError } from "../../../lib/errors.ts";
 import { Dialer } from "../../../outgoing/dialer.ts";
 import { agentsOf } from "../../../outgoing/http.ts";
 import type { NetworkContext } from "../../contract/source.ts";
@@ -25,7 +24,7 @@ import {
   type ObjectFile,
   wholeSize,
 } from "./store.ts";
-import { storeError } from "./store-error.ts";
+import { invalidMember, storeError } from "./store-error.ts";
 
 const pageSize = 1000;
 
@@ -39,7 +38,9 @@ export class AzureStore implements FolderStore {
     try {
       this.#container = clientOf(config.connectionString ?? "", network).getContainerClient(location.container);
     } catch (error) {
-      throw new AppError("SOURCE_INVALID", "The connectionString is not valid.", { cause: error });
+      const key = "begin with DefaultEndpointsProtocol and have AccountName and AccountKey";
+      const message = `The connection string must ${key}, or have BlobEndpoint and SharedAccessSignature.`;
+      throw invalidMember("connectionString", message, error);
     }
   }
 
@@ -82,8 +83,12 @@ export class AzureStore implements FolderStore {
 
   #listError(error: unknown, signal: AbortSignal): unknown {
     if (signal.aborted) return error;
-    const address = new URL(this.#container.url).origin;
-    return storeError(error, `Container ${this.#location.container}`, address, "azureContainerName");
+    return storeError(error, {
+      name: `Container ${this.#location.container}`,
+      expected: "an object store",
+      address: new URL(this.#container.url).origin,
+      members: { name: "azureContainerName", address: "connectionString", login: "connectionString" },
+    });
   }
 
   /** The first thousand blobs after the key. */

@@ -2,8 +2,9 @@
 import { once } from "node:events";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { anyNetwork } from "../../../../harness/network/network.ts";
+import { AzureStore } from "./azure.ts";
 import { S3Store } from "./s3.ts";
 
 const open: Server[] = [];
@@ -15,11 +16,17 @@ afterEach(() => {
   }
 });
 
-async function storeOf(answer: (response: ServerResponse) => void): Promise<S3Store> {
+type Answer = (response: ServerResponse) => void;
+
+async function endpointOf(answer: Answer): Promise<string> {
   const server = createServer((_, response) => answer(response)).listen(0, "127.0.0.1");
   open.push(server);
   await once(server, "listening");
-  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function storeOf(answer: Answer): Promise<S3Store> {
+  const endpoint = await endpointOf(answer);
   const location = { endpoint, bucket: "bucket", key: "", region: "us-east-1", pathStyle: true };
   return new S3Store(location as never, {} as never, anyNetwork);
 }
@@ -125,4 +132,39 @@ test("what a store calls its error is shown only if it is a name", async () => {
   const error = await store.list("", undefined, never).catch((reason: Error) => reason);
   expect(error).toMatchObject({ code: "SOURCE_UNAUTHORIZED" });
   expect(String((error as Error).message)).not.toContain("sig=");
+});
+
+test("a page of another program is not an empty bucket", async () => {
+  const store = await storeOf((response) => response.end("<html><body>Sign in</body></html>"));
+  const error = {
+    code: "SOURCE_UNREACHABLE",
+    message: expect.stringContaining("does not answer like an object store"),
+  };
+  await expect(store.list("", undefined, never)).rejects.toMatchObject(error);
+  await expect(store.folder("", undefined, 10, never)).rejects.toMatchObject(error);
+});
+
+describe("the member by which an error of Azure is mended", () => {
+  const location = { store: "azure", container: "c", pattern: "" } as const;
+  const listed = async (connectionString: string) =>
+    await new AzureStore(location, { connectionString }, anyNetwork).list("", undefined, never);
+  const key = "DefaultEndpointsProtocol=http;AccountName=a;AccountKey=c2VjcmV0";
+  const at = (member: string) => ({ issues: [{ path: `source.objectStorage.${member}` }] });
+
+  test.each([
+    [403, "AuthorizationFailure", "SOURCE_UNAUTHORIZED", "connectionString"],
+    [404, "ContainerNotFound", "SOURCE_INVALID", "azureContainerName"],
+    [400, "InvalidResourceName", "SOURCE_INVALID", "azureContainerName"],
+  ])("%s %s", async (status, word, code, member) => {
+    const endpoint = await endpointOf((response) => {
+      response.writeHead(status, { "x-ms-error-code": word, "Content-Type": "application/xml" });
+      response.end(`<?xml version="1.0"?><Error><Code>${word}</Code><Message>m</Message></Error>`);
+    });
+    await expect(listed(`${key};BlobEndpoint=${endpoint}/a`)).rejects.toMatchObject({ code, ...at(member) });
+  });
+
+  test("an address where nothing listens, and a string that is not complete", async () => {
+    await expect(listed(`${key};BlobEndpoint=http://127.0.0.1:1/a`)).rejects.toMatchObject(at("connectionString"));
+    await expect(listed("AccountName=a")).rejects.toMatchObject(at("connectionString"));
+  });
 });

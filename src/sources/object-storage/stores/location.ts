@@ -1,6 +1,6 @@
 /** The location of objects, parsed from the URL (or the Azure members) of a pipe. */
-import { AppError } from "../../../lib/errors.ts";
 import type { ObjectStorageConfig } from "../declaration/kind.ts";
+import { invalidMember } from "./store-error.ts";
 
 export type S3Location = {
   readonly store: "s3";
@@ -26,11 +26,11 @@ export function locationOf(config: ObjectStorageConfig): S3Location | AzureLocat
 /** The key is taken literally: no percent-decoding, and `?` is a wildcard, never the start of a query. */
 export function parseUrl(url: string): S3Location {
   const match = /^(https?|s3|gs):\/\/([^/\s]+)(?:\/(.*))?$/is.exec(url);
-  if (!match) throw new AppError("SOURCE_INVALID", "The url is not an http(s)://, s3:// or gs:// address.");
+  if (!match) throw invalidMember("url", "The url is not an http(s)://, s3:// or gs:// address.");
   const [, scheme = "", host = "", rest = ""] = match;
   if (scheme.toLowerCase() === "s3") return aws(host, "us-east-1", rest);
   if (scheme.toLowerCase() === "gs") return pathStyle("https://storage.googleapis.com", "auto", `${host}/${rest}`);
-  if (host.includes("@")) throw new AppError("SOURCE_INVALID", "The url must not hold credentials; use accessKey.");
+  if (host.includes("@")) throw invalidMember("url", "The url must not hold credentials; use accessKey.");
   const virtual = virtualHost(host);
   if (virtual === undefined) return pathStyle(`${scheme}://${host}`, regionOf(host), rest);
   const endpoint = `${scheme}://${virtual.endpoint}`;
@@ -46,7 +46,7 @@ function aws(bucket: string, region: string, pattern: string): S3Location {
 
 function pathStyle(endpoint: string, region: string, path: string): S3Location {
   const [bucket = ""] = path.split("/", 1);
-  if (bucket === "") throw new AppError("SOURCE_INVALID", "The url names no bucket.");
+  if (bucket === "") throw invalidMember("url", "The url names no bucket.");
   return { store: "s3", endpoint, region, bucket, pathStyle: true, pattern: path.slice(bucket.length + 1) };
 }
 

@@ -5,6 +5,7 @@ import {
   GetObjectCommand,
   HeadObjectCommand,
   ListObjectsV2Command,
+  type ListObjectsV2CommandOutput,
   S3Client,
   type S3ClientConfig,
 } from "@aws-sdk/client-s3";
@@ -27,12 +28,13 @@ import {
   type ReadCall,
   wholeSize,
 } from "./store.ts";
-import { storeError } from "./store-error.ts";
+import { loginOf, storeError } from "./store-error.ts";
 
 export class S3Store implements FolderStore {
   readonly #location: S3Location;
   /** undefined: the bucket is public and requests are not signed. */
   readonly #credentials: (() => Promise<AwsCredentials>) | undefined;
+  readonly #login: string;
   readonly #client: S3Client;
   readonly #network: NetworkContext;
   #permitted: Promise<void> | undefined;
@@ -40,6 +42,7 @@ export class S3Store implements FolderStore {
   constructor(location: S3Location, config: ObjectStorageConfig, network: NetworkContext) {
     this.#location = location;
     this.#network = network;
+    this.#login = loginOf(config);
     this.#credentials = credentialsOf(config, location.region, network);
     this.#client = new S3Client(clientConfig(location, this.#credentials, network));
   }
@@ -54,6 +57,7 @@ export class S3Store implements FolderStore {
         }),
         { abortSignal: signal },
       );
+      this.#requireStore(page);
       const listed = page.Contents ?? [];
       const files = listed
         .map((object) => ({ key: object.Key ?? "", etag: bareEtag(object.ETag), size: object.Size ?? 0 }))
@@ -73,6 +77,7 @@ export class S3Store implements FolderStore {
     });
     try {
       const page = await this.#client.send(command, { abortSignal: signal });
+      this.#requireStore(page);
       const files = (page.Contents ?? []).map(({ Key = "", ETag, Size = 0 }) => ({
         ...{ key: Key, etag: bareEtag(ETag), size: Size },
       }));
@@ -85,9 +90,20 @@ export class S3Store implements FolderStore {
     }
   }
 
+  /** The client takes every page of another program for a bucket without an object. */
+  #requireStore({ Name, IsTruncated, Contents }: ListObjectsV2CommandOutput): void {
+    if (Name !== undefined || IsTruncated !== undefined || Contents !== undefined) return;
+    throw Object.assign(new Error("not a listing"), { $metadata: { httpStatusCode: 200 } });
+  }
+
   #listError(error: unknown, signal: AbortSignal): unknown {
     if (signal.aborted) return error;
-    return storeError(error, `Bucket ${this.#location.bucket}`, this.#location.endpoint, "url");
+    return storeError(error, {
+      name: `Bucket ${this.#location.bucket}`,
+      expected: "an object store",
+      address: this.#location.endpoint,
+      members: { name: "url", address: "url", login: this.#login },
+    });
   }
 
   async reader(keys: readonly string[], _signal?: AbortSignal, listed?: string): Promise<ReadCall> {

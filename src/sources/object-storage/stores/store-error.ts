@@ -2,12 +2,13 @@
 import { AppError, type ErrorCode } from "../../../lib/errors.ts";
 import { connectionFailure, errorWord, unexplainedAnswer } from "../../../outgoing/connection-failure.ts";
 import { addressRefusalOf } from "../../../outgoing/dialer.ts";
+import type { ObjectStorageConfig } from "../declaration/kind.ts";
 
 const unauthorized =
   /AccessDenied|Forbidden|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|AuthenticationFailed|AuthorizationFailure|UserNotFound|not authorized/i;
 /** The words of a missing place. Other answers with 404 mean something else, such as a user that does not exist. */
 const invalid =
-  /\b(?:NoSuchBucket|NoSuchKey|NotFound|InvalidBucketName|ContainerNotFound|ResourceNotFound|PermanentRedirect|\w*NonExistentQueue|QueueDoesNotExist)\b/i;
+  /\b(?:NoSuchBucket|NoSuchKey|NotFound|InvalidBucketName|ContainerNotFound|ResourceNotFound|InvalidResourceName|PermanentRedirect|\w*NonExistentQueue|QueueDoesNotExist)\b/i;
 
 type ClientError = {
   readonly name?: string;
@@ -18,11 +19,30 @@ type ClientError = {
   readonly $metadata?: { readonly httpStatusCode?: number };
 };
 
-/**
- * Converts an error of a store's client; the client's own text stays private. `place` is the bucket, container or
- * queue, `address` the endpoint, and `member` the member of `source.objectStorage` that names the place.
- */
-export function storeError(error: unknown, place: string, address: string, member: string): AppError {
+/** What a request was about. The members are those of `source.objectStorage` by which a user corrects it. */
+export type AskedThing = {
+  /** The bucket, container or queue, at the beginning of a sentence. */
+  readonly name: string;
+  readonly expected: "an object store" | "a queue";
+  readonly address: string;
+  readonly members: { readonly name: string; readonly address: string; readonly login: string };
+};
+
+/** The member by which requests to AWS and compatible stores are signed. */
+export function loginOf({ accessKey, iamRole }: ObjectStorageConfig): string {
+  return accessKey === undefined && iamRole !== undefined ? "iamRole" : "accessKey";
+}
+
+/** SOURCE_INVALID for a member of `source.objectStorage`. */
+export function invalidMember(member: string, message: string, cause?: unknown): AppError {
+  return new AppError("SOURCE_INVALID", message, {
+    cause,
+    issues: [{ path: `source.objectStorage.${member}`, message }],
+  });
+}
+
+/** Converts an error of a store's client; the client's own text stays private. */
+export function storeError(error: unknown, { name: place, expected, address, members }: AskedThing): AppError {
   if (error instanceof AppError) return error;
   const refused = addressRefusalOf(error);
   if (refused !== undefined) return refused;
@@ -36,16 +56,16 @@ export function storeError(error: unknown, place: string, address: string, membe
   const text = `${word} ${name} ${message}`;
   const unreachable = status === undefined ? connectionFailure(error, address) : undefined;
   if (unreachable !== undefined)
-    return fail("SOURCE_UNREACHABLE", member, `${place} cannot be reached: ${unreachable}.`);
+    return fail("SOURCE_UNREACHABLE", members.address, `${place} cannot be reached: ${unreachable}.`);
   if (/CredentialsProviderError/.test(text)) {
     const message = `This machine has no AWS credentials to assume a role for ${place}; give accessKey, or configure them.`;
     return fail("SOURCE_UNAUTHORIZED", "iamRole", message);
   }
   if (unauthorized.test(text) || status === 401 || status === 403) {
-    return fail("SOURCE_UNAUTHORIZED", "accessKey", `Access to ${place} is refused (${word}).`);
+    return fail("SOURCE_UNAUTHORIZED", members.login, `${place} refuses access (${word}).`);
   }
   if (invalid.test(text) || status === 301) {
-    return fail("SOURCE_INVALID", member, `${place} does not exist (${word}).`);
+    return fail("SOURCE_INVALID", members.name, `${place} does not exist (${word}).`);
   }
-  return fail("SOURCE_UNREACHABLE", member, unexplainedAnswer(status, address, "an object store", word));
+  return fail("SOURCE_UNREACHABLE", members.address, unexplainedAnswer(status, address, expected, word));
 }
