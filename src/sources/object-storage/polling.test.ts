@@ -18,10 +18,15 @@ afterEach(async () => {
 
 /** A pipe over these objects that makes every batch durable at once. */
 function poll(...keys: string[]) {
+  return pollWith(new Map(), ...keys);
+}
+
+/** The same with these marks of an earlier run. */
+function pollWith(stored: Map<string, Json>, ...keys: string[]) {
   const objects = new Map(keys.map((key) => [key, "v1"]));
   const store = new MemoryObjects(objects, { perPage: keysPerPage, etagOf: (content) => content });
-  const seen = { loaded: [] as string[], refused: [] as string[], marks: 0, reports: 0 };
-  const kept = keptMarks<ObjectDurable>(objectShapes, new Map<string, Json>());
+  const seen = { loaded: [] as string[], refused: [] as string[], given: [] as string[], marks: 0, reports: 0 };
+  const kept = keptMarks<ObjectDurable>(objectShapes, stored);
   const marks: typeof kept.marks = (wanted) => {
     seen.marks += 1;
     return kept.marks(wanted);
@@ -47,6 +52,7 @@ function poll(...keys: string[]) {
     for await (const batch of source.read(new Map(), stop.signal)) {
       await context.ledger.note(batch.marks ?? {}, {});
       await source.acknowledge(batch);
+      seen.given.push(...(batch.rejected ?? []).map(({ message }) => message));
       seen.loaded.push(...batch.replay.files.map(({ key }) => key));
     }
   };
@@ -127,4 +133,20 @@ describe("more objects than a page shows", () => {
     await polls(4);
     expect(new Set(store.lists.slice(before))).toEqual(new Set([undefined]));
   });
+});
+
+test("an object that is to be loaded once more and no longer exists is given up, once", async () => {
+  const stored = new Map<string, Json>([
+    ["again", { prefixes: ["in/gone.json", "in/there.json"] }],
+    ["o:in/gone.json", { etag: "v1", result: "again", again: 1 }],
+    ["o:in/there.json", { etag: "v1", result: "again", again: 1 }],
+  ]);
+  const { seen, loads } = pollWith(stored, "in/there.json");
+  await loads("in/gone.json", "in/there.json");
+  expect(seen.given).toEqual([expect.stringContaining("no longer exists")]);
+  expect(stored.get("o:in/gone.json")).toMatchObject({ etag: "v1", result: "failed", again: 1 });
+  expect(stored.get("o:in/there.json")).toMatchObject({ etag: "v1", result: "loaded", again: 1 });
+  const next = pollWith(stored, "in/there.json");
+  await next.polls(3);
+  expect(next.seen.loaded).toEqual([]);
 });

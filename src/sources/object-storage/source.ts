@@ -126,6 +126,7 @@ export class ObjectSource implements Source<ObjectDurable> {
   /** The objects that were loaded, and that the user wants once more. They precede the cursor. */
   async *#readAgain(signal: AbortSignal): AsyncGenerator<Batch> {
     for (const prefix of await this.#tracker.prefixesAgain()) {
+      let isListed = false;
       for (let from: string | undefined, more = true; more && !signal.aborted; ) {
         const page = await this.#store.list(prefix, from, signal);
         this.#context.progress.answered();
@@ -134,9 +135,14 @@ export class ObjectSource implements Source<ObjectDurable> {
         const files = fresh.filter(({ again }) => again !== undefined);
         this.#tracker.take(files);
         yield* this.#batchesOf(files, signal);
+        isListed ||= page.files.some(({ key }) => key === prefix);
         more = page.more;
         from = page.last ?? from;
       }
+      const gone = isListed || signal.aborted ? undefined : await this.#tracker.wantedAgain(prefix);
+      if (gone === undefined || !this.#isMine(gone)) continue;
+      this.#tracker.take([gone]);
+      yield await this.#giveUp(gone, "The object no longer exists, so that it was not loaded once more.", signal);
     }
   }
 
@@ -370,12 +376,12 @@ export class ObjectSource implements Source<ObjectDurable> {
   }
 
   #wanted(files: readonly ObjectFile[]): ObjectFile[] {
-    const { index } = this.#context.replica;
-    const count = this.#queue === undefined ? this.#context.replica.count : 1;
-    return files.filter((file) => {
-      if (file.size === 0 || !this.#pattern.matches(file.key)) return false;
-      return assignedWorker(file.key, count) === index;
-    });
+    return files.filter((file) => file.size > 0 && this.#pattern.matches(file.key) && this.#isMine(file));
+  }
+
+  #isMine({ key }: ObjectFile): boolean {
+    const { index, count } = this.#context.replica;
+    return assignedWorker(key, this.#queue === undefined ? count : 1) === index;
   }
 
   /**
@@ -384,14 +390,10 @@ export class ObjectSource implements Source<ObjectDurable> {
   async #skipReplaced(files: readonly ObjectFile[]): Promise<void> {
     if (files.length === 0) return;
     const message = "The object was replaced after it had been loaded; its new content is not loaded.";
-    await this.#context.ledger.reject(
-      files.map((file) => ({
-        origin: this.#store.pathOf(file.key),
-        position: `version ${file.etag}`,
-        message,
-        rows: 0,
-      })),
-    );
+    const records = files.map(({ key, etag }) => {
+      return { origin: this.#store.pathOf(key), position: `version ${etag}`, message, rows: 0 };
+    });
+    await this.#context.ledger.reject(records);
     await this.#context.ledger.note(marksOf(sortByKey(files), "skipped"), { errors: files.length });
   }
 }

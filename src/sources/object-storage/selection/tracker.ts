@@ -87,6 +87,12 @@ export class Tracker {
     return (await this.#context.ledger.marks(["again"])).get("again")?.prefixes ?? [];
   }
 
+  /** The version that is known of an object that is to be loaded once more; undefined when it is not to be. */
+  async wantedAgain(key: string): Promise<ObjectFile | undefined> {
+    const mark = await this.resultOf(key);
+    return mark?.result === "again" ? { key, etag: mark.etag, size: 0, again: mark.again ?? 1 } : undefined;
+  }
+
   isOnItsWay(key: string): boolean {
     return this.#onTheirWay.has(key);
   }
