@@ -1,5 +1,5 @@
 /** The Kinesis connector: checks a configuration, opens a source, and deletes the pipe's consumer with the pipe. */
-import { AppError } from "../../lib/errors.ts";
+import { AppError, memberError } from "../../lib/errors.ts";
 import { Dialer } from "../../outgoing/dialer.ts";
 import { defineConnector } from "../contract/define-connector.ts";
 import { requireTable } from "../contract/destination.ts";
@@ -22,6 +22,7 @@ import { KinesisStream } from "./client/client.ts";
 import type { KinesisDurable } from "./declaration/durable.ts";
 import type { ManagedStreamConfig } from "./declaration/kind.ts";
 import { withThrottleRetries } from "./reading/polling.ts";
+import { startType } from "./reading/start.ts";
 import { kinesisVirtualColumns, messagesOf, type StreamMessage, unpackedOnly } from "./records/message.ts";
 import { StreamSource } from "./source.ts";
 import { type ShardFacts, type StreamApi, StreamError } from "./stream.ts";
@@ -40,7 +41,11 @@ export const managedStreamConnector = defineConnector<ManagedStreamConfig>({
       return rows.registry;
     });
     await withStream(config, network, async (api) => {
-      const { shards } = await run.reach("stream", () => asked(() => api.shards(signal), signal));
+      const { shards } = await run.reach("stream", async () => {
+        const listed = await asked(() => api.shards(signal), signal);
+        requirePast(config, listed.serverMs);
+        return listed;
+      });
       if (registry !== undefined) await run.check("schemaRegistry", () => registry.check());
       if (!options.validateSamples) return;
       await run.check("samples", async () => {
@@ -94,6 +99,14 @@ export const managedStreamConnector = defineConnector<ManagedStreamConfig>({
     }
   },
 });
+
+/** The stream refuses such an iterator, and milliseconds are a time in the far future. */
+function requirePast(config: ManagedStreamConfig, serverMs: number): void {
+  if (startType(config) !== "AT_TIMESTAMP" || Number(config.timestamp) * 1000 <= serverMs) return;
+  const now = Math.floor(serverMs / 1000);
+  const message = `must not be in the future: it is a number of seconds, and the stream's clock is at ${now}`;
+  throw memberError("SOURCE_INVALID", "source.managedStream.timestamp", message);
+}
 
 function registryDialer(network: NetworkContext): Dialer {
   return new Dialer(network.policy, "source.managedStream.schemaRegistry.url");

@@ -186,10 +186,10 @@ test("a compressed message that unpacks to more than the limit is a rejected one
 });
 
 describe("an answer that refuses", () => {
-  const check = async (error: { __type: string; message?: string }, status = 400) => {
+  const check = async (body: object, status = 400, more: { timestamp?: number } = {}) => {
     const server = createServer((_, response) => {
       response.writeHead(status, { "Content-Type": "application/x-amz-json-1.1" });
-      response.end(JSON.stringify(error));
+      response.end(JSON.stringify(body));
     }).listen(0, "127.0.0.1");
     await new Promise((resolve) => server.once("listening", resolve));
     const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -205,7 +205,7 @@ describe("an answer that refuses", () => {
     };
     const options = { ...asked, network: anyNetwork };
     const failure = await managedStreamConnector
-      .check({ ...config, endpoint, accessKey }, options, AbortSignal.timeout(9_000))
+      .check({ ...config, ...more, endpoint, accessKey }, options, AbortSignal.timeout(9_000))
       .catch((thrown: { code: string; message: string }) => thrown);
     server.closeAllConnections();
     server.close();
@@ -222,6 +222,15 @@ describe("an answer that refuses", () => {
     const failure = await check({ __type: type, message: `Stream s under account 1 very-secret ${type}` });
     expect([failure.code, failure.message]).toEqual([code, expect.stringContaining(words)]);
     expect(failure.message).not.toContain("very-secret");
+  });
+
+  test("a start in the future, or in milliseconds, is refused before the pipe is made", async () => {
+    const seconds = Math.floor(Date.now() / 1000);
+    const at = async (timestamp: number) => await check({ Shards: [] }, 200, { timestamp });
+    for (const timestamp of [seconds + 3_600, seconds * 1_000]) {
+      expect(await at(timestamp)).toMatchObject({ issues: [{ path: "source.managedStream.timestamp" }] });
+    }
+    expect(await at(seconds - 60)).toEqual({ code: "", message: "" });
   });
 
   test("an internal error is an outage, after some attempts", async () => {

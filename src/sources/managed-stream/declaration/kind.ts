@@ -18,7 +18,7 @@ const request = z.strictObject({
   timestamp: z
     .union([z.int().min(0), z.string().regex(/^\d{1,10}$/)])
     .optional()
-    .describe("Start of AT_TIMESTAMP in UNIX seconds; echoed in the JSON type that was sent"),
+    .describe("Start of AT_TIMESTAMP in UNIX seconds, not in the future; echoed in the JSON type that was sent"),
   schemaRegistry: schemaRegistry
     .optional()
     .describe("Confluent-compatible schema registry; required for formats whose messages carry a schema id"),

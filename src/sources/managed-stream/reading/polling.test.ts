@@ -131,6 +131,13 @@ describe("the start", () => {
     expect(later?.of("new")).toEqual({ from: "horizon" });
   });
 
+  test("is the time that is given, also without an iterator type, and else the first record", async () => {
+    const stream = new MemoryStream([shard("a", [], false)], 10);
+    const timed = await frozenStart({ ...config, timestamp: 1_700_000_000 }, ledger(), stream, signal);
+    expect(timed?.of("a")).toEqual({ from: "time", ms: 1_700_000_000_000 });
+    expect((await frozenStart(config, ledger(), stream, signal))?.of("a")).toEqual({ from: "horizon" });
+  });
+
   test("is frozen by the first replica; the others wait for it", async () => {
     const stream = new MemoryStream([shard("a", [], false)], 10);
     const saved = new Map<string, Json>();

@@ -39,6 +39,10 @@ export class ShardStart {
   }
 }
 
+export function startType({ iteratorType, timestamp }: ManagedStreamConfig): FrozenStart["type"] {
+  return iteratorType ?? (timestamp === undefined ? "TRIM_HORIZON" : "AT_TIMESTAMP");
+}
+
 /** The saved start. The first replica saves it; the others wait for it. */
 export async function frozenStart(
   config: ManagedStreamConfig,
@@ -60,7 +64,7 @@ export async function frozenStart(
 }
 
 function freeze(config: ManagedStreamConfig, shards: readonly ShardFacts[], nowMs: number): FrozenStart {
-  const type = config.iteratorType ?? "TRIM_HORIZON";
+  const type = startType(config);
   if (type === "TRIM_HORIZON") return { type, ms: 0, known: [], closed: [] };
   const ids = (list: readonly ShardFacts[]) => list.map((shard) => shard.id);
   const ms = type === "AT_TIMESTAMP" ? Number(config.timestamp) * 1000 : nowMs;
