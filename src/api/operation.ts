@@ -68,7 +68,8 @@ export type ClientInput<O extends Operation> = {
 /** What a handler returns. */
 export type Result<O extends Operation> = O["result"] extends z.ZodType ? z.input<O["result"]> : undefined;
 
-export const uuid = z.uuid({ error: "must be a uuid" });
+/** Stored ids are in lower case, and callers may write them in either. */
+export const uuid = z.uuid({ error: "must be a uuid" }).toLowerCase();
 
 type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;
 type IdsIn<Path extends string> = z.ZodObject<{ readonly [Name in NamesIn<Path>]: typeof uuid }>;

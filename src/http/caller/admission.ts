@@ -73,6 +73,7 @@ export function countRequest(
 /** Throws for a wrong path, for a path of another organization, and for a role that may not call the operation. */
 export function authorize(operation: Operation, request: FastifyRequest, principal: Principal): void {
   const params = validate(operation.params, request.params, "path") as Record<string, string>;
+  request.params = params;
   if (params.organizationId !== undefined && params.organizationId !== principal.organizationId) {
     throw notFound("Organization", params.organizationId);
   }

@@ -26,13 +26,19 @@ export type GateOptions = {
 };
 
 /** Where the rows go. Undefined: to the pipe of the key. */
-export type Params = { readonly pipeId: string; readonly organizationId?: string; readonly serviceId?: string };
+export type Params = {
+  readonly pipeId: string;
+  readonly organizationId?: string | undefined;
+  readonly serviceId?: string | undefined;
+};
 
 type Asked = { readonly params: Params | undefined; readonly headers: IncomingHttpHeaders; readonly ip: string };
 
-/** Reads a request at the API or at the gateway, whose clients may come from proxies. */
+/** Reads a request at the API or at the gateway, whose clients may come from proxies. Ids may be in upper case. */
 export function askedOf({ params, headers, raw }: FastifyRequest): Asked {
-  return { params: params as Params, headers, ip: clientAddressOf(raw.socket) };
+  const { pipeId, organizationId, serviceId } = params as Params;
+  const ids = { organizationId: organizationId?.toLowerCase(), serviceId: serviceId?.toLowerCase() };
+  return { params: { pipeId: pipeId.toLowerCase(), ...ids }, headers, ip: clientAddressOf(raw.socket) };
 }
 
 export type Admitted = {

@@ -84,7 +84,7 @@ async function isLoaded(options: PushOptions, inbox: Inbox, end: number, { raw }
 
 /** What a browser asks before it sends the rows of a page. */
 async function preflight({ pipes }: PushOptions, { params, headers }: FastifyRequest, reply: FastifyReply) {
-  const pipe = await pipes.find((params as Params).pipeId);
+  const pipe = await pipes.find((params as Params).pipeId.toLowerCase());
   const allowed = originHeaders(pipe?.config ?? {}, headers.origin);
   for (let at = 0; at < allowed.length; at += 2) reply.header(allowed[at] as string, allowed[at + 1]);
   reply.header("access-control-allow-methods", "POST").header("access-control-max-age", "600");
