@@ -20,12 +20,13 @@ type Asked = { readonly headers: IncomingHttpHeaders; readonly ip: string };
 export async function senderOf(
   authenticator: Authenticator,
   { headers, ip }: Asked,
+  pipeId: string,
   pipe: PushPipe | undefined,
 ): Promise<Sender> {
   const login = loginOf(headers);
   if (login !== undefined) {
     const principal = await authenticator.principalOf("sender", login, ip);
-    requireRight(principal, pipe);
+    requireRight(principal, pipeId);
     return { principal, signature: undefined };
   }
   const { signature } = pipe?.config ?? {};
@@ -47,8 +48,8 @@ function loginOf({ authorization, "x-api-key": plain }: IncomingHttpHeaders): st
   return authorization ?? (typeof plain === "string" ? `Bearer ${plain}` : undefined);
 }
 
-function requireRight({ role, pipeId }: Principal, pipe: PushPipe | undefined): void {
-  const isOwn = role === "push" && pipeId === pipe?.pipe.id;
+function requireRight({ role, pipeId: own }: Principal, pipeId: string): void {
+  const isOwn = role === "push" && own === pipeId;
   if (role === "push" && !isOwn) throw new AppError("FORBIDDEN", "The key may push to another pipe only.");
   if (!isOwn && !mayCall(role, "developer")) {
     throw new AppError("FORBIDDEN", `This needs the role push or developer; the key has ${role}.`);

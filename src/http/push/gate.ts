@@ -66,7 +66,7 @@ export class PushGate {
     const { headers } = asked;
     const params = asked.params ?? { pipeId: await pipeOfKey(options.authenticator, asked) };
     const pipe = await options.pipes.find(params.pipeId);
-    const sender = await senderOf(options.authenticator, asked, pipe);
+    const sender = await senderOf(options.authenticator, asked, params.pipeId, pipe);
     requireSame(params, pipe, sender);
     const { config, service } = pipe;
     const origin = originHeaders(config, headers.origin);

@@ -1,4 +1,5 @@
 /** What hostile or broken senders send to a pipe: it is refused in time, nothing of it is kept, and others go on. */
+import { randomUUID } from "node:crypto";
 import { connect } from "node:net";
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -7,12 +8,13 @@ import { rows } from "../../../harness/pipes.ts";
 import { exportGrpc } from "../../../harness/push/grpc.ts";
 import { type PushAddress, pushPipe, send } from "../../../harness/push/pipes.ts";
 import { telemetryPipe } from "../../../harness/push/telemetry.ts";
-import { query, runningService, type Served, serve } from "../../../harness/serve.ts";
+import { type BenchService, query, runningService, type Served, serve } from "../../../harness/serve.ts";
 
 /** A body may have as many after decompression. */
 const limit = 1_048_576;
 let otlpPort: number;
 let served: Served;
+let service: BenchService;
 let to: PushAddress;
 let telemetry: PushAddress;
 let rowsKept: () => Promise<string>;
@@ -22,7 +24,7 @@ beforeAll(async () => {
   served = await serve({
     env: { MILLRACE_PUSH_BODY_LIMIT_BYTES: String(limit), MILLRACE_OTLP_PORT: String(otlpPort) },
   });
-  const service = await runningService(served, { idleScaling: false });
+  service = await runningService(served, { idleScaling: false });
   to = await pushPipe(served, service, "attacked");
   telemetry = await telemetryPipe(served, service, "otel");
   rowsKept = async () => {
@@ -129,4 +131,14 @@ test("headers that are too large, and keys that are, are refused", async () => {
 test("a call of gRPC with another length than its frame says keeps nothing", async () => {
   const refused = await exportGrpc(otlpPort, telemetry.key, "logs", Buffer.alloc(8), { length: 9 });
   expect([refused.status, refused.sentence]).toEqual([3, "The call must have one message, and be complete."]);
+});
+
+test("a key is told that its pipe is deleted, and learns nothing of other pipes", async () => {
+  const { pipeId, key, url } = await pushPipe(served, service, "deleted");
+  const at = (id: string) => ({ key, url: url.replace(pipeId, id) });
+  expect((await send(at(pipeId.toUpperCase()), rows(0, 1))).body.result).toEqual({ offset: 0, rows: 1 });
+  await served.api.deletePipe({ params: { ...service.params, pipeId } });
+  const asked = [pipeId, to.pipeId, randomUUID()].map(async (id) => (await send(at(id), rows(0, 1))).body.error);
+  const another = "FORBIDDEN: The key may push to another pipe only.";
+  expect(await Promise.all(asked)).toEqual([`NOT_FOUND: Push pipe ${pipeId} does not exist.`, another, another]);
 });
