@@ -73,6 +73,14 @@ export class PacketInput {
     }
   }
 
+  /** Reads as many bytes of this value as come next, and returns their number. */
+  readRun(value: number): number {
+    const end = this.#waiting.findIndex((byte) => byte !== value);
+    const length = end === -1 ? this.#waiting.length : end;
+    this.#keep(this.#waiting.subarray(length));
+    return length;
+  }
+
   /**
    * Passes everything to `sink` from now on, beginning with what waits; undefined: keeps it. Nothing is read while
    * `into`, which `sink` writes to, takes no more.

@@ -1,6 +1,6 @@
 /**
  * The native connections of one service in the gateway. While its engine runs they are handed over; otherwise clients
- * log in here, and their first packet after that wakes the service. A connection that rests holds no engine.
+ * log in here, and their first query after that wakes the service. A connection that rests holds no engine.
  */
 import type { Socket } from "node:net";
 import { hostname } from "node:os";
@@ -16,6 +16,7 @@ import type { GatewayBackend } from "../gateway/backend.ts";
 import type { Admission } from "../handoff/admission.ts";
 import type { HandoffSender } from "../handoff/sender.ts";
 import { exceptionPacket, shownException } from "./exception-packet.ts";
+import { clientPackets, serverPackets } from "./hello.ts";
 import { ClientGone, PacketInput } from "./input.ts";
 import { logIn } from "./login.ts";
 import { type PipeTarget, passPackets } from "./pipe.ts";
@@ -96,18 +97,18 @@ export class RestingClients {
     return new PacketInput(socket, aheadOf(socket));
   }
 
-  /** Until the client's next packet begins, which wakes the service. */
+  /** Until the client's next packet begins, which wakes the service unless it is a ping. */
   async #wait(socket: Socket, input: PacketInput, session: NativeSession): Promise<void> {
     try {
       let current = session;
       while (!this.#options.handsOver) {
-        await input.begin();
+        await otherThanPing(socket, input);
         const to = this.#options.elsewhere?.() ?? (await this.#host(socket));
         const rests = await passPackets(socket, input, current, to);
         if (rests === undefined) return void socket.destroySoon();
         current = rests;
       }
-      await input.begin();
+      await otherThanPing(socket, input);
       const { to } = await this.#wake(socket);
       if (socket.destroyed) return;
       setClient(socket, { address: namedClientOf(socket), ahead: input.release() });
@@ -151,4 +152,26 @@ export class RestingClients {
     socket.end();
     socket.resume();
   }
+}
+
+/** Resolves when another packet begins. Pools of clients send pings to see whether a connection lives. */
+async function otherThanPing(socket: Socket, input: PacketInput): Promise<void> {
+  for (;;) {
+    await input.begin();
+    const pings = input.readRun(clientPackets.ping);
+    if (pings === 0) return;
+    if (socket.write(Buffer.alloc(pings, serverPackets.pong))) continue;
+    await drained(socket);
+  }
+}
+
+/** Resolves when the client reads again, or is gone. */
+function drained(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    const go = () => {
+      socket.off("drain", go).off("close", go);
+      resolve();
+    };
+    socket.once("drain", go).once("close", go);
+  });
 }

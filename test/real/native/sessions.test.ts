@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { emptyData, type NativeClient, queryPacket } from "../../../harness/native/client.ts";
 import { runningService, until } from "../../../harness/serve.ts";
+import { clientPackets } from "../../../src/endpoint/native/hello.ts";
 import { type NativeStage, nativeStage } from "./stage.ts";
 
 let stage: NativeStage;
@@ -40,6 +41,21 @@ test("an idle connection lets the service idle, and its next query wakes it with
     await idle();
     await expectSession(client);
   }
+  client.close();
+});
+
+test("pings of a connection that rests are answered and wake nothing, and its next query does", async () => {
+  const client = await withSession();
+  await client.ping();
+  await idle();
+  await client.ping();
+  client.send(Buffer.alloc(1_000, clientPackets.ping));
+  for (let left = 1_000; left > 0; left -= 1) expect(await client.read((reader) => reader.varUint())).toBe(4);
+  expect(await stage.state()).toBe("idle");
+  client.send(Buffer.from([clientPackets.ping]), queryPacket("SELECT 1", client.revision), emptyData);
+  expect(await client.read((reader) => reader.varUint())).toBe(4);
+  expect((await client.answer()).exception).toBeUndefined();
+  await expectSession(client);
   client.close();
 });
 
@@ -121,6 +137,7 @@ test("when the service is stopped, resting connections get a sentence and can be
   const other = await withSession();
   await api.updateServiceState({ params, body: { command: "stop" } });
   await until("it is stopped", async () => (await stage.state()) === "stopped");
+  await other.ping();
   await expect(other.query("SELECT 1")).rejects.toThrow(/stopped/);
   await api.updateServiceState({ params, body: { command: "start" } });
   await until("it runs", async () => (await stage.state()) === "running");
