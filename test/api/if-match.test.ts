@@ -149,3 +149,26 @@ test("entity tags are read strictly: only versions count", () => {
   expect(expectedVersions('W/"7.abc-_9", "8", 9')).toEqual([7, 8, 9]);
   expect(expectedVersions('"7x", "", "-1", 1.5.2, abc')).toEqual([]);
 });
+
+describe("a change without members", () => {
+  test.each(["service", "pipe", "key", "token"] as const)(
+    "leaves the %s and its version as they are",
+    async (object) => {
+      const { version } = await versionOf(object);
+      const change = (headers: Record<string, string>) => api.call("PATCH", paths[object], { body: {}, headers });
+      expect((await change({})).status).toBe(200);
+      expect((await change({ "if-match": `"${version + 1}"` })).status).toBe(412);
+      expect((await versionOf(object)).version).toBe(version);
+    },
+  );
+
+  test("leaves a saved object and its version as they are", async () => {
+    const content = { query: "SELECT 1" };
+    const { result } = (
+      await api.call("POST", "/v1/organizations/{o}/savedObjects", { body: { kind: "query", name: "q", content } })
+    ).body;
+    const path = `/v1/organizations/{o}/savedObjects/${result.id}`;
+    expect((await api.call("PATCH", path, { body: { version: 1 } })).body.result.version).toBe(1);
+    expect((await api.call("PATCH", path, { body: { version: 2 } })).status).toBe(409);
+  });
+});

@@ -11,15 +11,21 @@ export type VersionedRecord = {
   readonly key: Readonly<Record<string, string>>;
 };
 
-/** Sets the columns and raises the version. Returns whether there was such a row. Throws PRECONDITION_FAILED. */
+/**
+ * Sets the columns, with those of the change itself, and raises the version; without columns nothing is changed.
+ * Returns whether there was such a row. Throws PRECONDITION_FAILED.
+ */
 export async function updateVersioned(
   db: Queries,
   row: VersionedRecord,
-  columns: Readonly<Record<string, SqlValue>>,
+  columns: Columns,
   expected: ExpectedVersions,
+  ofChange: Columns = {},
 ): Promise<boolean> {
-  const sets = [...Object.keys(columns).map((column) => `${column} = ?`), "version = version + 1"].join(", ");
-  return await write(db, row, { sql: `UPDATE ${row.table} SET ${sets}`, values: Object.values(columns) }, expected);
+  if (Object.keys(columns).length === 0) return await isPresent(db, row, expected);
+  const all = { ...columns, ...ofChange };
+  const sets = [...Object.keys(all).map((column) => `${column} = ?`), "version = version + 1"].join(", ");
+  return await write(db, row, { sql: `UPDATE ${row.table} SET ${sets}`, values: Object.values(all) }, expected);
 }
 
 /** Returns whether there was such a row. Throws PRECONDITION_FAILED. */
@@ -27,19 +33,29 @@ export async function deleteVersioned(db: Queries, row: VersionedRecord, expecte
   return await write(db, row, { sql: `DELETE FROM ${row.table}`, values: [] }, expected);
 }
 
+type Columns = Readonly<Record<string, SqlValue>>;
+
 type Statement = { readonly sql: string; readonly values: readonly SqlValue[] };
 
 async function write(db: Queries, row: VersionedRecord, { sql, values }: Statement, expected: ExpectedVersions) {
-  const where = Object.keys(row.key)
+  const condition = versionCondition("version", expected);
+  const where = `${isRow(row)}${condition.sql}`;
+  const changed = await db.run(`${sql} WHERE ${where}`, ...values, ...Object.values(row.key), ...condition.values);
+  if (changed === 0 && expected !== undefined) await isPresent(db, row, expected);
+  return changed > 0;
+}
+
+async function isPresent(db: Queries, row: VersionedRecord, expected: ExpectedVersions): Promise<boolean> {
+  const sql = `SELECT version FROM ${row.table} WHERE ${isRow(row)}`;
+  const present = await db.get<{ version: number }>(sql, ...Object.values(row.key));
+  if (present !== undefined) requireVersion(row.what, present.version, expected);
+  return present !== undefined;
+}
+
+function isRow({ key }: VersionedRecord): string {
+  return Object.keys(key)
     .map((column) => `${column} = ?`)
     .join(" AND ");
-  const key = Object.values(row.key);
-  const condition = versionCondition("version", expected);
-  const changed = await db.run(`${sql} WHERE ${where}${condition.sql}`, ...values, ...key, ...condition.values);
-  if (changed > 0 || expected === undefined) return changed > 0;
-  const present = await db.get<{ version: number }>(`SELECT version FROM ${row.table} WHERE ${where}`, ...key);
-  if (present !== undefined) requireVersion(row.what, present.version, expected);
-  return false;
 }
 
 /** The versions that a change may apply to; undefined: any. */

@@ -102,8 +102,8 @@ export class SavedObjectStore<Kind extends SavedObjectKind> extends Store {
   ): Promise<boolean> {
     // Nothing changes who sees an object: between both statements it can only be deleted.
     if ((await this.find(reader, id)) === undefined) return false;
-    const columns = columnsOf({ name, content, updatedBy: by, updatedAt: new Date().toISOString() });
-    return await updateVersioned(this.db, rowOf(reader, id), columns, expected);
+    const ofChange = columnsOf({ updatedBy: by, updatedAt: new Date().toISOString() });
+    return await updateVersioned(this.db, rowOf(reader, id), columnsOf({ name, content }), expected, ofChange);
   }
 
   /** Returns whether there was such an object. Throws PRECONDITION_FAILED. */

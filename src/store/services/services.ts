@@ -278,8 +278,8 @@ export class ServiceStore extends Store {
 }
 
 async function changeRow(db: Queries, id: string, columns: Record<string, SqlValue>, expected: ExpectedVersions) {
-  const all = { ...columns, updated_at: new Date().toISOString() };
-  await updateVersioned(db, { table: "services", what: "service", key: { id } }, all, expected);
+  const now = { updated_at: new Date().toISOString() };
+  await updateVersioned(db, { table: "services", what: "service", key: { id } }, columns, expected, now);
 }
 
 function columnsOfChange(change: ServiceChange): Record<string, SqlValue> {
