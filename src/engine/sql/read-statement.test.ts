@@ -75,6 +75,17 @@ describe("what is not on a list is refused", () => {
   ])("%s", refused);
 });
 
+test.each([
+  ["ALTER TABLE t (FREEZE)", "ALTER TABLE ... FREEZE is not available."],
+  ["ALTER TABLE t (FETCH PARTITION 1 FROM 'x')", "ALTER TABLE ... FETCH PARTITION is not available."],
+  [
+    "SELECT 1 INTO OUTFILE 'x'",
+    "INTO OUTFILE and FROM INFILE are not available: send or save the data with the client.",
+  ],
+])("the refusal of %s names what is not available, whatever the protocol", (canonical, sentence) => {
+  expect(() => readStatement(canonical)).toThrow(sentence);
+});
+
 describe("structures of table functions are literals of names and types", () => {
   test.each([
     "SELECT * FROM format(JSONEachRow, 'a String, b String DEFAULT file(\\'x\\')', '{}')",

@@ -114,7 +114,7 @@ function judgeFiles(tokens: readonly SqlToken[]): void {
       (isKeyword(token, "INTO") && isKeyword(next, "OUTFILE")) ||
       (isKeyword(token, "FROM") && isKeyword(next, "INFILE"));
     if (files && (path?.kind === "string" || path?.kind === "parameter")) {
-      refuse("INTO OUTFILE and FROM INFILE are not available over HTTP.");
+      refuse("INTO OUTFILE and FROM INFILE are not available: send or save the data with the client.");
     }
   }
 }

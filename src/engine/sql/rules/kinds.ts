@@ -198,6 +198,6 @@ function checkAlter(tokens: Tokens, from: number, words: string): void {
 
 function checkAlterCommand(tokens: Tokens, at: number): void {
   const words = wordsFrom(tokens, at, 40);
-  const command = words.split(" ").slice(0, 2).join(" ");
+  const command = /^\w*(?: \w+)?/.exec(words)?.[0];
   if (!alterCommands.some((pattern) => pattern.test(words))) refuse(`ALTER TABLE ... ${command} is not available.`);
 }
