@@ -294,7 +294,7 @@ function managementHandlers(options: HttpOptions, shared: Shared) {
 
 /** How deletions learn what is left at sources. */
 function afterAttemptOf({ pipes }: HttpOptions): AfterAttempt {
-  return (list, limitMs, signal) => pipes.remover.afterAttempt(list, limitMs, signal);
+  return (deleted, limitMs, signal) => pipes.remover.afterAttempt(deleted, limitMs, signal);
 }
 
 function serviceDeps(options: HttpOptions, shared: Shared): ServiceDeps {

@@ -131,7 +131,7 @@ export async function startApi(options: ApiOptions = {}): Promise<Api> {
       ...pipes,
       gauges: options.gauges ?? (() => ({ lagMs: 5 })),
       // Without a supervisor: what is on record is what is left.
-      remover: { afterAttempt: (list) => list() },
+      remover: { afterAttempt: ({ list }) => list() },
       vitals,
     },
     backups,

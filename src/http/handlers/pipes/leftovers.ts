@@ -14,19 +14,19 @@ export type LeftoverDeps = Pick<Stores, "leftovers"> & {
   readonly note: (event: AuditEvent) => void;
 };
 
-/** Longest that the answer of a deletion waits for the first attempt at the source. */
+/** Longest that the answer of a deletion waits for the pipe to end, and for the first attempt at the source. */
 const attemptWithinMs = 2_000;
 
-/** Lists what remains after the first attempt to remove it, or after a limit in ms. */
+/** Lists what remains when the deleted is gone and the first attempt to remove it was made, or after a limit in ms. */
 export type AfterAttempt = (
-  list: () => Promise<Leftover[]>,
+  deleted: { readonly list: () => Promise<Leftover[]>; readonly isGone: () => Promise<boolean> },
   limitMs: number,
   signal: AbortSignal,
 ) => Promise<readonly Leftover[]>;
 
 /** The answer of a deletion: what is still at the source. */
-export async function deletedOf(afterAttempt: AfterAttempt, list: () => Promise<Leftover[]>, signal: AbortSignal) {
-  const left = await afterAttempt(list, attemptWithinMs, signal);
+export async function deletedOf(afterAttempt: AfterAttempt, deleted: Parameters<AfterAttempt>[0], signal: AbortSignal) {
+  const left = await afterAttempt(deleted, attemptWithinMs, signal);
   return { leftovers: left.map(({ kind, name }) => ({ kind, name })) };
 }
 

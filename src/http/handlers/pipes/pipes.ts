@@ -101,7 +101,8 @@ function changeHandlers(
       const { id } = await findPipe(deps, params);
       await pipes.change(id, { desiredState: "deleted" }, expected);
       deps.poke();
-      return await deletedOf(deps.afterAttempt, () => deps.leftovers.ofPipe(id), signal);
+      const isGone = async () => (await pipes.find(id)) === undefined;
+      return await deletedOf(deps.afterAttempt, { list: () => deps.leftovers.ofPipe(id), isGone }, signal);
     },
     getPipeSettings: async ({ params }) => (await findPipe(deps, params)).settings,
     updatePipeSettings: async ({ params, body }, { expected }) => {

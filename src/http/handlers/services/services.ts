@@ -134,7 +134,8 @@ function stateHandlers(deps: ServiceDeps): Management<"deleteService" | "updateS
       await refuseWhileMoving(deps.serviceMoves, service.id, "whole");
       await services.setDesired(service.id, "deleted", expected);
       deps.poke();
-      return await deletedOf(deps.afterAttempt, () => deps.leftovers.ofService(service.id), signal);
+      const list = () => deps.leftovers.ofService(service.id);
+      return await deletedOf(deps.afterAttempt, { list, isGone: async () => true }, signal);
     },
     updateServiceState: async ({ params, body }, { expected }) => {
       const service = await findService(deps, params);

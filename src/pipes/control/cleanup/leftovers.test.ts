@@ -286,3 +286,19 @@ test("a pipe that never began leaves nothing to remove; a leftover that is given
   expect(await s.leftovers.giveUp(s.organizationId, left?.id ?? "")).toMatchObject({ name: "x" });
   expect(await s.leftovers.due(Number.MAX_SAFE_INTEGER / 10_000)).toEqual([]);
 });
+
+test("a deletion waits until its pipe has ended, but not longer than its limit", async () => {
+  s = await setUp();
+  const { pipes, pipeId } = s;
+  const life = s.live();
+  await s.runs(life);
+  const { signal } = new AbortController();
+  const isGone = async () => (await pipes.find(pipeId)) === undefined;
+  const deleted = { list: async () => [], isGone };
+  await pipes.change(pipeId, { desiredState: "deleted" });
+  await life.remover.afterAttempt(deleted, 1, signal);
+  expect(await isGone()).toBe(false);
+  const wasGone = life.remover.afterAttempt(deleted, 60_000, signal).then(isGone);
+  await s.goes(life);
+  expect(await wasGone).toBe(true);
+});

@@ -20,6 +20,13 @@ const attemptMs = 30_000;
 /** Between two looks of one who waits for the first attempt. */
 const lookMs = 25;
 
+/** What a deletion has asked for. */
+export type Deleted = {
+  readonly list: () => Promise<Leftover[]>;
+  /** Nothing works for it any more. */
+  readonly isGone: () => Promise<boolean>;
+};
+
 export type LeftoverRemoverOptions = {
   readonly leftovers: LeftoverStore;
   readonly connectorOf: (kind: string) => Promise<Connector>;
@@ -60,14 +67,15 @@ export class LeftoverRemover {
   }
 
   /**
-   * What `list` finds once everything of it is removed or has been tried, or after `limitMs`. Used by an answer
-   * that names what is left.
+   * What `list` finds once `isGone`, and once everything of it is removed or has been tried, or after `limitMs`. Used
+   * by an answer that names what is left.
    */
-  async afterAttempt(list: () => Promise<Leftover[]>, limitMs: number, signal: AbortSignal): Promise<Leftover[]> {
+  async afterAttempt({ list, isGone }: Deleted, limitMs: number, signal: AbortSignal): Promise<Leftover[]> {
     const end = performance.now() + limitMs;
     for (;;) {
       const left = await list();
-      if (left.every(({ attempts }) => attempts > 0) || performance.now() >= end || signal.aborted) return left;
+      const isDone = left.every(({ attempts }) => attempts > 0) && (await isGone());
+      if (isDone || performance.now() >= end || signal.aborted) return left;
       await sleep(lookMs, signal);
     }
   }
