@@ -243,7 +243,8 @@ export const pipeDetails = pipeRecord
       .record(z.string(), z.number())
       .describe(
         "Counters since the pipe was created (fetchedRows = sentRows + refusedRows + skippedRows), and gauges of its " +
-          "running workers (bytes, files, lag). A gauge that is not known is absent",
+          "running workers (bytes, files, lag). acceptedRows counts since the server started. A gauge that is " +
+          "not known is absent",
       ),
   })
   .meta({ id: "PipeDetails" });
