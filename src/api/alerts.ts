@@ -4,7 +4,17 @@
  */
 import { z } from "zod";
 import { thresholdTypes } from "./alert-condition.ts";
-import { knownObject, nullableToo, operation, plainText, setByServer, timestamp, uuid, version } from "./operation.ts";
+import {
+  knownObject,
+  nullableToo,
+  operation,
+  plainText,
+  setByServer,
+  shownName,
+  timestamp,
+  uuid,
+  version,
+} from "./operation.ts";
 import { offsetMeta, offsetQuery, tags } from "./saved-searches.ts";
 
 export const alertIntervals = ["1m", "5m", "15m", "30m", "1h", "6h", "12h", "1d"] as const;
@@ -36,7 +46,7 @@ const id = plainText(1, 100);
 const channel = knownObject({ type: z.literal("webhook"), webhookId: id });
 
 const members = {
-  name: z.string().min(1).max(512).optional(),
+  name: shownName(512).optional(),
   displayName: z.string().min(1).max(512).optional(),
   message: z.string().min(1).max(4096).optional().describe("Text of notifications"),
   note: z.string().min(1).max(4096).optional(),

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { aggregates, metricTypes } from "./charts.ts";
-import { plainText, timestamp, uuid } from "./operation.ts";
+import { plainText, shownName, timestamp, uuid } from "./operation.ts";
 
 /** `promql` is missing: nothing here answers that language. */
 export const chartSourceKinds = ["log", "trace", "metric", "session", "table"] as const;
@@ -61,7 +61,7 @@ function metricTablesOf(objectOf: ObjectOf) {
 /** What queries read. */
 export function readMembersOf(objectOf: ObjectOf, rollup: ReturnType<typeof rollupOf>) {
   return {
-    name: plainText(1, 256),
+    name: shownName(256),
     kind: z.enum(chartSourceKinds),
     serviceId: uuid.optional().describe("The service that holds the table"),
     connection: uuid.optional().describe("Alias of serviceId"),

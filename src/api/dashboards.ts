@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { metricTableNames } from "./chart-source-members.ts";
 import { tile } from "./dashboard-tiles.ts";
-import { knownObject, operation, plainText, setByServer, timestamp, uuid, version } from "./operation.ts";
+import { knownObject, operation, plainText, setByServer, shownName, timestamp, uuid, version } from "./operation.ts";
 import { offsetMeta, offsetQuery, sourceId, tags, whereLanguage } from "./saved-searches.ts";
 
 const text = z.string().max(10_000);
@@ -43,7 +43,7 @@ const container = knownObject({
 });
 
 const members = {
-  name: plainText(1, 1024),
+  name: shownName(1024),
   tiles: z.array(tile).max(500),
   tags: tags.default([]),
   filters: z.array(filter).max(100).default([]),

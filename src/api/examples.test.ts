@@ -19,3 +19,16 @@ describe("examples of requests", () => {
     expect(Object.keys(requestExamples).filter((id) => operations[id]?.body === undefined)).toEqual([]);
   });
 });
+
+/** Bodies that the handler judges: it refuses every connection, and says what is wrong with a dashboard. */
+const judgedLater = ["createConnection", "replaceConnection", "validateDashboard"];
+const withName = withBody.filter(
+  ([id]) =>
+    typeof (requestExamples[id]?.[0]?.body as Named | undefined)?.name === "string" && !judgedLater.includes(id),
+);
+type Named = { readonly name?: unknown };
+
+test.each(withName)("%s refuses a name that is blank", (id, { body }) => {
+  const takes = (name: string) => body?.safeParse({ ...(requestExamples[id]?.[0]?.body as Named), name }).success;
+  expect([takes("x"), takes("   "), takes("\u00a0")]).toEqual([true, false, false]);
+});

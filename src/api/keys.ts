@@ -3,7 +3,7 @@
  */
 import { z } from "zod";
 import { ipAccess } from "./ip-access.ts";
-import { operations, plainText, timestamp, uuid, version } from "./operation.ts";
+import { operations, shownName, timestamp, uuid, version } from "./operation.ts";
 
 export const keyRoles = ["admin", "developer", "read_only", "push"] as const;
 export type KeyRole = (typeof keyRoles)[number];
@@ -72,7 +72,7 @@ export const keyOperations = operations(shared, {
     path: "/v1/organizations/{organizationId}/keys",
     summary: "Creates an API key; only this response contains its secret",
     body: z.strictObject({
-      name: plainText(1, 100),
+      name: shownName(100),
       roles: role,
       state: credentialState.optional(),
       expireAt: expireAt.optional(),
@@ -95,7 +95,7 @@ export const keyOperations = operations(shared, {
     path: "/v1/organizations/{organizationId}/keys/{keyId}",
     summary: "Changes the name, state, role, expiry or access list of an API key",
     body: z.strictObject({
-      name: plainText(1, 100).optional(),
+      name: shownName(100).optional(),
       roles: role.optional(),
       state: credentialState.optional(),
       expireAt: expireAt.optional(),
@@ -121,7 +121,7 @@ export const keyOperations = operations(shared, {
     method: "POST",
     path: "/v1/organizations/{organizationId}/accessTokens",
     summary: "Creates an access token for the observability API; only this response contains the token",
-    body: z.strictObject({ name: plainText(1, 100), expireAt: expireAt.optional() }),
+    body: z.strictObject({ name: shownName(100), expireAt: expireAt.optional() }),
     result: z.object({ token: tokenRecord, accessToken: z.string() }),
   },
   updateAccessToken: {
@@ -130,7 +130,7 @@ export const keyOperations = operations(shared, {
     path: "/v1/organizations/{organizationId}/accessTokens/{tokenId}",
     summary: "Changes the name, state or expiry of an access token",
     body: z.strictObject({
-      name: plainText(1, 100).optional(),
+      name: shownName(100).optional(),
       state: credentialState.optional(),
       expireAt: expireAt.optional(),
     }),

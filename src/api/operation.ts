@@ -112,6 +112,11 @@ export function plainText(min: number, max: number) {
     .refine((value) => !/[\u0000-\u001f\u007f]/.test(value), { error: "must not contain control characters" });
 }
 
+/** A name that people see. */
+export function shownName(max: number) {
+  return plainText(1, max).regex(/\S/, { error: "must not be blank" });
+}
+
 /** A change that says something. When a member is not known, only that is told. */
 export function changing<S extends z.ZodType<object>>(schema: S): S {
   return schema.refine((body) => Object.keys(body).length > 0, {

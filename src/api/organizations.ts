@@ -2,7 +2,7 @@
  * Organizations: the owners of services, keys and tokens. An extension of the contract; one key sees one organization.
  */
 import { z } from "zod";
-import { operation, plainText, timestamp, uuid } from "./operation.ts";
+import { operation, shownName, timestamp, uuid } from "./operation.ts";
 
 export const organizationRecord = z
   .object({
@@ -40,7 +40,7 @@ export const organizationOperations = {
     tag: "Organizations",
     summary: "Renames an organization",
     access: "admin",
-    body: z.strictObject({ name: plainText(1, 50) }),
+    body: z.strictObject({ name: shownName(50) }),
     result: organizationRecord,
   }),
 };

@@ -5,7 +5,7 @@ import { type SourceKindKey, sourceKindKeys } from "../sources/contract/descript
 import { kindsWith, sourceKinds } from "../sources/contract/registry.ts";
 import type { SourceKind } from "../sources/contract/source.ts";
 import { deleted } from "./leftovers.ts";
-import { changing, operations, plainText, timestamp, uuid, version } from "./operation.ts";
+import { changing, operations, plainText, shownName, timestamp, uuid, version } from "./operation.ts";
 
 /** The states of the ClickHouse Cloud API; see `docs/states.md`. */
 export const pipeStates = [
@@ -125,7 +125,7 @@ export const source = z.strictObject({
   validateSamples: z.boolean().nullish(),
 });
 
-const name = plainText(1, 255).regex(/\S/, { error: "must not be blank" });
+const name = shownName(255);
 
 export const createPipeBody = z
   .strictObject({

@@ -1,6 +1,6 @@
 /** Queries, charts, dashboards and drafts that the console keeps. An extension of the contract. */
 import { z } from "zod";
-import { operations, plainText, timestamp, uuid } from "./operation.ts";
+import { operations, shownName, timestamp, uuid } from "./operation.ts";
 
 export const savedObjectKinds = ["query", "chart", "dashboard", "draft"] as const;
 
@@ -9,7 +9,7 @@ const maxContentBytes = 262_144;
 const kind = z
   .enum(savedObjectKinds)
   .describe("A draft is visible to the key that created it alone, and is deleted with the key");
-const name = plainText(1, 200);
+const name = shownName(200);
 const content = z
   .record(z.string(), z.unknown())
   .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= maxContentBytes, {

@@ -3,7 +3,17 @@
 import { z } from "zod";
 import { ipAccess } from "./ip-access.ts";
 import { deleted } from "./leftovers.ts";
-import { changing, commaSeparated, linkedQuery, operations, plainText, timestamp, uuid, version } from "./operation.ts";
+import {
+  changing,
+  commaSeparated,
+  linkedQuery,
+  operations,
+  plainText,
+  shownName,
+  timestamp,
+  uuid,
+  version,
+} from "./operation.ts";
 import { type RuntimeKind, runtimeTraits } from "./runtimes.ts";
 import { connectionChange, connectionMembers, runtimeIssues, serverConnection } from "./service-connections.ts";
 
@@ -155,7 +165,7 @@ const diskGb = z
   .nullish()
   .describe("Disk quota of the service's tables, in GiB; above it the service accepts no more data");
 
-const name = plainText(1, 50).regex(/\S/, { error: "must not be blank" });
+const name = shownName(50);
 const releaseChannel = z.enum(["slow", "default", "fast"]);
 
 const createBody = z
