@@ -1,5 +1,6 @@
 /** Services end to end: the real program, real engines, real kills. */
 import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../harness/serve.ts";
 
@@ -142,7 +143,8 @@ describe("a service on the embedded engine", () => {
     await until("stopped", async () => (await details()).state === "stopped");
     await served.api.deleteService({ params: doomed.params });
     await expect(details()).rejects.toMatchObject({ status: 404 });
-    await until("the data is gone", async () => !readdirSync(`${served.dataDir}/services`).includes(doomed.id));
+    const folders = () => ["services", "backups/.staging"].flatMap((name) => readdirSync(join(served.dataDir, name)));
+    await until("its folders are gone", async () => !folders().includes(doomed.id));
     await until("the listener is gone", async () => !(await listens(doomed)));
   });
 });

@@ -3,6 +3,7 @@
  * `<dataDir>/services/<id>/{data,run}`. The pid file lets a later run end a host that outlived its control plane.
  */
 import { mkdirSync, rmSync } from "node:fs";
+import { rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { ReadyLauncher } from "../../confinement/ready-launcher.ts";
@@ -117,6 +118,16 @@ export class EmbeddedRuntime implements ServiceRuntime {
     this.#options.disks.forget(serviceId);
     await this.#options.proxy.close(serviceId);
     await removeFolder(this.#home(serviceId));
+    await this.#removeBackupPath(serviceId);
+  }
+
+  /** Only if it is empty: a backup may still be read from it. A location that is away keeps no service. */
+  async #removeBackupPath(serviceId: string): Promise<void> {
+    try {
+      await rmdir(this.#options.backupPathOf(serviceId));
+    } catch (err) {
+      this.#options.logger.debug({ err, serviceId }, "backup path kept");
+    }
   }
 
   /** What the process of a host is started with. */
