@@ -62,7 +62,10 @@ export const activityOperations = operations(shared, {
   getActivity: {
     path: `${path}/{activityId}`,
     summary: "Gets an activity",
-    params: z.object({ organizationId: uuid, activityId: z.string().regex(/^\d{1,15}$/) }),
+    params: z.object({
+      organizationId: uuid,
+      activityId: z.string().regex(/^\d{1,15}$/, { error: "must be the id of an activity" }),
+    }),
     result: activityRecord,
   },
 });

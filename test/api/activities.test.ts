@@ -141,6 +141,8 @@ describe("a request", () => {
     });
     expect(JSON.stringify(await list())).not.toMatch(/hidden|10\.1\.2\.3/);
     expect((await api.call("GET", `/v1/organizations/{o}/activities/${activity?.id}`)).body.result).toEqual(activity);
+    const { body: refused } = await api.call("GET", "/v1/organizations/{o}/activities/-1");
+    expect(refused.issues).toEqual([{ path: "activityId", message: "must be the id of an activity" }]);
   });
 
   test("that creates names the new object, one that deletes the name that is gone", async () => {
