@@ -11,12 +11,12 @@ test("a bar lies over all of its bucket, and a line has the nearest value", () =
   expect(placeAt({ times: [], display: "bar" }, 5)).toBeUndefined();
 });
 
-test("a bucket ends where the next one begins, also on days of 23 and 25 hours, and the last one with the range", () => {
+test("a bucket ends where the next one begins, also on days of 23 and 25 hours, and none is wider than the range", () => {
   const hour = 3_600_000;
-  const chart = { times: [0, 23 * hour, 48 * hour], to: 50 * hour };
+  const chart = { times: [0, 23 * hour, 48 * hour], from: 5 * hour, to: 50 * hour };
   const spans = chart.times.map((_, at) => spanAt(chart, at));
   expect(spans).toEqual([
-    [0, 23 * hour - 1],
+    [5 * hour, 23 * hour - 1],
     [23 * hour, 48 * hour - 1],
     [48 * hour, 50 * hour],
   ]);

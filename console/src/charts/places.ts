@@ -19,13 +19,13 @@ export function placeAt(
   return isNearer ? low + 1 : low;
 }
 
-/** The first and the last ms of a bucket. Days on which clocks change have 23 or 25 hours, so the next one tells. */
+/** The first and the last ms of a bucket in the range. Some days have 23 or 25 hours, so the next bucket tells. */
 export function spanAt(
-  { times, to }: Pick<ChartData, "times"> & { readonly to?: number },
+  { times, from = 0, to }: Pick<ChartData, "times"> & { readonly from?: number; readonly to?: number },
   at: number,
 ): [number, number] {
-  const [from = 0, next] = times.slice(at, at + 2);
-  return [from, next === undefined ? (to ?? from) : next - 1];
+  const [begin = 0, next] = times.slice(at, at + 2);
+  return [Math.max(from, begin), next === undefined ? (to ?? begin) : next - 1];
 }
 
 export function isWhole(whole: Places | undefined, at: number): boolean {
