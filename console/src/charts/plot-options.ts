@@ -4,7 +4,7 @@ import { browserZone, zoneStore } from "../lib/zone.ts";
 import { type ChartColors, colorPlace } from "./colors.ts";
 import { axisText } from "./format.ts";
 import { isWhole, placeAt, rightSeries } from "./places.ts";
-import { barBases, stackEdges, stackOf } from "./stack.ts";
+import { barBases, barShare, stackEdges, stackOf } from "./stack.ts";
 import type { ChartData, ChartDisplay, ChartSeries, Unit } from "./types.ts";
 
 export type PlotInput = ChartData & {
@@ -167,7 +167,8 @@ function axesOf(input: PlotInput): uPlot.Axis[] {
 function seriesOptions(input: PlotInput): uPlot.Series[] {
   const { display, series, hidden, colors } = input;
   const right = rightSeries(input);
-  const lowest = new Set(stacksOf(input).map(([index]) => index));
+  const stacks = stacksOf(input);
+  const lowest = new Set(stacks.map(([index]) => index));
   const options = series.map((one, index): uPlot.Series => {
     const stroke = colors.series[colorPlace(one, index)] as string;
     const fill = colors.fills[colorPlace(one, index)] as string;
@@ -177,7 +178,8 @@ function seriesOptions(input: PlotInput): uPlot.Series[] {
       show: !hidden.has(one.name),
       ...(right.has(index) ? { scale: "right", dash: [6, 3] } : {}),
     };
-    const pathsOfBars = uPlot.paths.bars?.({ size: [0.86, 100], align: 1, radius: 0, disp: endsOfBars });
+    const share = barShare(stacks, index);
+    const pathsOfBars = uPlot.paths.bars?.({ size: [share, 100], align: 1, radius: 0, disp: endsOfBars });
     if (display === "bar") return { ...shared, width: 0, fill: stroke, points: { show: false }, paths: pathsOfBars };
     if (display === "stacked")
       return { ...shared, width: 1.5, fill: lowest.has(index) ? fill : undefined, points: { show: false } };

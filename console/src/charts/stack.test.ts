@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { barBases, stackEdges } from "./stack.ts";
+import { barBases, barShare, stackEdges } from "./stack.ts";
 
 const series = [
   { name: "a", values: [1, null, null] },
@@ -47,4 +47,13 @@ test("a bar covers no shorter one of its time, whichever is drawn first", () => 
   ];
   expect(barBases(drawnBefore, [6, 4, 9, -2])).toEqual([5, 3, 0, -1]);
   expect(barBases([], [6, null])).toEqual([0, 0]);
+});
+
+test("of bars that overlap the front one is narrower, so that equal values are seen, and a single one takes its bucket", () => {
+  const stacks = [[0, 1], [2], [3]];
+  const shares = [0, 1, 2, 3].map((index) => barShare(stacks, index));
+  expect(shares[0]).toBe(shares[1]);
+  expect(shares.slice(1)).toEqual(shares.slice(1).toSorted((a, b) => a - b));
+  expect(new Set(shares).size).toBe(3);
+  expect(barShare([[0, 1]], 1)).toBe(0.86);
 });

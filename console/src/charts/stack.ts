@@ -38,3 +38,8 @@ export function barBases(drawnBefore: readonly Values[], ends: Values): number[]
     return shorter.reduce((base, other) => (Math.abs(other) > Math.abs(base) ? other : base), 0);
   });
 }
+
+/** The part of its bucket that a bar takes: what is drawn later is narrower, and hides no bar of an equal value. */
+export function barShare(stacks: readonly (readonly number[])[], index: number): number {
+  return 0.43 * (1 + (stacks.findIndex((stack) => stack.includes(index)) + 1) / stacks.length);
+}
