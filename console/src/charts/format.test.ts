@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { axisText, valueText } from "./format.ts";
+import type { Unit } from "./types.ts";
 
 test("axes are short, values are exact", () => {
   expect(axisText(1_234_567, "number")).toBe("1.23M");
@@ -16,8 +17,12 @@ test("a small value is not 0, and a great one keeps three digits after the point
 });
 
 test("ticks of an axis at equal distances have texts at equal distances", () => {
-  const ticks = (step: number) => [4, 5, 6, 7].map((at) => axisText(at * step, "number"));
+  const ticks = (step: number, unit: Unit = "number") => [4, 5, 6, 7].map((at) => axisText(at * step, unit));
   expect(ticks(250)).toEqual(["1K", "1.25K", "1.5K", "1.75K"]);
+  expect(ticks(256, "bytes")).toEqual(["1 KiB", "1.25 KiB", "1.5 KiB", "1.75 KiB"]);
+  expect(axisText(9 * 128, "bytesPerSecond")).toBe("1.125 KiB/s");
+  expect([0, -64, 2 ** 72].map((value) => axisText(value, "bytes"))).toEqual(["0 B", "-64 B", "4194304 PiB"]);
+  expect(valueText(1280, "bytes")).toBe("1.3 KiB");
   expect(ticks(250_000)).toEqual(["1M", "1.25M", "1.5M", "1.75M"]);
   expect(ticks(0.25)).toEqual(["1", "1.25", "1.5", "1.75"]);
 });

@@ -11,12 +11,12 @@ const exact = new Intl.NumberFormat("en-US", {
 });
 
 /** Short, for axes. */
-export function axisText(value: number, unit: Unit): string {
+export function axisText(value: number, unit: Unit, sizeText = tickText): string {
   switch (unit) {
     case "bytes":
-      return bytesText(value);
+      return sizeText(value);
     case "bytesPerSecond":
-      return `${bytesText(value)}/s`;
+      return `${sizeText(value)}/s`;
     case "milliseconds":
       return durationText(value / 1000);
     case "seconds":
@@ -33,7 +33,13 @@ export function valueText(value: number | null | undefined, unit: Unit): string 
   if (value === null || value === undefined || !Number.isFinite(value)) return "no value";
   if (unit === "number") return exact.format(value);
   if (unit === "perSecond") return `${exact.format(value)}/s`;
-  return axisText(value, unit);
+  return axisText(value, unit, bytesText);
+}
+
+/** Ticks of sizes are multiples of a power of two, with at most three digits after the point. */
+function tickText(bytes: number): string {
+  const power = Math.max(0, Math.min(5, Math.floor(Math.log2(Math.abs(bytes)) / 10)));
+  return `${Number((bytes / 1024 ** power).toFixed(3))} ${bytesText(1024 ** power).split(" ")[1]}`;
 }
 
 function plain(value: number): string {

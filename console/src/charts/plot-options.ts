@@ -139,8 +139,16 @@ const timeTicks: (number | string | null)[][] = [
   [1, "{HH}:{mm}:{ss}", "\n{D} {MMM} {YYYY}", null, "\n{D} {MMM}", null, null, null, 1],
 ];
 
-/** Distances of the ticks of sizes: whole numbers of binary units. */
-const byteSteps = Array.from({ length: 60 }, (_, power) => 2 ** power);
+const binarySteps = Array.from({ length: 60 }, (_, power) => 2 ** power);
+const seconds = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30];
+const minutes = [60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200];
+const timeSteps = [...seconds, ...minutes, ...binarySteps.map((days) => days * 86_400)];
+
+/** Distances of ticks whose texts are exact, where the units are not decimal. */
+const tickSteps: Partial<Record<Unit, number[]>> = {
+  ...{ bytes: binarySteps, bytesPerSecond: binarySteps },
+  ...{ seconds: timeSteps, milliseconds: timeSteps.map((step) => step * 1000) },
+};
 
 function axesOf(input: PlotInput): uPlot.Axis[] {
   const { unit, colors } = input;
@@ -151,7 +159,7 @@ function axesOf(input: PlotInput): uPlot.Axis[] {
     grid: { stroke: colors.grid, width: 1 },
     gap: 6,
     space: 36,
-    ...(unit === "bytes" || unit === "bytesPerSecond" ? { incrs: byteSteps } : {}),
+    ...(tickSteps[unit] === undefined ? {} : { incrs: tickSteps[unit] }),
     // Not narrower than half of a date below the first tick.
     size: (_plot, texts) => 14 + 7 * Math.max(4, ...(texts ?? []).map((text) => text.length)),
     values: (_plot, splits) => splits.map((value) => axisText(value, unit)),
