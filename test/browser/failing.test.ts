@@ -80,6 +80,21 @@ describe.skipIf(chromiumMissing !== undefined)("requests that fail", () => {
     await page.getByRole("tabpanel", { name: "History" }).getByText("SELECT 40 + 2 AS answer").first().waitFor();
   });
 
+  test("a part whose styles cannot be loaded comes with them by trying again", async () => {
+    const { page } = await opened.open(`/sql?service=${service.id}`);
+    const styles = /\/assets\/shown-result-.*\.css$/;
+    await fail(page, styles, 503);
+    await page.getByRole("textbox", { name: "Statement" }).focus();
+    await page.keyboard.insertText("SELECT 40 + 2 AS answer");
+    await page.keyboard.press("Control+Enter");
+    await page.getByText("This part of the page could not be loaded.").waitFor();
+    await page.unroute(styles);
+    await page.getByRole("button", { name: "Try again" }).press("Enter");
+    await page.getByRole("gridcell", { name: "42" }).waitFor();
+    const links = page.locator("link[rel=stylesheet]");
+    expect(await links.evaluateAll((all) => all.filter((one) => !("sheet" in one && one.sheet)))).toEqual([]);
+  });
+
   test("a screen whose code cannot be loaded is missed at its own place, and comes whole when the server is back", async () => {
     const { page, context } = await opened.open("/services");
     const main = page.getByRole("main");

@@ -9,6 +9,7 @@ import {
 } from "@tanstack/react-router";
 import { probeNow } from "../api/connection.ts";
 import { unreachable } from "../api/error.ts";
+import { missingStyles } from "../lib/styles.ts";
 import { NotFoundPage, RoutePending } from "./route-states.tsx";
 import { Shell } from "./shell.tsx";
 
@@ -18,17 +19,14 @@ export const rootRoute = createRootRoute({
   pendingComponent: RoutePending,
 });
 
-/** Styles that have failed once are not asked for again by the page, so that other screens could lack them. */
-let isIncomplete = false;
-
 /** What `load` gives. Throws the sentence that is shown in its place. */
 async function codeOf<Module>(load: () => Promise<Module>): Promise<Module> {
   try {
-    if (!isIncomplete) return await load();
+    await missingStyles();
+    return await load();
   } catch {
-    isIncomplete = true;
+    if (!(await probeNow())) throw unreachable();
   }
-  if (!(await probeNow())) throw unreachable();
   // At these words the router loads the page again, once: the server may have been updated.
   throw new Error("Importing a module script failed: this screen is not part of the page any more.");
 }

@@ -1,6 +1,7 @@
 import { CatchBoundary } from "@tanstack/react-router";
 import { type ComponentType, lazy, type ReactNode, Suspense, useState } from "react";
 import { asApiError } from "../api/error.ts";
+import { missingStyles } from "../lib/styles.ts";
 import { Button } from "./button.tsx";
 import { Note } from "./note.tsx";
 
@@ -9,7 +10,11 @@ import { Note } from "./note.tsx";
  * cannot be loaded or fails.
  */
 export function late<Props extends object>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
-  const make = () => lazy(async () => ({ default: await load() })) as ComponentType<Props>;
+  const make = () =>
+    lazy(async () => {
+      await missingStyles();
+      return { default: await load() };
+    }) as ComponentType<Props>;
   let Loaded = make();
   // A promise that was rejected stays so: another attempt needs another one.
   const renew = () => {
