@@ -6,6 +6,7 @@ import { Button } from "../../parts/button.tsx";
 import { fieldsOf } from "../../parts/field.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
 import { NavTabs } from "../../parts/tabs.tsx";
+import css from "./activity.module.css";
 import { type ActivitySearch, groups, ranges } from "./activity-search.ts";
 
 type FiltersProps = { readonly search: ActivitySearch; readonly onChange: (next: ActivitySearch) => void };
@@ -16,7 +17,7 @@ export function ActivityFilters({ search, onChange }: FiltersProps) {
   const actors = useActors();
   const field = fieldsOf({ form: search, onChange });
   return (
-    <div className="row">
+    <div className={`row ${css.filters}`}>
       <InlineSelect
         label="Kind"
         value={search.group}
