@@ -122,6 +122,8 @@ describe.skipIf(chromiumMissing !== undefined)("pipes in the console", () => {
     await page.getByRole("button", { name: "Next" }).click();
     await expect.poll(() => page.getByLabel("Table", { exact: true }).inputValue()).toBe("trips");
     await page.getByLabel("Column of id").or(page.getByLabel("Field of id")).first().waitFor();
+    await page.setViewportSize({ width: 360, height: 740 });
+    expect((await page.getByLabel("Type of id").boundingBox())?.width).toBeGreaterThan(120);
   });
 
   test("a refusal stands at its input, without the path of the API", async () => {
@@ -239,6 +241,24 @@ describe.skipIf(chromiumMissing !== undefined)("pipes in the console", () => {
     await second.page.getByText("Somebody else has changed this pipe").waitFor();
     expect(await concurrency(second.page).inputValue()).toBe("5");
     expect(second.problems.splice(0)).toEqual([expect.stringMatching(/^412: PATCH /)]);
+  });
+
+  test("a change of which only a part is saved goes on from there", async () => {
+    const { page, problems } = await console_.open("/pipes");
+    await page.getByRole("link", { name: "cities" }).click();
+    await page.getByRole("link", { name: "Configuration" }).click();
+    await page.getByRole("button", { name: "Edit" }).click();
+    await page.getByLabel("Threads that write").fill("2");
+    await page.getByRole("textbox", { name: "Replicas" }).fill("9999");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText(/Replicas: Too big/).waitFor();
+    expect(await page.getByRole("list", { name: "Changes" }).getByRole("listitem").allTextContents()).toEqual([
+      "~ Replicas: default → 9999",
+    ]);
+    expect(problems.splice(0)).toEqual([expect.stringMatching(/^400: PATCH /)]);
+    await page.getByRole("textbox", { name: "Replicas" }).fill("1");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("button", { name: "Edit" }).waitFor();
   });
 
   test("what changes of a source is chosen as in the steps of a new pipe", async () => {

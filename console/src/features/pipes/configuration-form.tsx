@@ -35,8 +35,8 @@ type FormProps = { readonly pipe: PipeDetails; readonly onClose: () => void };
 
 /** Edits what can change. The differences are shown before they are saved; a change of somebody else is not lost. */
 export function ConfigurationForm({ pipe, onClose }: FormProps) {
-  // The form edits the version that it began with, whatever happens meanwhile.
-  const [begin] = useState(pipe);
+  // The form edits the version that it began with, or has saved a part of, whatever happens meanwhile.
+  const [begin, setBegin] = useState(pipe);
   const [draft, setDraft] = useState(() => draftOf(pipe));
   const { attempt, busy, error } = useAttempt();
   const differences = differencesOf(begin, draft);
@@ -44,7 +44,7 @@ export function ConfigurationForm({ pipe, onClose }: FormProps) {
     event.preventDefault();
     if (differences.length === 0) return;
     void attempt(async () => {
-      await saveDraft(begin, differences);
+      await saveDraft(begin, differences, setBegin);
       toast(`${begin.name} is changed.`);
       onClose();
     });
@@ -82,14 +82,22 @@ function submitByKeys({ key, ctrlKey, metaKey, currentTarget }: KeyboardEvent<HT
 }
 
 /** Sends the version that was edited: the server refuses if it is no longer the present one. */
-async function saveDraft(pipe: PipeDetails, differences: readonly Difference[]): Promise<void> {
+async function saveDraft(
+  pipe: PipeDetails,
+  differences: readonly Difference[],
+  onPart: (saved: PipeDetails) => void,
+): Promise<void> {
   const params = { serviceId: pipe.serviceId, pipeId: pipe.id };
   const { patch, scaling } = requestsOf(pipe, differences);
   try {
-    const ifMatch = pipe.version;
-    if (patch !== undefined) await call("updatePipe", { params, body: patch, ifMatch } as never);
-    const versioned = patch === undefined ? { ifMatch } : {};
-    if (scaling !== undefined) await call("updatePipeScaling", { params, body: scaling, ...versioned } as never);
+    let ifMatch = pipe.version;
+    if (patch !== undefined) {
+      await call("updatePipe", { params, body: patch, ifMatch } as never);
+      const saved = await call("getPipe", { params });
+      ifMatch = saved.version;
+      onPart(saved);
+    }
+    if (scaling !== undefined) await call("updatePipeScaling", { params, body: scaling, ifMatch } as never);
   } finally {
     await refetch(...pipeReads);
   }

@@ -35,10 +35,26 @@ test("text that is not a number reaches the server, which refuses it", async () 
   });
   const form = settingsOf(service, backups);
   const after = { ...form, disk: "20 GB", idleMinutes: "30 min", retentionDays: "7 days" };
-  await saveSettings({ service, form }, after);
+  await saveSettings({ service, form }, after, async () => {});
   expect(sent).toEqual([
     { idleTimeoutMinutes: "30 min" },
     { diskGb: "20 GB" },
     { backupRetentionPeriodInHours: "7 days", backupStartTime: null, backupPeriodInHours: 24 },
   ]);
+});
+
+test("what was saved before a refusal is told, so that the next attempt begins with it", async () => {
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const refused = { status: 400, code: "BAD_REQUEST", error: "BAD_REQUEST: no", requestId: "1" };
+  vi.stubGlobal("fetch", async (path: string) =>
+    path.endsWith("/replicaScaling")
+      ? Response.json({ result: { version: 2 } })
+      : Response.json(refused, { status: 400 }),
+  );
+  const form = settingsOf(service, backups);
+  const onPart = vi.fn(async () => {});
+  await expect(saveSettings({ service, form }, { ...form, name: "" }, onPart)).rejects.toThrow("no");
+  expect(onPart).not.toHaveBeenCalled();
+  await expect(saveSettings({ service, form }, { ...form, name: "", idle: false }, onPart)).rejects.toThrow("no");
+  expect(onPart).toHaveBeenCalledTimes(1);
 });

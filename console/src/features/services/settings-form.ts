@@ -61,21 +61,34 @@ type Loaded = { readonly service: Service; readonly form: SettingsForm };
 
 /**
  * Saves the differences by up to three requests; those to the service apply only to the version that the form was made
- * of. Throws ApiError; 412 if someone else changed the service.
+ * of. Throws ApiError, after `onPart` if a part is saved; 412 if someone else changed the service.
  */
-export async function saveSettings({ service, form: before }: Loaded, after: SettingsForm): Promise<void> {
-  const changed = new Set(differencesOf(before, after).map(({ member }) => member));
+export async function saveSettings(
+  { service, form: before }: Loaded,
+  after: SettingsForm,
+  onPart: () => Promise<void>,
+): Promise<void> {
+  const members = differencesOf(before, after).map(({ member }) => member);
+  const changed = new Set(members);
   const params = { serviceId: service.id };
   let ifMatch = service.version;
-  if (["memory", "idle", "idleMinutes"].some((member) => changed.has(member as keyof SettingsForm))) {
-    const body = scalingOf(after, changed);
-    ifMatch = (await call("updateServiceScaling", { params, body, ifMatch })).version;
-  }
-  if (["name", "tags", "releaseChannel", "disk"].some((member) => changed.has(member as keyof SettingsForm))) {
-    await call("updateService", { params, body: changeOf(service, after, changed), ifMatch });
-  }
-  if (["backupTime", "backupHours", "retentionDays"].some((member) => changed.has(member as keyof SettingsForm))) {
-    await call("updateBackupConfiguration", { params, body: scheduleOf(after) });
+  let isPart = false;
+  try {
+    if (members.some((member) => ["memory", "idle", "idleMinutes"].includes(member))) {
+      const body = scalingOf(after, changed);
+      ifMatch = (await call("updateServiceScaling", { params, body, ifMatch })).version;
+      isPart = true;
+    }
+    if (members.some((member) => ["name", "tags", "releaseChannel", "disk"].includes(member))) {
+      await call("updateService", { params, body: changeOf(service, after, changed), ifMatch });
+      isPart = true;
+    }
+    if (members.some((member) => ["backupTime", "backupHours", "retentionDays"].includes(member))) {
+      await call("updateBackupConfiguration", { params, body: scheduleOf(after) });
+    }
+  } catch (error) {
+    if (isPart) await onPart();
+    throw error;
   }
 }
 

@@ -83,6 +83,7 @@ function Settings({ service, backups }: SettingsProps) {
           form={form}
           differences={differences}
           onClose={() => setSaving(false)}
+          onPart={setLoaded}
           onSaved={(next) => {
             start(next);
             setSaving(false);
@@ -191,7 +192,8 @@ type SaveDialogProps = {
   readonly form: SettingsForm;
   readonly differences: readonly Difference[];
   readonly onClose: () => void;
-  /** With what the server says afterwards. */
+  /** With what the server says after a part was saved, or all. */
+  readonly onPart: (next: Loaded) => void;
   readonly onSaved: (next: Loaded) => void;
 };
 
@@ -202,10 +204,10 @@ const changeColumns: readonly Column<Difference>[] = [
 ];
 
 /** Shows what will change before it does. */
-function SaveDialog({ loaded, form, differences, onClose, onSaved }: SaveDialogProps) {
+function SaveDialog({ loaded, form, differences, onClose, onPart, onSaved }: SaveDialogProps) {
   const { attempt, busy, error } = useAttempt();
   const save = async () => {
-    await saveSettings(loaded, form);
+    await saveSettings(loaded, form, async () => onPart(await load(loaded.service.id)));
     onSaved(await load(loaded.service.id));
     toast("Settings saved");
   };
