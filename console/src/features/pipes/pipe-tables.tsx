@@ -14,8 +14,8 @@ import { type PipeDetails, usePipeParams } from "./use-pipe.ts";
 type PipeTable = NonNullable<PipeDetails["tables"]>[number];
 
 const columns: readonly Column<PipeTable>[] = [
-  { sort: "sourceTable", header: "Source table", nowrap: true, cell: ({ sourceTable }) => <code>{sourceTable}</code> },
-  { sort: "targetTable", header: "Target table", nowrap: true, cell: ({ targetTable }) => <code>{targetTable}</code> },
+  { sort: "sourceTable", header: "Source table", cell: ({ sourceTable }) => <code>{sourceTable}</code> },
+  { sort: "targetTable", header: "Target table", cell: ({ targetTable }) => <code>{targetTable}</code> },
   { sort: "state", header: "State", cell: (table) => <StateCell table={table} /> },
   { sort: "lagSeconds", header: "Behind", align: "end", cell: (t) => <Duration value={t.lagSeconds} /> },
   { sort: "rows", header: "Rows", align: "end", cell: ({ rows }) => <Count value={rows} /> },
