@@ -70,9 +70,13 @@ export function StateCell({ state, reason, children }: StateCellProps) {
       <span>
         <StateBadge state={state} />
       </span>
-      <span className="muted cut" style={{ maxWidth: "min(100%, 32ch, 60vw)" }} title={told}>
-        {told ?? children}
-      </span>
+      {told === undefined ? (
+        <span className="muted">{children}</span>
+      ) : (
+        <span className="muted cut" style={{ maxWidth: "min(100%, 32ch, 60vw)" }} title={told}>
+          {told}
+        </span>
+      )}
     </div>
   );
 }
