@@ -18,7 +18,7 @@ const columns: readonly Column<PipeTable>[] = [
   { sort: "targetTable", header: "Target table", cell: ({ targetTable }) => <code>{targetTable}</code> },
   { sort: "state", header: "State", cell: (table) => <StateCell table={table} /> },
   { sort: "lagSeconds", header: "Behind", align: "end", cell: (t) => <Duration value={t.lagSeconds} /> },
-  { sort: "rows", header: "Rows", align: "end", cell: ({ rows }) => <Count value={rows} /> },
+  { sort: "rows", header: "Rows written", align: "end", cell: ({ rows }) => <Count value={rows} /> },
 ];
 
 const resync: Column<PipeTable> = { header: "", align: "end", cell: (t) => <ResyncButton table={t} /> };
