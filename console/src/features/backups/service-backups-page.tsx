@@ -34,7 +34,8 @@ export function ServiceBackupsPage() {
   const services = useOperation("listServices", {});
   const query = useOperation("listBackups", { params: { serviceId } }, { pace: paceOf });
   const service = services.data?.find(({ id }) => id === serviceId);
-  const isDeleted = services.data !== undefined && service === undefined;
+  // One that never existed has no backups.
+  const isDeleted = services.data !== undefined && service === undefined && query.data !== undefined;
   return (
     <Page
       title={service === undefined ? "Backups of a service" : `Backups of ${service.name}`}
