@@ -257,7 +257,14 @@ function TablesPanel({ serviceId }: { readonly serviceId: string }) {
             return <EmptyState title="No tables">A pipe creates its table, or a client with CREATE TABLE.</EmptyState>;
           }
           return (
-            <Table label="Tables" columns={tableColumns} rows={largest} rowKey={(t) => `${t.database}.${t.name}`} />
+            <>
+              <Table label="Tables" columns={tableColumns} rows={largest} rowKey={(t) => `${t.database}.${t.name}`} />
+              {own.length > largest.length && (
+                <p className="more muted">
+                  The {largest.length} largest of {own.length}
+                </p>
+              )}
+            </>
           );
         }}
       </Answer>
