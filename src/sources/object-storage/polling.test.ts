@@ -3,8 +3,10 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { MemoryObjects } from "../../../harness/objects/memory-store.ts";
 import { keptMarks, testContext } from "../../../harness/sources/source-context.ts";
 import type { Json } from "../../lib/json.ts";
+import type { Batch } from "../contract/source.ts";
 import { type ObjectDurable, objectShapes } from "./declaration/durable.ts";
 import { ObjectSource } from "./source.ts";
+import type { ObjectFile } from "./stores/store.ts";
 
 const keysPerPage = 4;
 
@@ -149,4 +151,35 @@ test("an object that is to be loaded once more and no longer exists is given up,
   const next = pollWith(stored, "in/there.json");
   await next.polls(3);
   expect(next.seen.loaded).toEqual([]);
+});
+
+test("an object that was deleted before it was loaded, and is made again, is loaded", async () => {
+  const stored = new Map<string, Json>([["o:in/a.json", { etag: "v1", result: "gone" }]]);
+  const { objects, seen, loads } = pollWith(stored, "in/b.json");
+  await loads("in/b.json");
+  objects.set("in/a.json", "v2");
+  await loads("in/a.json", "in/b.json");
+  expect(stored.get("o:in/a.json")).toMatchObject({ etag: "v2", result: "loaded" });
+  expect(seen.refused).toEqual([]);
+});
+
+test("what is given up because the object is gone lets another version be loaded, unless it was loaded before", async () => {
+  const context = testContext<ObjectDurable>();
+  const store = new MemoryObjects(new Map(), { perPage: keysPerPage, etagOf: (content) => content });
+  const source = new ObjectSource({ config: { url: "http://host/b/in/*" }, context, store, pattern: "in/*" });
+  const resultOf = async (file: ObjectFile) => {
+    const pack = { files: [file], format: "JSONEachRow", oneBlock: true, lenient: false, threads: 1 } as const;
+    const batch: Batch<ObjectDurable> = { lane: "l", id: "l", replay: { ...pack, files: [file] }, inserts: [] };
+    const { signal } = new AbortController();
+    const [given = batch] = await source.refused(
+      batch,
+      { kind: "source", message: "404", code: undefined } as never,
+      signal,
+    );
+    const again = await source.replay(given.replay, signal);
+    expect(again.marks).toEqual(given.marks);
+    return given.marks?.[`o:${file.key}`];
+  };
+  expect(await resultOf({ key: "in/a.json", etag: "v1", size: 1 })).toMatchObject({ result: "gone" });
+  expect(await resultOf({ key: "in/a.json", etag: "v1", size: 1, again: 1 })).toMatchObject({ result: "failed" });
 });

@@ -29,6 +29,7 @@ import { bytesOf, type ObjectFile, type ObjectStore } from "./stores/store.ts";
 type Batch = SourceBatch<ObjectDurable>;
 /** Pages of a listing that are read before their files are loaded, so that the progress gauge knows the total. */
 const pagesAhead = 100;
+const deletedMessage = "The object was deleted before it was loaded.";
 
 /** What a listing has found: its last key, or the one before it; and whether one call was enough. */
 type Listed = { readonly last: string | undefined; readonly isOnePage: boolean };
@@ -231,16 +232,14 @@ export class ObjectSource implements Source<ObjectDurable> {
     signal: AbortSignal,
   ): Promise<void> {
     if (!message.understood) return deliveries.leave(message);
-    const wanted = message.objects.filter(({ key }) => this.#pattern.matches(key));
     const open: string[] = [];
     let failed = false;
-    for (const { key, file } of wanted) {
+    for (const { key, file } of message.objects.filter((object) => this.#pattern.matches(object.key))) {
       const version = file ?? (await this.stat(key, signal));
-      const known = await this.#tracker.resultOf(key);
       // Already given up: the message is delivered again until the queue moves it to the dead letters.
-      failed ||= known?.result === "failed";
-      if (known?.result === "failed") continue;
-      if (version === undefined || version.size === 0) continue;
+      const isGivenUp = await this.#tracker.isGivenUp(key, version?.etag);
+      failed ||= isGivenUp;
+      if (isGivenUp || version === undefined || version.size === 0) continue;
       const { fresh, replaced } = await this.#tracker.news([version]);
       await this.#skipReplaced(replaced);
       this.#tracker.take(fresh);
@@ -271,7 +270,7 @@ export class ObjectSource implements Source<ObjectDurable> {
     }
     const [file] = pack.files as readonly [ObjectFile];
     const now = await this.stat(file.key, signal);
-    if (now === undefined) return [await this.#giveUp(file, "The object was deleted before it was loaded.", signal)];
+    if (now === undefined) return [await this.#giveUp(file, deletedMessage, signal, [], file.again === undefined)];
     if (now.etag !== file.etag) {
       const changed = file.again === undefined ? now : { ...now, again: file.again };
       this.#tracker.take([changed]);
@@ -341,7 +340,7 @@ export class ObjectSource implements Source<ObjectDurable> {
     };
     if (pack.givenUp === true) {
       const counts = { filesFailed: pack.files.length };
-      return { ...common, inserts: [], marks: marksOf(pack.files, "failed"), counts };
+      return { ...common, inserts: [], marks: marksOf(pack.files, pack.gone === true ? "gone" : "failed"), counts };
     }
     return {
       ...common,
@@ -369,10 +368,11 @@ export class ObjectSource implements Source<ObjectDurable> {
     message: string,
     signal: AbortSignal,
     rows: readonly RejectedObjectRow[] = [],
+    gone = false,
   ): Promise<Batch> {
     const rejected = rows.length > 0 ? rows : [{ origin: this.#store.pathOf(file.key), message, rows: 0 }];
     const pack = { files: [file], format: "JSONEachRow" as const, oneBlock: true, lenient: false, threads: 1 };
-    return await this.#batch({ ...pack, givenUp: true, rejected }, signal);
+    return await this.#batch({ ...pack, givenUp: true, rejected, ...(gone ? { gone } : {}) }, signal);
   }
 
   #wanted(files: readonly ObjectFile[]): ObjectFile[] {
@@ -389,7 +389,7 @@ export class ObjectSource implements Source<ObjectDurable> {
    */
   async #skipReplaced(files: readonly ObjectFile[]): Promise<void> {
     if (files.length === 0) return;
-    const message = "The object was replaced after it had been loaded; its new content is not loaded.";
+    const message = "The object was replaced after it had been loaded or given up; its new content is not loaded.";
     const records = files.map(({ key, etag }) => {
       return { origin: this.#store.pathOf(key), position: `version ${etag}`, message, rows: 0 };
     });

@@ -45,13 +45,22 @@ const pack = z.object({
   folder: z.optional(z.string()),
   /** Nothing is loaded: the file is given up, and `rejected` gives the reason. */
   givenUp: z.optional(z.boolean()),
+  /** It is given up because the object does not exist: none of its rows was loaded. */
+  gone: z.optional(z.boolean()),
   /** Id of the refused batch whose blocks this one completes. */
   continues: z.optional(z.string()),
   rejected: z.optional(z.array(rejectedRecord)),
 });
 
-/** The result for an object version. `again`: it is to be loaded once more, in the version that is there then. */
-const fileMark = z.object({ etag: z.string(), result: z.enum(["loaded", "failed", "skipped", "again"]), again });
+/**
+ * The result for an object version. `again`: it is to be loaded once more, in the version that is there then. `gone`:
+ * it was deleted before it was loaded, so that another version is loaded.
+ */
+const fileMark = z.object({
+  etag: z.string(),
+  result: z.enum(["loaded", "failed", "skipped", "again", "gone"]),
+  again,
+});
 
 export const objectShapes = {
   replay: pack,

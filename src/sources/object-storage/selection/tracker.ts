@@ -69,7 +69,9 @@ export class Tracker {
       const mark = known.get(fileMark(file.key));
       if (mark === undefined) fresh.push(file);
       else if (mark.result === "again") fresh.push({ ...file, again: mark.again ?? 1 });
-      else if (mark.etag !== file.etag) replaced.push(mark.again === undefined ? file : { ...file, again: mark.again });
+      else if (mark.etag === file.etag) continue;
+      else if (mark.result === "gone") fresh.push(file);
+      else replaced.push(mark.again === undefined ? file : { ...file, again: mark.again });
     }
     this.#known = open.size > 0 || fresh.length + replaced.length > 0 ? undefined : digest;
     return { fresh, replaced };
@@ -99,6 +101,13 @@ export class Tracker {
 
   async resultOf(key: string): Promise<FileMark | undefined> {
     return (await this.#context.ledger.marks([fileMark(key)])).get(fileMark(key));
+  }
+
+  /** Whether this version was given up; without one, whether any was. */
+  async isGivenUp(key: string, etag: string | undefined): Promise<boolean> {
+    const mark = await this.resultOf(key);
+    if (mark === undefined || (mark.result !== "failed" && mark.result !== "gone")) return false;
+    return etag === undefined || etag === mark.etag;
   }
 
   take(files: readonly ObjectFile[]): void {
