@@ -36,7 +36,7 @@ export const errorCodes = {
     SOURCE_UNAUTHORIZED: "Check the credentials and permissions of the pipe's source.",
     SOURCE_ADDRESS_REFUSED:
       "Use an address that the server may connect to, or ask the operator to allow the network; see docs/outgoing.md.",
-    SOURCE_INVALID: "Correct the source; the message names the part that does not exist or cannot be read.",
+    SOURCE_INVALID: "Correct the part of the source that the message names: it does not exist, or cannot be used.",
     SOURCE_LOST:
       "The source no longer holds the pipe's position, or its history has changed. Send the pipe the `resync` command.",
     DESTINATION_INVALID: "Correct the destination table, its columns or the field mappings.",
