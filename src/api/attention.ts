@@ -1,10 +1,10 @@
 /**
- * What needs a person, of services and pipes: one rule for `millrace status`, the console's overview and alerts of
- * states. It imports nothing, as browsers run it too.
+ * What needs a person, of services, pipes and alerts: one rule for `millrace status`, the console's overview and alerts
+ * of states. It imports nothing, as browsers run it too.
  */
 
 export type Finding = {
-  readonly about: "state" | "backup" | "disk" | "lag" | "refused";
+  readonly about: "state" | "backup" | "disk" | "lag" | "refused" | "errors";
   readonly severity: "bad" | "warn";
   readonly sentence: string;
   /** Since when, if that is known. */
@@ -39,6 +39,14 @@ export type WatchedPipe = {
   readonly errors?: number | undefined;
   readonly refusedRows?: number | undefined;
   readonly refusedObjects?: number | undefined;
+};
+
+/** Members of an alert in lists. */
+export type WatchedAlert = {
+  readonly state: string;
+  readonly stateChangedAt: string;
+  /** The newest first. */
+  readonly executionErrors: readonly { readonly type: string; readonly message: string; readonly timestamp: string }[];
 };
 
 const diskShare = 0.9;
@@ -89,6 +97,18 @@ export function pipeFindings(pipe: WatchedPipe, spanOf = (seconds: number) => `$
     found.push({ about: "lag", severity: "warn", sentence, at: undefined });
   }
   if (errors > 0) found.push({ about: "refused", severity: "warn", sentence: refusedText(pipe), at: undefined });
+  return found;
+}
+
+/** That it fires, and what keeps it from being evaluated or told. */
+export function alertFindings({ state, stateChangedAt, executionErrors }: WatchedAlert): Finding[] {
+  const found: Finding[] = [];
+  if (state === "ALERT")
+    found.push({ about: "state", severity: "bad", sentence: "The alert fires.", at: stateChangedAt });
+  const [error] = executionErrors;
+  if (error === undefined) return found;
+  const what = error.type === "WEBHOOK_ERROR" ? "A notification was not delivered" : "The alert cannot be evaluated";
+  found.push({ about: "errors", severity: "warn", sentence: `${what}: ${error.message}`, at: error.timestamp });
   return found;
 }
 

@@ -176,3 +176,37 @@ describe("console", () => {
     expect(stderr).toContain("no browser can be opened");
   });
 });
+
+test("status tells of alerts that fire, and of notifications that nobody got", async () => {
+  const { body } = await api.call("POST", "/v1/organizations/{o}/accessTokens", { body: { name: "t" } });
+  const env = { MILLRACE_ACCESS_TOKEN: body.result.accessToken };
+  writeFileSync(join(folder, "url"), "https://example.com/hook\n");
+  expect(await run("webhook create pager --url-file url", { env })).toMatchObject({ code: 0 });
+  expect(await run("alert create failing --metric pipe_attention --above 1 --webhook pager", { env })).toMatchObject({
+    code: 0,
+  });
+  const [alert] = await api.alerts.listEnabled();
+  const error = {
+    timestamp: "2026-01-01T00:00:00.000Z",
+    type: "WEBHOOK_ERROR",
+    message: "It answers with 500.",
+  } as const;
+  const window = { windowStart: "2026-01-01T00:00:00.000Z", windowEnd: "2026-01-01T00:01:00.000Z" };
+  const finding = {
+    ...window,
+    state: "ALERT",
+    message: null,
+    firingWindows: 1,
+    readings: [],
+    errors: [error],
+  } as const;
+  await api.alertEvaluations.record(alert as never, finding as never, () => ({}) as never);
+  const { attention } = JSON.parse((await run("status -o json", { env })).stdout);
+  expect(attention.filter(({ object }: { object: string }) => object === "alert")).toMatchObject([
+    { name: "failing", state: "ALERT", about: "state", reason: "The alert fires." },
+    { name: "failing", about: "errors", reason: "A notification was not delivered: It answers with 500." },
+  ]);
+  expect((await run("status --check", { env })).code).toBe(3);
+  // Without a token nobody is told that there is no alert.
+  expect(JSON.parse((await run("status -o json")).stdout).alerts).toBe(null);
+});

@@ -1,7 +1,7 @@
 /** `millrace status`: counts by state, and what needs attention. */
 import type { Command } from "commander";
-import { type Finding, isOngoing, pipeFindings, serviceFindings } from "../../api/attention.ts";
-import type { CliClient } from "../client/client.ts";
+import { alertFindings, type Finding, isOngoing, pipeFindings, serviceFindings } from "../../api/attention.ts";
+import type { CliClient, OperationResult } from "../client/client.ts";
 import { listSummaries, type PipeSummary, type ServiceObject } from "../client/resolve.ts";
 import { CliError, exitCodes, usageError } from "../errors.ts";
 import { isForPeople } from "../output/format.ts";
@@ -9,7 +9,7 @@ import { span, stateStyle } from "../output/text.ts";
 import type { Shell } from "../shell.ts";
 
 export type Attention = {
-  readonly object: "service" | "pipe" | "backup";
+  readonly object: "service" | "pipe" | "backup" | "alert";
   readonly name: string;
   readonly id: string;
   readonly state: string;
@@ -19,10 +19,14 @@ export type Attention = {
   readonly serviceId?: string;
 };
 
+type AlertObject = OperationResult<"listAlerts">["data"][number];
+
 type Status = {
   readonly services: Readonly<Record<string, number>>;
   readonly pipes: Readonly<Record<string, number>>;
   readonly backups: Readonly<Record<string, number>>;
+  /** Null where the credentials have no access token, with which alerts are read. */
+  readonly alerts: Readonly<Record<string, number>> | null;
   readonly attention: readonly Attention[];
 };
 
@@ -60,18 +64,22 @@ function refuseAttention({ attention }: Status): void {
 
 /** Reads stored data alone: no service wakes. */
 export async function readStatus(client: CliClient): Promise<Status> {
-  const [services, pipes, backups] = await Promise.all([
+  const mayRead = client.credentials.accessToken !== undefined;
+  const [services, pipes, backups, alerts] = await Promise.all([
     client.call("listServices", {}),
     listSummaries(client),
     client.call("listAllBackups", {}),
+    mayRead ? client.call("listAlerts", {}) : undefined,
   ]);
   return {
     services: countsOf(services.map(({ state }) => state)),
     pipes: countsOf(pipes.map(({ state }) => state)),
     backups: countsOf(backups.map(({ status }) => status)),
+    alerts: alerts === undefined ? null : countsOf(alerts.data.map(({ state }) => state)),
     attention: [
       ...services.flatMap((service) => serviceFindings(service).map((finding) => ofService(service, finding))),
       ...pipes.flatMap((pipe) => pipeFindings(pipe, span).map((finding) => ofPipe(pipe, finding))),
+      ...(alerts?.data ?? []).flatMap((alert) => alertFindings(alert).map((finding) => ofAlert(alert, finding))),
     ],
   };
 }
@@ -85,6 +93,10 @@ function ofService({ id, name, state, lastBackup }: ServiceObject, { about, sent
 
 function ofPipe({ id, name, state, serviceId }: PipeSummary, { about, sentence: reason }: Finding): Attention {
   return { object: "pipe", name, id, state, about, reason, serviceId };
+}
+
+function ofAlert({ id, name, displayName, state }: AlertObject, { about, sentence: reason }: Finding): Attention {
+  return { object: "alert", name: name ?? displayName ?? id, id, state, about, reason };
 }
 
 function countsOf(states: readonly string[]): Record<string, number> {
@@ -102,6 +114,7 @@ async function print(shell: Shell, status: Status): Promise<void> {
     ["services", line(status.services)],
     ["pipes", line(status.pipes)],
     ["backups", line(status.backups)],
+    ["alerts", status.alerts === null ? "not read, which needs an access token" : line(status.alerts)],
   ]);
   if (status.attention.length === 0) return shell.say("Nothing needs attention.");
   await shell.write("\n");

@@ -56,10 +56,23 @@ test("a backup without proof, a full disk, an expiring key and a failing loop ar
   expect(attentionOf(facts).map(({ id }) => id)).toEqual(["s-backup", "loop-pipes", "s-disk", "k"]);
 });
 
+test("an alert that cannot tell or see is told, with the newest error", () => {
+  const error = (type: string) => ({ type, message: `${type} happened.`, timestamp: "2026-01-01T00:00:00.000Z" });
+  const alerts = [
+    { id: "a", state: "ALERT", executionErrors: [error("WEBHOOK_ERROR"), error("QUERY_ERROR")] },
+    { id: "b", state: "INSUFFICIENT_DATA", executionErrors: [error("QUERY_ERROR")] },
+  ] as unknown as Facts["alerts"];
+  expect(attentionOf({ ...nothing, alerts }).map(({ sentence }) => sentence)).toEqual([
+    "The alert fires.",
+    "A notification was not delivered: WEBHOOK_ERROR happened.",
+    "The alert cannot be evaluated: QUERY_ERROR happened.",
+  ]);
+});
+
 test("an alert that fires and refused rows of a pipe that runs are told, with their share", () => {
   const alerts = [
-    { id: "a", name: "Too many", state: "ALERT" },
-    { id: "b", state: "OK" },
+    { id: "a", name: "Too many", state: "ALERT", executionErrors: [] },
+    { id: "b", state: "OK", executionErrors: [] },
   ] as unknown as Facts["alerts"];
   const found = attentionOf({
     ...nothing,

@@ -1,7 +1,7 @@
 /** What needs a person, worst first, from what the lists say. */
 
 import type { LinkProps } from "@tanstack/react-router";
-import { type Finding, pipeFindings, serviceFindings } from "../../../../src/api/attention.ts";
+import { alertFindings, type Finding, pipeFindings, serviceFindings } from "../../../../src/api/attention.ts";
 import type { OperationResult } from "../../api/client.ts";
 import { pipeAddress, pipeErrorsAddress, serviceAddress, serviceSettingsAddress } from "../../lib/addresses.ts";
 import { capitalized, durationText, inWords } from "../../lib/format.ts";
@@ -76,11 +76,11 @@ function shown(id: string, subject: string, { about, severity, sentence, at }: F
   return { id: `${id}-${about}`, tone: severity, subject, sentence: capitalized(inWords(sentence)), at, link };
 }
 
-function ofAlert({ id, name, displayName, state }: Alert): Attention[] {
-  if (state !== "ALERT") return [];
+function ofAlert(alert: Alert): Attention[] {
+  const { id, name, displayName } = alert;
   const subject = name ?? displayName ?? `Alert ${id.slice(0, 8)}`;
   const link: LinkProps = { to: "/alerts/$alertId", params: { alertId: id } };
-  return [{ id: `${id}-alert`, tone: "bad", subject, sentence: "The alert fires.", at: undefined, link }];
+  return alertFindings(alert).map((finding) => shown(id, subject, finding, link));
 }
 
 function ofKey(key: Key, now: number): Attention[] {
