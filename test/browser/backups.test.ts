@@ -44,7 +44,7 @@ describe.skipIf(chromiumMissing !== undefined)("backups in the console", () => {
     await page.getByText("The first backup begins in").waitFor();
     await page.getByRole("button", { name: "Back up now: orders" }).first().click();
     const list = page.getByRole("region", { name: "Backups" });
-    await list.getByText("Verified").waitFor();
+    await list.getByText("Verified", { exact: true }).waitFor();
     expect(await newest()).toMatchObject({ status: "done", verification: "passed" });
     const chain = page.getByRole("list", { name: "Chain" });
     expect(await chain.getByRole("link", { name: /Full .* verified/ }).count()).toBe(1);
