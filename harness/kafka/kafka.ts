@@ -259,6 +259,8 @@ function properties(
     "transaction.state.log.num.partitions=1",
     `default.replication.factor=${replication}`,
     "group.initial.rebalance.delay.ms=0",
+    // Messages with old times stay, until a test asks for their removal.
+    "log.retention.ms=-1",
     "log.retention.check.interval.ms=500",
     "log.segment.delete.delay.ms=100",
     "log.cleaner.backoff.ms=200",
