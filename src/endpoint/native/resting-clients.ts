@@ -6,6 +6,7 @@ import type { Socket } from "node:net";
 import { hostname } from "node:os";
 import { clickHouseException } from "../../clickhouse/exception.ts";
 import type { LineLogger } from "../../lib/deferred-logger.ts";
+import { drained } from "../../lib/drained.ts";
 import { AppError } from "../../lib/errors.ts";
 import { makeRoom, markLoggedIn } from "../auth/logged-in.ts";
 import type { Logins } from "../auth/logins.ts";
@@ -160,18 +161,6 @@ async function otherThanPing(socket: Socket, input: PacketInput): Promise<void> 
     await input.begin();
     const pings = input.readRun(clientPackets.ping);
     if (pings === 0) return;
-    if (socket.write(Buffer.alloc(pings, serverPackets.pong))) continue;
-    await drained(socket);
+    if (!socket.write(Buffer.alloc(pings, serverPackets.pong))) await drained(socket);
   }
-}
-
-/** Resolves when the client reads again, or is gone. */
-function drained(socket: Socket): Promise<void> {
-  return new Promise((resolve) => {
-    const go = () => {
-      socket.off("drain", go).off("close", go);
-      resolve();
-    };
-    socket.once("drain", go).once("close", go);
-  });
 }

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Transform } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from "node:zlib";
+import { drained } from "../../lib/drained.ts";
 import { AppError } from "../../lib/errors.ts";
 
 /** Bodies up to this length are read without a stream. */
@@ -72,14 +73,7 @@ async function* through(from: AsyncGenerator<Buffer>, transform: Transform, enco
   let failure: unknown;
   const feeding = (async () => {
     for await (const piece of from) {
-      if (!transform.write(piece))
-        await new Promise<void>((resolve) => {
-          const go = () => {
-            transform.off("drain", go).off("close", go);
-            resolve();
-          };
-          transform.once("drain", go).once("close", go);
-        });
+      if (!transform.write(piece)) await drained(transform);
       if (transform.destroyed) return;
     }
     transform.end();
