@@ -1,9 +1,9 @@
 /** What deleted pipes have left at their sources: listing it, and giving it up. */
 import { leftover, type leftoverOperations } from "../../../api/leftovers.ts";
 import { found } from "../../../lib/errors.ts";
+import type { Deleted, LeftoverRemover } from "../../../pipes/control/cleanup/leftovers.ts";
 import type { AuditEvent } from "../../../store/access/audit-events.ts";
 import type { Stores } from "../../../store/open.ts";
-import type { Leftover } from "../../../store/pipes/leftovers.ts";
 import { viewOf } from "../../views/view-of.ts";
 import type { Management } from "../lookups.ts";
 
@@ -18,14 +18,10 @@ export type LeftoverDeps = Pick<Stores, "leftovers"> & {
 const attemptWithinMs = 2_000;
 
 /** Lists what remains when the deleted is gone and the first attempt to remove it was made, or after a limit in ms. */
-export type AfterAttempt = (
-  deleted: { readonly list: () => Promise<Leftover[]>; readonly isGone: () => Promise<boolean> },
-  limitMs: number,
-  signal: AbortSignal,
-) => Promise<readonly Leftover[]>;
+export type AfterAttempt = LeftoverRemover["afterAttempt"];
 
 /** The answer of a deletion: what is still at the source. */
-export async function deletedOf(afterAttempt: AfterAttempt, deleted: Parameters<AfterAttempt>[0], signal: AbortSignal) {
+export async function deletedOf(afterAttempt: AfterAttempt, deleted: Deleted, signal: AbortSignal) {
   const left = await afterAttempt(deleted, attemptWithinMs, signal);
   return { leftovers: left.map(({ kind, name }) => ({ kind, name })) };
 }
