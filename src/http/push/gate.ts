@@ -35,7 +35,7 @@ export type Params = {
 type Asked = { readonly params: Params | undefined; readonly headers: IncomingHttpHeaders; readonly ip: string };
 
 /** Reads a request at the API or at the gateway, whose clients may come from proxies. Ids may be in upper case. */
-export function askedOf({ params, headers, raw }: FastifyRequest): Asked {
+export function askedOf({ params, headers, raw }: FastifyRequest): Asked & { readonly params: Params } {
   const { pipeId, organizationId, serviceId } = params as Params;
   const ids = { organizationId: organizationId?.toLowerCase(), serviceId: serviceId?.toLowerCase() };
   return { params: { pipeId: pipeId.toLowerCase(), ...ids }, headers, ip: clientAddressOf(raw.socket) };

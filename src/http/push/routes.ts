@@ -9,7 +9,7 @@ import { refusedQuery } from "../request/validate.ts";
 import { refuseOtherMethods } from "../server/server.ts";
 import { accept } from "./accept.ts";
 import { originHeaders } from "./admission.ts";
-import { askedOf, type Params, type PushGate, retryAfter } from "./gate.ts";
+import { askedOf, type PushGate, retryAfter } from "./gate.ts";
 import { type OtlpHttpOptions, receiveTelemetry } from "./otlp-http.ts";
 import type { PushPipe, PushPipes } from "./pipes.ts";
 
@@ -83,8 +83,9 @@ async function isLoaded(options: PushOptions, inbox: Inbox, end: number, { raw }
 }
 
 /** What a browser asks before it sends the rows of a page. */
-async function preflight({ pipes }: PushOptions, { params, headers }: FastifyRequest, reply: FastifyReply) {
-  const pipe = await pipes.find((params as Params).pipeId.toLowerCase());
+async function preflight({ pipes }: PushOptions, request: FastifyRequest, reply: FastifyReply) {
+  const { params, headers } = askedOf(request);
+  const pipe = await pipes.find(params.pipeId);
   const allowed = originHeaders(pipe?.config ?? {}, headers.origin);
   for (let at = 0; at < allowed.length; at += 2) reply.header(allowed[at] as string, allowed[at + 1]);
   reply.header("access-control-allow-methods", "POST").header("access-control-max-age", "600");
