@@ -4,18 +4,23 @@
  * clock) are never cached.
  */
 import { createHash } from "node:crypto";
+import type { Principal } from "../caller/principals.ts";
 
 /** `bytes` is the length of the JSON in UTF-8; `tag` the opaque part of the entity tag, with its quotes. */
 export type KeptAnswer = { readonly json: string; readonly bytes: number; readonly tag: string };
 
 export type Revision = number;
 
+/** What a cached response depends on besides the store. */
+type Caller = Pick<Principal, "organizationId" | "role">;
+
 /** Maximum total of cached characters; above it all responses are dropped. */
 const maxKept = 8 * 2 ** 20;
 
 export class AnswerCache {
   readonly #revision: () => Revision;
-  readonly #answers = new Map<string, KeptAnswer>();
+  /** By URL. One joined with the caller would be hashed anew at each request. */
+  readonly #answers = new Map<string, { readonly caller: Caller; readonly answer: KeptAnswer }[]>();
   /** The revision of the cached responses. */
   #keptAt: Revision = -1;
   #size = 0;
@@ -25,28 +30,30 @@ export class AnswerCache {
     this.#revision = revision;
   }
 
-  /** The cached response for `key`. */
-  kept(key: string): KeptAnswer | undefined {
-    return this.#revision() === this.#keptAt ? this.#answers.get(key) : undefined;
+  /** The cached response. The URL was validated when it was made. */
+  kept({ organizationId, role }: Caller, url: string): KeptAnswer | undefined {
+    if (this.#revision() !== this.#keptAt) return undefined;
+    const ofUrl = this.#answers.get(url);
+    return ofUrl?.find(({ caller }) => caller.role === role && caller.organizationId === organizationId)?.answer;
   }
 
-  /** The response for `key`, produced by `make` if it is not cached. Errors are not cached. */
-  async of(key: string, make: () => Promise<unknown>): Promise<KeptAnswer> {
-    const known = this.kept(key);
+  /** The same, produced by `make` if it is not cached. Errors are not cached. */
+  async of(caller: Caller, url: string, make: () => Promise<unknown>): Promise<KeptAnswer> {
+    const known = this.kept(caller, url);
     if (known !== undefined) return known;
     const revision = this.#revision();
     if (revision !== this.#keptAt) this.#forget(revision);
     const answer = keptAnswer(await make());
     // After a concurrent write, part of the response may have been read before it.
-    if (this.#revision() === revision) this.#keep(key, answer);
+    if (this.#revision() === revision) this.#keep(caller, url, answer);
     return answer;
   }
 
-  #keep(key: string, answer: KeptAnswer): void {
-    const size = key.length + answer.json.length;
+  #keep({ organizationId, role }: Caller, url: string, answer: KeptAnswer): void {
+    const size = url.length + answer.json.length;
     if (size > maxKept) return;
     if (this.#size + size > maxKept) this.#forget(this.#keptAt);
-    this.#answers.set(key, answer);
+    this.#answers.set(url, [...(this.#answers.get(url) ?? []), { caller: { organizationId, role }, answer }]);
     this.#size += size;
   }
 

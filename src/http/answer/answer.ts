@@ -15,13 +15,13 @@ export function sendEnvelope(
 ): void {
   const text = envelope(reply, 200, json);
   const length = text.length + bytes - (json ?? "").length;
-  writeText(reply, 200, [...jsonType, ...headers], text, length);
+  writeText(reply, 200, jsonType, headers, text, length);
 }
 
 /** Sends the envelope with another status. */
 export function sendResult(reply: FastifyReply, status: number, headers: readonly string[], json: string): void {
   const text = envelope(reply, status, json);
-  writeText(reply, status, [...jsonType, ...headers], text, Buffer.byteLength(text));
+  writeText(reply, status, jsonType, headers, text, Buffer.byteLength(text));
 }
 
 const jsonType = ["content-type", "application/json; charset=utf-8"];
@@ -34,12 +34,13 @@ function envelope({ request }: FastifyReply, status: number, json: string | unde
 
 /** Sends 200 with text. `headers` are names and values, alternating, with the type of the content. */
 export function sendText(reply: FastifyReply, headers: readonly string[], text: string): void {
-  writeText(reply, 200, headers, text, Buffer.byteLength(text));
+  writeText(reply, 200, [], headers, text, Buffer.byteLength(text));
 }
 
 function writeText(
   reply: FastifyReply,
   status: number,
+  type: readonly string[],
   headers: readonly string[],
   text: string,
   length: number,
@@ -47,7 +48,7 @@ function writeText(
   reply.hijack();
   // Node writes the same bytes of an ASCII text as Latin-1 in a quarter less time than as UTF-8.
   const encoding = length === text.length ? "latin1" : "utf8";
-  reply.raw.writeHead(status, ["content-length", `${length}`, ...headers]).end(text, encoding);
+  reply.raw.writeHead(status, ["content-length", `${length}`, ...type, ...headers]).end(text, encoding);
 }
 
 /** Sends 304: the caller's copy is current. */

@@ -94,16 +94,17 @@ function namesWith(prefix: string) {
   };
 }
 
-/** Names and values, alternating; empty for a request that was not counted. */
+/** Adds names and values, alternating, to `headers`; nothing for a request that was not counted. */
 export function rateHeaders(
   { rateLimiter }: Pick<Admission, "rateLimiter">,
   name: ApiName,
   { rate }: FastifyRequest,
+  headers: string[] = [],
 ): string[] {
   // Undefined where the router has not routed the request.
-  if (rate === null || rate === undefined) return [];
+  if (rate === null || rate === undefined) return headers;
   const { limit, left, reset, policy } = names[name];
-  const headers = [limit, `${rateLimiter.rule.limit}`, left, `${rate.remaining}`];
+  headers.push(limit, `${rateLimiter.rule.limit}`, left, `${rate.remaining}`);
   headers.push(reset, `${rate.resetSeconds}`, policy, rateLimiter.policy);
   if (!rate.allowed) headers.push("retry-after", `${Math.max(1, Math.ceil(rate.resetSeconds))}`);
   return headers;

@@ -88,7 +88,7 @@ export function newRouter(options: RouterOptions): FastifyInstance {
     bodyLimit: options.bodyLimitBytes,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: maxHeaderSize },
     forceCloseConnections: "idle",
-    // The router's own response has another form: see refuseWhileClosing.
+    // The router's own response has another form: see onRequest.
     return503OnClosing: false,
     genReqId: () => randomUUID(),
     clientErrorHandler: answerClientError,
@@ -99,13 +99,17 @@ export function newRouter(options: RouterOptions): FastifyInstance {
   server.removeAllContentTypeParsers();
   if (options.tls !== undefined) followCertificate(server.server, options.tls);
   addFixedHeaders(server, options.tls !== undefined);
+  let isClosing = false;
+  server.addHook("preClose", async () => {
+    isClosing = true;
+  });
   // Before everything else, so that it holds for every path.
   server.addHook("onRequest", (request, _reply, done) => {
     requireHost(request);
     options.requireKnownHost(request);
-    done();
+    // Requests on open connections still arrive while the server closes.
+    done(isClosing ? new AppError("OVERLOADED", "This server is stopping. Try again in a moment.") : undefined);
   });
-  refuseWhileClosing(server);
   // Node refuses other expectations than 100-continue without a body. A server may ignore them (RFC 9110, 10.1.1).
   server.server.on("checkExpectation", (request, response) => server.server.emit("request", request, response));
   server.addContentTypeParser("application/json", { parseAs: "buffer" }, ({ headers }, body, done) => {
@@ -132,17 +136,6 @@ export async function readyRouter(server: FastifyInstance): Promise<FastifyInsta
 function requireHost({ raw }: FastifyRequest): void {
   if (raw.httpVersion !== "1.1" || raw.headers.host !== undefined) return;
   throw new AppError("BAD_REQUEST", "The Host header is missing.");
-}
-
-/** Requests on open connections still arrive while the server closes. */
-function refuseWhileClosing(server: FastifyInstance): void {
-  let isClosing = false;
-  server.addHook("preClose", async () => {
-    isClosing = true;
-  });
-  server.addHook("onRequest", (_request, _reply, done) => {
-    done(isClosing ? new AppError("OVERLOADED", "This server is stopping. Try again in a moment.") : undefined);
-  });
 }
 
 type Answers = { readonly stored: AnswerCache; readonly sampled: AnswerCache };
@@ -260,15 +253,10 @@ function serve(route: Route, request: FastifyRequest, reply: FastifyReply): unkn
 /** Answers a GET of this principal, from the cache if the same was answered before. */
 function serveRead(route: Route, request: FastifyRequest, reply: FastifyReply, principal: Principal): unknown {
   countRequest(route.options, request, principal);
-  const kept = route.cache?.kept(cacheKey(route, request, principal));
+  const kept = route.cache?.kept(principal, request.url);
   if (kept !== undefined) return sendTagged(route, request, reply, kept);
   authorize(route.operation, request, principal);
   return serveAdmitted(route, request, reply, principal);
-}
-
-/** What a cached response depends on besides the store. The same URL was validated when the response was made. */
-function cacheKey({ id }: Route, { url }: FastifyRequest, { organizationId, role }: Principal): string {
-  return `${id} ${organizationId} ${role} ${url}`;
 }
 
 async function serveAdmitted(
@@ -288,7 +276,7 @@ async function serveAdmitted(
   try {
     const answer = () => route.handler({ params: request.params, query, body } as never, context, reply);
     if (route.cache !== undefined) {
-      const made = await route.cache.of(cacheKey(route, request, principal), answer);
+      const made = await route.cache.of(principal, request.url, answer);
       return sendTagged(route, request, reply, made);
     }
     const { read } = route;
@@ -330,7 +318,8 @@ function sendTagged(
   { json, bytes, tag }: KeptAnswer,
   more: readonly string[] = [],
 ): unknown {
-  const headers = [...headersOf(route, request), "etag", `W/${tag}`, ...more];
+  const headers = headersOf(route, request);
+  headers.push("etag", `W/${tag}`, ...more);
   if (isNamed(request, tag)) return sendNotModified(reply, headers);
   if (route.name === "management") return sendEnvelope(reply, headers, json, bytes);
   setHeaders(reply, headers);
@@ -344,7 +333,7 @@ export function isNamed(request: FastifyRequest, tag: string): boolean {
 }
 
 function headersOf({ options, name, headers }: Route, request: FastifyRequest): string[] {
-  return headers.concat(rateHeaders(options, name, request));
+  return rateHeaders(options, name, request, [...headers]);
 }
 
 /** Adds them to responses that are sent through the router. */
