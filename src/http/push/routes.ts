@@ -24,23 +24,27 @@ export type PushOptions = OtlpHttpOptions & {
 
 export function addPush(server: FastifyInstance, options: PushOptions): void {
   const { gate } = options;
-  // A scope of its own, so that bodies of every type reach the handler unread.
-  server.register(async (own) => {
-    own.removeAllContentTypeParsers();
-    own.addContentTypeParser("*", (_request, _body, done) => done(null));
-    for (const url of [
-      `${pushAddress}:pipeId`,
-      "/v1/organizations/:organizationId/services/:serviceId/pipes/:pipeId/events",
-    ]) {
-      own.post(url, (request, reply) => receive(options, gate, request, reply));
-      const below = `${url}/v1/:signal`;
-      own.post(below, (request, reply) => receiveTelemetry(options, request, reply));
-      for (const one of [url, below]) {
-        own.options(one, (request, reply) => preflight(options, request, reply));
-        refuseOtherMethods(own, one, ["POST", "OPTIONS"]);
-      }
+  for (const url of [
+    `${pushAddress}:pipeId`,
+    "/v1/organizations/:organizationId/services/:serviceId/pipes/:pipeId/events",
+  ]) {
+    addPost(server, url, (request, reply) => receive(options, gate, request, reply));
+    const below = `${url}/v1/:signal`;
+    addPost(server, below, (request, reply) => receiveTelemetry(options, request, reply));
+    for (const one of [url, below]) {
+      server.options(one, (request, reply) => preflight(options, request, reply));
+      refuseOtherMethods(server, one, ["POST", "OPTIONS"]);
     }
-  });
+  }
+}
+
+/** Bodies of every type reach `answer` unread: it answers before the router looks at them. */
+function addPost(
+  server: FastifyInstance,
+  url: string,
+  answer: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>,
+): void {
+  server.post(url, { onRequest: async (request, reply) => void (await answer(request, reply)) }, async () => undefined);
 }
 
 async function receive(options: PushOptions, gate: PushGate, request: FastifyRequest, reply: FastifyReply) {
