@@ -35,7 +35,7 @@ export class KeptInserts {
     this.#needed = found.needed;
     this.#isThere = found.isThere;
     this.#log = new Log({ folder, end: found.end, segments: found.segments, segmentBytes }, (entries) => {
-      for (const { offset, facts } of entries) if (facts.g !== done) this.#needed.set(offset, undefined);
+      for (const { entry, offset } of entries) if (entry.facts.g !== done) this.#needed.set(offset, undefined);
     });
   }
 

@@ -87,20 +87,18 @@ type Taken = {
 
 async function kept({ config, inbox, taken, key, facts }: Taken): Promise<Accepted> {
   const { bytes, head, file, digest = "" } = taken;
-  const all = {
-    ...facts,
-    t: Date.now(),
-    ...(head === undefined ? {} : { h: head }),
-    ...(file === undefined ? {} : { x: file, s: bytes }),
-  };
+  const { n, g } = facts;
+  const all = { n, t: Date.now(), g, h: head, x: file, s: file === undefined ? undefined : bytes };
   const windowMs = (config.idempotencyWindowSeconds ?? defaultWindowSeconds) * 1_000;
   const known = key === undefined ? undefined : { key, body: digest, windowMs };
-  const accepted = await inbox.append({ facts: all, body: taken.body, key: known }).catch(async (error) => {
+  try {
+    const accepted = await inbox.append({ facts: all, body: taken.body, key: known });
+    if (accepted.isRepeat) await taken.discard();
+    return accepted;
+  } catch (error) {
     await taken.discard();
     throw error;
-  });
-  if (accepted.isRepeat) await taken.discard();
-  return accepted;
+  }
 }
 
 export function mediaTypeOf(headers: IncomingHttpHeaders): string | undefined {

@@ -17,17 +17,18 @@ export type Sender = {
 type Asked = { readonly headers: IncomingHttpHeaders; readonly ip: string };
 
 /** Throws UNAUTHORIZED or FORBIDDEN; `pipe` is undefined when there is none, of which strangers learn nothing. */
-export async function senderOf(
+export function senderOf(
   authenticator: Authenticator,
   { headers, ip }: Asked,
   pipeId: string,
   pipe: PushPipe | undefined,
-): Promise<Sender> {
+): Sender | Promise<Sender> {
   const login = loginOf(headers);
   if (login !== undefined) {
-    const principal = await authenticator.principalOf("sender", login, ip);
-    requireRight(principal, pipeId);
-    return { principal, signature: undefined };
+    const principal = authenticator.principalOf("sender", login, ip);
+    return principal instanceof Promise
+      ? principal.then((found) => withKey(found, pipeId))
+      : withKey(principal, pipeId);
   }
   const { signature } = pipe?.config ?? {};
   if (signature === undefined) throw new AppError("UNAUTHORIZED", "Send a key that may push to the pipe.");
@@ -48,12 +49,14 @@ function loginOf({ authorization, "x-api-key": plain }: IncomingHttpHeaders): st
   return authorization ?? (typeof plain === "string" ? `Bearer ${plain}` : undefined);
 }
 
-function requireRight({ role, pipeId: own }: Principal, pipeId: string): void {
+function withKey(principal: Principal, pipeId: string): Sender {
+  const { role, pipeId: own } = principal;
   const isOwn = role === "push" && own === pipeId;
   if (role === "push" && !isOwn) throw new AppError("FORBIDDEN", "The key may push to another pipe only.");
   if (!isOwn && !mayCall(role, "developer")) {
     throw new AppError("FORBIDDEN", `This needs the role push or developer; the key has ${role}.`);
   }
+  return { principal, signature: undefined };
 }
 
 /** Headers that let the page read the response. Throws FORBIDDEN for a page of another origin. */

@@ -19,12 +19,12 @@ const decompressions: Readonly<Record<string, () => Transform>> = {
 type Bytes = AsyncIterable<Buffer> | Iterable<Buffer>;
 
 /** `seen` gets every piece as it arrives. Throws UNSUPPORTED_MEDIA_TYPE for an encoding that is not known. */
-export async function requestBytes(request: IncomingMessage, seen: (piece: Buffer) => void): Promise<Bytes> {
+export function requestBytes(request: IncomingMessage, seen: (piece: Buffer) => void): Bytes | Promise<Bytes> {
   const encoding = String(request.headers["content-encoding"] ?? "identity")
     .trim()
     .toLowerCase();
   const isSmall = Number(request.headers["content-length"] ?? Number.NaN) <= smallBytes;
-  if (encoding === "identity" || encoding === "") return isSmall ? await whole(request, seen) : arriving(request, seen);
+  if (encoding === "identity" || encoding === "") return isSmall ? whole(request, seen) : arriving(request, seen);
   return decompressed(arriving(request, seen), encoding);
 }
 
@@ -45,9 +45,9 @@ function whole(request: IncomingMessage, seen: (piece: Buffer) => void): Promise
       seen(piece);
       pieces.push(piece);
     });
-    request.once("end", () => resolve(pieces));
-    request.once("error", () => reject(brokenOff()));
-    request.once("close", () => {
+    request.on("end", () => resolve(pieces));
+    request.on("error", () => reject(brokenOff()));
+    request.on("close", () => {
       if (!request.complete) reject(brokenOff());
     });
   });

@@ -65,15 +65,20 @@ export class PushGate {
     const options = this.#options;
     const { headers } = asked;
     const params = asked.params ?? { pipeId: await pipeOfKey(options.authenticator, asked) };
-    const pipe = await options.pipes.find(params.pipeId);
-    const sender = await senderOf(options.authenticator, asked, params.pipeId, pipe);
+    // Waiting for what is there already takes as long as finding it.
+    const found = options.pipes.find(params.pipeId);
+    const pipe = found instanceof Promise ? await found : found;
+    const judged = senderOf(options.authenticator, asked, params.pipeId, pipe);
+    const sender = judged instanceof Promise ? await judged : judged;
     requireSame(params, pipe, sender);
     const { config, service } = pipe;
     const origin = originHeaders(config, headers.origin);
     requireHome(options, pipe);
     requireRate(this.#rates, sender, retryIn);
-    const inbox = await options.inboxes.of({ organizationId: service.organizationId, pipeId: params.pipeId });
-    await requireSpace(options.space, pipe, inbox, retryIn);
+    const opened = options.inboxes.of({ organizationId: service.organizationId, pipeId: params.pipeId });
+    const inbox = opened instanceof Promise ? await opened : opened;
+    if (options.space.isUnknown) await options.space.look();
+    requireSpace(options.space, pipe, inbox, retryIn);
     return { pipe, sender, inbox, origin };
   }
 
@@ -124,9 +129,9 @@ function requireRate(rates: PushRates, { principal }: Sender, retryIn: RetryIn):
   throw new AppError("TOO_MANY_REQUESTS", "The key has sent more rows or bytes per second than its pushLimits allow.");
 }
 
-async function requireSpace(space: Space, pipe: PushPipe, inbox: Inbox, retryIn: RetryIn): Promise<void> {
+function requireSpace(space: Space, pipe: PushPipe, inbox: Inbox, retryIn: RetryIn): void {
   try {
-    await space.require(pipe, inbox);
+    space.require(pipe, inbox);
   } catch (error) {
     const isInbox = error instanceof AppError && error.code === "INBOX_FULL";
     retryIn(isInbox ? retryAfterSeconds.inbox : retryAfterSeconds.disk);

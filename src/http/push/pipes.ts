@@ -36,28 +36,31 @@ export async function requirePushPipe(
 
 export class PushPipes {
   readonly #options: PushPipesOptions;
-  #known = new Map<string, Promise<PushPipe | undefined>>();
+  #known = new Map<string, PushPipe | Promise<PushPipe | undefined>>();
   #revision = -1;
 
   constructor(options: PushPipesOptions) {
     this.#options = options;
   }
 
-  /** Undefined: there is none to which rows can be sent. */
-  find(id: string): Promise<PushPipe | undefined> {
+  /** Undefined: there is none to which rows can be sent. Without a promise where it is known. */
+  find(id: string): PushPipe | Promise<PushPipe | undefined> {
     const revision = this.#options.revision();
     if (revision !== this.#revision) {
       this.#known = new Map();
       this.#revision = revision;
     }
-    let known = this.#known.get(id);
-    if (known === undefined) {
-      known = this.#read(id);
-      this.#known.set(id, known);
-      const forget = () => void this.#known.delete(id);
-      known.then((found) => found ?? forget(), forget);
-    }
-    return known;
+    return this.#known.get(id) ?? this.#begin(id);
+  }
+
+  #begin(id: string): Promise<PushPipe | undefined> {
+    // Those of a later revision are others.
+    const known = this.#known;
+    const reading = this.#read(id);
+    known.set(id, reading);
+    const forget = () => void known.delete(id);
+    reading.then((found) => (found === undefined ? forget() : known.set(id, found)), forget);
+    return reading;
   }
 
   async #read(id: string): Promise<PushPipe | undefined> {

@@ -27,8 +27,19 @@ export class Space {
     this.#options = options;
   }
 
-  /** Throws INBOX_FULL or DISK_FULL. */
-  async require({ config, service, neighbours }: PushPipe, inbox: Inbox): Promise<void> {
+  /** The disk was not looked at for a while. */
+  get isUnknown(): boolean {
+    return performance.now() - this.#lookedAt > lookMs;
+  }
+
+  async look(): Promise<void> {
+    this.#lookedAt = performance.now();
+    const { bavail, bsize } = await statfs(this.#options.folder);
+    this.#free = bavail * bsize;
+  }
+
+  /** Throws INBOX_FULL or DISK_FULL, from what the disk had when it was looked at. */
+  require({ config, service, neighbours }: PushPipe, inbox: Inbox): void {
     const most = (config.maxInboxGb ?? defaultInboxGb) * gibibyte;
     if (inbox.bytes >= most) {
       const { rows } = inbox.depth;
@@ -38,18 +49,11 @@ export class Space {
     const { inboxes, quotaProblem, minFreeDiskGb } = this.#options;
     const problem = quotaProblem(service, inboxes.bytesOf(neighbours));
     if (problem !== undefined) throw new AppError("DISK_FULL", problem);
-    if (performance.now() - this.#lookedAt > lookMs) await this.#look();
     if (this.#free >= minFreeDiskGb * gibibyte) return;
     throw new AppError(
       "DISK_FULL",
       `The server has less than ${minFreeDiskGb} GiB of free disk and takes no more rows.`,
     );
-  }
-
-  async #look(): Promise<void> {
-    this.#lookedAt = performance.now();
-    const { bavail, bsize } = await statfs(this.#options.folder);
-    this.#free = bavail * bsize;
   }
 }
 

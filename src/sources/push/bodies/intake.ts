@@ -56,10 +56,16 @@ export async function takeIn(
   const intake = new Intake(options);
   try {
     // An asynchronous loop over what is there already takes several turns for each piece.
-    if (Symbol.iterator in stream) for (const piece of stream) await intake.add(piece);
-    else for await (const piece of stream) await intake.add(piece);
+    if (Symbol.iterator in stream) {
+      for (const piece of stream) {
+        const spilling = intake.add(piece);
+        if (spilling !== undefined) await spilling;
+      }
+    } else for await (const piece of stream) await intake.add(piece);
     check();
-    return await intake.end();
+    const ending = intake.end();
+    if (ending !== undefined) await ending;
+    return intake.taken();
   } catch (error) {
     await intake.discard();
     throw error;
@@ -100,14 +106,19 @@ class Intake {
     return this.#keep(this.#division.kind === "named" && this.#head === undefined ? this.#afterHead(piece) : piece);
   }
 
-  async end(): Promise<TakenIn> {
+  /** Nothing follows. */
+  end(): Promise<void> | undefined {
     this.#json?.end();
     const scanner = this.#scanner;
-    if (this.#headPieces.length > 0) await this.#keep(this.#afterHead(Buffer.from("\n")));
+    // No rows follow a line of names that has no end.
+    if (this.#headPieces.length > 0) this.#afterHead(Buffer.from("\n"));
     if (scanner?.isUnclosed === true) throw new AppError("BAD_REQUEST", "The body ends within a row.");
-    if (scanner?.isWithin === true) await this.#keep(Buffer.from("\n"));
+    const spilling = scanner?.isWithin === true ? this.#keep(Buffer.from("\n")) : undefined;
     if (scanner === undefined && this.#bytes > 0) this.#rows = 1;
-    if (this.#file !== undefined) await this.#finishFile();
+    return spilling === undefined && this.#file === undefined ? undefined : this.#finishFile(spilling);
+  }
+
+  taken(): TakenIn {
     return {
       rows: this.#rows,
       bytes: this.#bytes,
@@ -181,7 +192,8 @@ class Intake {
     for (const piece of pieces) releaseBytes(piece);
   }
 
-  async #finishFile(): Promise<void> {
+  async #finishFile(spilling: Promise<void> | undefined): Promise<void> {
+    await spilling;
     if (this.#file === undefined) return;
     if (this.#pieces.length > 0) await this.#spill();
     await this.#file.handle.datasync();

@@ -15,15 +15,15 @@ export type FrameFacts = {
   /** When it was received, in ms since 1970. */
   readonly t: number;
   /** The line of names before the rows. */
-  readonly h?: string;
+  readonly h?: string | undefined;
   /** Digest of the idempotency key, and of the body that came with it. */
-  readonly i?: string;
-  readonly b?: string;
+  readonly i?: string | undefined;
+  readonly b?: string | undefined;
   /** The rows are in this file beside the segment, and have this length. */
-  readonly x?: string;
-  readonly s?: number;
+  readonly x?: string | undefined;
+  readonly s?: number | undefined;
   /** What the body contains, where a pipe takes several things: a signal of OpenTelemetry. */
-  readonly g?: string;
+  readonly g?: string | undefined;
 };
 
 export type Frame = {
@@ -39,20 +39,21 @@ const headBytes = 8;
 const mostBytes = 8 * 2 ** 20;
 const factsLengthBytes = 2;
 
-/** The pieces of a frame, in the order in which they are written. */
-export function writtenFrame(facts: FrameFacts, body: readonly Buffer[]): Buffer[] {
-  const text = Buffer.from(JSON.stringify(facts));
-  const head = Buffer.allocUnsafe(headBytes + factsLengthBytes);
-  head.writeUInt16LE(text.length, headBytes);
-  let length = factsLengthBytes + text.length;
-  let sum = crc32(text, crc32(head.subarray(headBytes)));
+/** The pieces of a frame of rows from this offset on, in the order in which they are written. */
+export function writtenFrame(offset: number, facts: Omit<FrameFacts, "o">, body: readonly Buffer[]): Buffer[] {
+  const text = `{"o":${offset},${JSON.stringify(facts).slice(1)}`;
+  let length = factsLengthBytes + Buffer.byteLength(text);
+  const head = Buffer.allocUnsafe(headBytes + length);
+  head.writeUInt16LE(length - factsLengthBytes, headBytes);
+  head.write(text, headBytes + factsLengthBytes);
+  let sum = crc32(head.subarray(headBytes));
   for (const piece of body) {
     length += piece.length;
     sum = crc32(piece, sum);
   }
   head.writeUInt32LE(length, 0);
   head.writeUInt32LE(sum, 4);
-  return [head, text, ...body];
+  return [head, ...body];
 }
 
 /** The frame at `from`: undefined when it is not complete, or not what was written. */

@@ -98,7 +98,7 @@ export class Inbox {
     const end = Math.max(next, recovered.end);
     this.#begunAt = end;
     this.#log = new Log({ folder, end, segments: recovered.segments, segmentBytes }, (entries) => {
-      for (const { offset, ...entry } of entries) this.#durable(offset, entry);
+      for (const { entry, offset } of entries) this.#durable(offset, entry);
       this.#tell();
     });
   }

@@ -15,6 +15,9 @@ export type Entry = { readonly facts: Omit<FrameFacts, "o">; readonly body: read
 
 export type Segment = { readonly first: number; readonly path: string; bytes: number };
 
+/** An entry with the offset of its first row. */
+export type Placed = { readonly entry: Entry; readonly offset: number };
+
 type Waiting = {
   readonly entry: Entry;
   readonly resolve: (offset: number) => void;
@@ -38,7 +41,7 @@ export class Log {
   readonly #folder: string;
   readonly #segments: Segment[];
   readonly #segmentBytes: number;
-  readonly #flushed: (entries: readonly (Entry & { readonly offset: number })[]) => void;
+  readonly #flushed: (entries: readonly Placed[]) => void;
   #file: FileHandle | undefined;
   #end: number;
   #waiting: Waiting[] = [];
@@ -47,7 +50,7 @@ export class Log {
   #isTorn = false;
 
   /** `flushed` is called when entries are durable, before those who wait are told. */
-  constructor(state: LogState, flushed: (entries: readonly (Entry & { readonly offset: number })[]) => void) {
+  constructor(state: LogState, flushed: (entries: readonly Placed[]) => void) {
     this.#folder = state.folder;
     this.#segments = state.segments;
     this.#segmentBytes = state.segmentBytes;
@@ -115,18 +118,18 @@ export class Log {
     if (this.#file === undefined || (this.#last?.bytes ?? 0) >= this.#segmentBytes) await this.#begin();
     const segment = this.#last as Segment;
     let offset = this.#end;
-    const entries: (Entry & { readonly offset: number })[] = [];
+    const placed: Placed[] = [];
     const pieces: Buffer[] = [];
     for (const { entry } of group) {
-      pieces.push(...writtenFrame({ o: offset, ...entry.facts }, entry.body));
-      entries.push({ ...entry, offset });
+      pieces.push(...writtenFrame(offset, entry.facts, entry.body));
+      placed.push({ entry, offset });
       offset += entry.facts.n;
     }
     const bytes = await this.#write(segment, pieces);
     segment.bytes += bytes;
     this.#end = offset;
-    this.#flushed(entries);
-    for (const [at, { resolve }] of group.entries()) resolve(entries[at]?.offset as number);
+    this.#flushed(placed);
+    placed.forEach((one, at) => void group[at]?.resolve(one.offset));
   }
 
   async #write(segment: Segment, pieces: Buffer[]): Promise<number> {
