@@ -7,6 +7,7 @@ import { gatewayProblem, gatewaySettings } from "./config/gateway.ts";
 import { kubernetesSettings } from "./config/kubernetes.ts";
 import { parsingProblem, refusing } from "./config/problem.ts";
 import { nearMatches } from "./lib/near-matches.ts";
+import { numberText } from "./lib/number-text.ts";
 import { parsePorts } from "./lib/port-range.ts";
 import { parseReach } from "./outgoing/policy.ts";
 import { sourceKindKeys } from "./sources/contract/descriptions.ts";
@@ -14,7 +15,7 @@ import type { OrganizationLimits } from "./store/database/limits.ts";
 import { problemOfUrl } from "./store/postgres/postgres-url.ts";
 
 /** Every number has a largest value, up to which what is computed from it works. */
-const whole = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
+const whole = (least: number, most: number) => numberText(z.int().min(least).max(most));
 
 const anyCount = whole(1, 1_000_000_000);
 /** 1 PiB. */
@@ -124,10 +125,12 @@ export const settings = {
     .describe(
       "Number of idle services, those that became idle last, whose next start is prepared: they wake in about half the time, and each takes about 50 MB",
     ),
-  minFreeDiskGb: z.coerce
-    .number()
-    .min(0)
-    .max(2 ** 20)
+  minFreeDiskGb: numberText(
+    z
+      .number()
+      .min(0)
+      .max(2 ** 20),
+  )
     .default(1)
     .describe("Free disk space, in GiB, below which services refuse inserts; metadata is still written"),
   serviceDiskGb: gibibytes
@@ -382,9 +385,7 @@ export function loadConfig(flags: Record<string, unknown>, environment: NodeJS.P
     const value = givenValue(name, flags, environment);
     if (value !== undefined) given[name] = value === true ? "true" : value;
   }
-  const parsed = schema.safeParse(given, {
-    error: ({ code, expected }) => (code === "invalid_type" && expected === "number" ? "must be a number" : undefined),
-  });
+  const parsed = schema.safeParse(given);
   if (parsed.success) return Object.freeze(parsed.data);
   const problems = parsed.error.issues.map(({ path: [name], message }) =>
     name === undefined

@@ -3,6 +3,7 @@
  * those of states, which watch services and pipes.
  */
 import { z } from "zod";
+import { numberText } from "../lib/number-text.ts";
 import { thresholdTypes } from "./alert-condition.ts";
 import {
   knownObject,
@@ -225,7 +226,7 @@ export const alertOperations = {
   listAlertEvaluations: operation({
     ...{ method: "GET", storedOnly: true, tag, access: "read", params: one.params, path: `${one.path}/evaluations` },
     summary: "Lists evaluations of an alert, newest first; the last 500 are kept",
-    query: z.object({ limit: z.coerce.number().int().min(1).max(500).default(100).describe("Maximum number") }),
+    query: z.object({ limit: numberText(z.int().min(1).max(500)).default(100).describe("Maximum number") }),
     result: z.object({ data: z.array(evaluation) }),
   }),
 };

@@ -1,5 +1,6 @@
 /** The audit trail: logins and refusals. An extension of the contract. */
 import { z } from "zod";
+import { numberText } from "../lib/number-text.ts";
 import { operation, timestamp, uuid } from "./operation.ts";
 
 export const auditEventTypes = [
@@ -37,7 +38,7 @@ export const auditOperations = {
       "Lists logins, refusals and leftovers given up, newest first; the newest 2,500 events of each type are kept",
     access: "admin",
     query: z.object({
-      limit: z.coerce.number().int().min(1).max(1_000).default(100).describe("Maximum number of events to return"),
+      limit: numberText(z.int().min(1).max(1_000)).default(100).describe("Maximum number of events to return"),
       type: z.enum(auditEventTypes).optional(),
     }),
     result: z.array(auditEvent),

@@ -1,5 +1,6 @@
 /** What charts need beside series (observability API): rows of a source, its fields and their values, suggestions. */
 import { z } from "zod";
+import { numberText } from "../lib/number-text.ts";
 import { sourceBody } from "./chart-sources.ts";
 import { chartMeta, endMilliseconds, metricTypes, milliseconds, wakeMember } from "./charts.ts";
 import { operation, timestamp, uuid } from "./operation.ts";
@@ -100,8 +101,8 @@ const searchResponse = z
   .meta({ id: "SearchRows" });
 
 const querySources = {
-  startTime: z.coerce.number().pipe(milliseconds).optional().describe("Start of the range in ms, inclusive"),
-  endTime: z.coerce.number().pipe(endMilliseconds).optional().describe("End of the range in ms, inclusive"),
+  startTime: numberText(milliseconds).optional().describe("Start of the range in ms, inclusive"),
+  endTime: numberText(endMilliseconds).optional().describe("End of the range in ms, inclusive"),
   metricDataType,
   wake: wakeMember,
 };
@@ -113,7 +114,7 @@ const valuesMembers = {
   field: text.min(1).describe("Column, path or SQL expression"),
   prefix: z.string().max(1000).default("").describe("Only values that begin with it, in upper or lower case"),
   ...filter,
-  limit: z.coerce.number().int().min(1).max(1000).default(20).describe("Most values to return"),
+  limit: numberText(z.int().min(1).max(1000)).default(20).describe("Most values to return"),
 };
 const valuesQuery = z.object(valuesMembers).superRefine(checkRange) as unknown as z.ZodObject<typeof valuesMembers>;
 

@@ -1,5 +1,6 @@
 /** Metrics of services and pipes over time. An extension of the contract. */
 import { z } from "zod";
+import { numberText } from "../lib/number-text.ts";
 import { operations, timestamp } from "./operation.ts";
 
 /** Points of one response, at most: a week of minutes. */
@@ -57,12 +58,7 @@ export const serviceMetricsRecord = z
 const query = z.object({
   from: timestamp.optional().describe("Default: one hour before `to`"),
   to: timestamp.optional().describe("Default: now"),
-  step: z.coerce
-    .number()
-    .int()
-    .min(5)
-    .max(604_800)
-    .multipleOf(5)
+  step: numberText(z.int().min(5).max(604_800).multipleOf(5))
     .optional()
     .describe(
       "Seconds of one point: 5 to 55 for the last hour, whole minutes for the last 7 days; default: what gives at most 720 points",

@@ -4,6 +4,7 @@
  */
 import { z } from "zod";
 import { nearMatches } from "../lib/near-matches.ts";
+import { numberText } from "../lib/number-text.ts";
 
 /** Lowest role that may call the operation: `read` < `developer` < `admin`. */
 export type AccessLevel = "read" | "developer" | "admin";
@@ -136,7 +137,7 @@ export const cursorQuery = {
     .describe(
       "`nextCursor` of the page before, with the same filters and order; objects that are added meanwhile repeat and hide none",
     ),
-  limit: z.coerce.number().int().min(1).max(1_000).default(100).describe("Maximum number of objects on a page"),
+  limit: numberText(z.int().min(1).max(1_000)).default(100).describe("Maximum number of objects on a page"),
 };
 
 /** Query parameters of a list whose result is a bare array. Without `limit` it is complete. */
@@ -146,11 +147,7 @@ export const linkedQuery = {
     .max(1_024)
     .optional()
     .describe("From the `Link` header of the page before, with the same filters and order"),
-  limit: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(1_000)
+  limit: numberText(z.int().min(1).max(1_000))
     .optional()
     .describe('Maximum number of objects; the header `Link` with `rel="next"` then names the next page. Default: all'),
 };

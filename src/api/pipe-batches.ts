@@ -1,5 +1,6 @@
 /** What pipes wrote lately. An extension of the contract. */
 import { z } from "zod";
+import { numberText } from "../lib/number-text.ts";
 import { operation, timestamp } from "./operation.ts";
 
 export const pipeBatch = z
@@ -25,7 +26,7 @@ export const pipeBatchOperations = {
     summary: "Lists the batches that the pipe wrote, newest first; the newest 1,000 with rows are kept",
     access: "read",
     query: z.object({
-      limit: z.coerce.number().int().min(1).max(1_000).default(100),
+      limit: numberText(z.int().min(1).max(1_000)).default(100),
       cursor: z
         .string()
         .regex(/^\d{1,15}$/, { error: "is not a cursor of this list" })

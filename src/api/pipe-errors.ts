@@ -1,5 +1,6 @@
 /** Refused rows of pipes: causes, replay and discard. An extension of the contract. */
 import { z } from "zod";
+import { numberText } from "../lib/number-text.ts";
 import { operations, timestamp, uuid } from "./operation.ts";
 
 const rowId = z.string().regex(/^[0-9a-f]{32}$/, { error: "must be the id of a refused row" });
@@ -92,7 +93,7 @@ const rowIdList = z.string().regex(/^[0-9a-f]{32}(,[0-9a-f]{32}){0,99}$/, {
   error: "must be up to 100 ids of refused rows, separated by commas",
 });
 
-const page = { limit: z.coerce.number().int().min(1).max(1_000).default(100), cursor: z.string().max(200).optional() };
+const page = { limit: numberText(z.int().min(1).max(1_000)).default(100), cursor: z.string().max(200).optional() };
 
 const root = "/v1/organizations/{organizationId}/services/{serviceId}/pipes/{pipeId}/errors";
 const tag = { tag: "Pipes" } as const;

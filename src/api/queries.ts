@@ -1,5 +1,6 @@
 /** Statements that callers of the management API run in a service. An extension of the contract. */
 import { z } from "zod";
+import { numberText } from "../lib/number-text.ts";
 import { operation, plainText, timestamp, uuid } from "./operation.ts";
 
 const count = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
@@ -106,7 +107,7 @@ export const queryOperations = {
     summary: "Lists running and recent queries of a service's clients; neither wakes the service nor keeps it awake",
     access: "developer",
     query: z.object({
-      limit: z.coerce.number().int().min(1).max(1_000).default(100).describe("Maximum number of recent queries"),
+      limit: numberText(z.int().min(1).max(1_000)).default(100).describe("Maximum number of recent queries"),
       cursor: z.string().max(500).optional().describe("The `cursor` of the previous page"),
       failed: z.enum(["true", "false"]).default("false").describe("true: only recent queries that failed"),
     }),

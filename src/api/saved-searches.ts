@@ -1,11 +1,12 @@
 /** Saved searches (observability API), in the form of the HyperDX API. */
 import { z } from "zod";
+import { numberText } from "../lib/number-text.ts";
 import { knownObject, operation, plainText, setByServer, timestamp, uuid, version } from "./operation.ts";
 
 /** Query parameters of lists of the observability API. */
 export const offsetQuery = {
-  limit: z.coerce.number().int().min(1).max(1000).default(1000).describe("Maximum number of objects"),
-  offset: z.coerce.number().int().min(0).default(0).describe("Objects to leave out at the beginning"),
+  limit: numberText(z.int().min(1).max(1000)).default(1000).describe("Maximum number of objects"),
+  offset: numberText(z.int().min(0)).default(0).describe("Objects to leave out at the beginning"),
 };
 
 /** Members next to the `data` of such a list. */

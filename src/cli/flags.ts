@@ -26,6 +26,12 @@ export function integerFlag(flag: string, text: string | undefined): number | un
   return Number(text);
 }
 
+/** A number in decimal digits. Throws a usage error that names the flag. */
+export function numberFlag(flag: string, text: string): number {
+  if (!/^-?\d+(\.\d+)?$/.test(text)) throw usageError(`${flag} ${text}: not a number in decimal digits`);
+  return Number(text);
+}
+
 /** One of the values. Throws a usage error that lists them. */
 export function choiceFlag<const T extends string>(
   flag: string,

@@ -1,10 +1,11 @@
 /** Settings of the gateway, which has the endpoints of all services on one port and chooses by host name. */
 import { z } from "zod";
+import { numberText } from "../lib/number-text.ts";
 import { type PortRange, parsePorts } from "../lib/port-range.ts";
 import { parseNetworks } from "../outgoing/addresses.ts";
 import { parsingProblem, refusing } from "./problem.ts";
 
-const port = z.coerce.number().int().min(1).max(65_535);
+const port = numberText(z.int().min(1).max(65_535));
 const file = z.string().min(1).optional();
 
 /** Names of 36 characters and a dot precede it. */

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { OperationResult } from "../client/client.ts";
 import { findPipe, pick, resolveService } from "../client/resolve.ts";
 import { usageError } from "../errors.ts";
-import { addYesFlag, present } from "../flags.ts";
+import { addYesFlag, numberFlag, present } from "../flags.ts";
 import { age, stateStyle } from "../output/text.ts";
 import type { Shell } from "../shell.ts";
 import { findWebhook } from "./webhook.ts";
@@ -143,8 +143,6 @@ function thresholdOf({ above, below }: CreateFlags): [threshold: number, type: "
   if (text === undefined || (above !== undefined && below !== undefined)) {
     throw usageError("an alert needs either --above or --below");
   }
-  const threshold = text.trim() === "" ? Number.NaN : Number(text);
-  if (!Number.isFinite(threshold))
-    throw usageError(`${above === undefined ? "--below" : "--above"} ${text}: not a number`);
-  return [threshold, above === undefined ? "below" : "above"];
+  const type = above === undefined ? "below" : "above";
+  return [numberFlag(`--${type}`, text), type];
 }

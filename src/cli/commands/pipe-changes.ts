@@ -5,7 +5,16 @@ import { errorTableNameOf } from "../../sources/contract/destination.ts";
 import type { CliClient } from "../client/client.ts";
 import type { PipeSummary } from "../client/resolve.ts";
 import { usageError } from "../errors.ts";
-import { addWaitFlags, addYesFlag, choiceFlag, integerFlag, orUndefined, present, repeated } from "../flags.ts";
+import {
+  addWaitFlags,
+  addYesFlag,
+  choiceFlag,
+  integerFlag,
+  numberFlag,
+  orUndefined,
+  present,
+  repeated,
+} from "../flags.ts";
 import type { Shell } from "../shell.ts";
 import { checkWait, type WaitFlags } from "../wait.ts";
 import type { ColumnFlags } from "./pipe-new-columns.ts";
@@ -212,7 +221,7 @@ function addScale(command: Command, shell: Shell): void {
           replicas: integerFlag("--replicas", flags.replicas),
           concurrency: integerFlag("--concurrency", flags.concurrency),
           replicaCpuMillicores: integerFlag("--cpu", flags.cpu),
-          replicaMemoryGb: flags.memory === undefined ? undefined : Number(flags.memory),
+          replicaMemoryGb: flags.memory === undefined ? undefined : numberFlag("--memory", flags.memory),
         }),
       );
       if (body === undefined) throw usageError("nothing to change", "See --help for the flags.");
