@@ -141,8 +141,9 @@ export function tablesOfPart(manifest: Manifest, part: RestoredPart): Manifest["
     (candidate) => candidate.database === database && (table === null || candidate.table === table),
   );
   if (found.length > 0) return found;
-  const name = table === null ? `database ${database}` : `table ${database}.${table}`;
-  throw new AppError("NOT_FOUND", `The backup holds no ${name}.`);
+  const [path, name] = table === null ? ["database", database] : ["table", `${database}.${table}`];
+  const message = `The backup holds no ${path} ${name}.`;
+  throw new AppError("NOT_FOUND", message, { issues: [{ path, message }] });
 }
 
 /** The database is marked as ours from its creation, by its comment, so that the cleanup after a kill finds it. */

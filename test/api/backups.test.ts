@@ -1,6 +1,10 @@
 /** Backups over HTTP, without engines: rows are set through the store. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { backupFolder, encodeManifest, manifestName, manifestOf } from "../../src/backups/files/manifest.ts";
 import type { Backup } from "../../src/store/backups/backups.ts";
+import type { Service } from "../../src/store/services/services.ts";
 import { type Api, basic, startApi } from "./harness.ts";
 
 const services = "/v1/organizations/{o}/services";
@@ -34,6 +38,19 @@ async function backup(of: string, change: Partial<Backup> = {}): Promise<string>
     ...{ finishedAt: new Date(Date.UTC(2026, 0, 1, 0, minute, 5)).toISOString(), sizeBytes: 10 },
     ...change,
   });
+}
+
+/** A backup whose manifest holds the table a.t. */
+async function stored(of: string): Promise<string> {
+  const id = await backup(of, { location: { kind: "local", root: api.backupDir } });
+  const row = (await api.backups.find(id)) as Backup;
+  const contents = { functions: [], counts: {}, totalBytes: 1, files: [] };
+  const tables = [{ database: "a", table: "t", rows: 1 }];
+  const manifest = manifestOf(row, (await api.services.find(of)) as Service, { ...contents, tables });
+  const folder = join(api.backupDir, backupFolder(of, row.name));
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, manifestName), encodeManifest(manifest, undefined));
+  return id;
 }
 
 describe("the list (A4)", () => {
@@ -170,7 +187,7 @@ describe("restoring", () => {
   });
 
   test("a part says where it goes, and is listed", async () => {
-    const backupId = await backup(serviceId);
+    const backupId = await stored(serviceId);
     const body = { database: "a", table: "t", targetDatabase: "b" };
     const { result } = (await api.call("POST", `${root}/backups/${backupId}/restore`, { body })).body;
     expect(result).toMatchObject({
@@ -180,6 +197,28 @@ describe("restoring", () => {
     expect((await api.call("GET", `${root}/restores/${result.id}`)).body.result).toEqual(result);
     expect((await api.call("GET", `${root}/restores`)).body.result).toEqual([result]);
     expect((await api.call("GET", `${root}/restores/${noId}`)).status).toBe(404);
+  });
+
+  test.each([
+    ["table", { table: "other" }, "The backup holds no table a.other."],
+    ["database", { database: "c" }, "The backup holds no database c."],
+  ])(
+    "a %s that the backup does not hold is refused by its name, and nothing is requested",
+    async (path, part, says) => {
+      const backupId = await stored(serviceId);
+      const before = (await api.call("GET", `${root}/restores`)).body.result;
+      const body = { database: "a", targetDatabase: "b", ...part };
+      expect((await api.call("POST", `${root}/backups/${backupId}/restore`, { body })).body).toMatchObject({
+        ...{ code: "NOT_FOUND", issues: [{ path, message: says }] },
+      });
+      expect((await api.call("GET", `${root}/restores`)).body.result).toEqual(before);
+    },
+  );
+
+  test("a part of a backup whose files are gone is refused at the request", async () => {
+    const body = { database: "a", targetDatabase: "b" };
+    const gone = await api.call("POST", `${root}/backups/${await backup(serviceId)}/restore`, { body });
+    expect(gone.body).toMatchObject({ status: 422, code: "BACKUP_UNUSABLE" });
   });
 });
 

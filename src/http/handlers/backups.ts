@@ -109,7 +109,13 @@ function restoreHandlers(
       const backup = await findBackup(deps, input);
       assertRestorable(backup, body.force === true);
       const target = await targetOf(deps, params, body, backup, signal);
-      const id = await restores.request({ ...partOf(body), backupId: backup.id, serviceId: target.id });
+      const part = partOf(body);
+      const [message] = (await deps.planRestore(part, backup, target.id, signal)).problems;
+      if (message !== undefined) {
+        const path = body.table === undefined ? "targetDatabase" : "targetTable";
+        throw new AppError("CONFLICT", message, { issues: [{ path, message }] });
+      }
+      const id = await restores.request({ ...part, backupId: backup.id, serviceId: target.id });
       deps.poke();
       return restoreRecordOf(found(await restores.findIn(target.id, id), "Restore", id));
     },

@@ -56,16 +56,22 @@ describe("the plan of a restore", () => {
     expect(await served.api.listPipes({ params: service.params })).toEqual(before);
   });
 
-  test("names the problem on which the restore then fails", async () => {
+  test("names the problem for which the restore is then refused, with its member", async () => {
+    const before = await served.api.listRestores({ params: service.params });
     const body = { database: "other", table: "numbers", targetDatabase: "default", targetTable: "files" };
-    const plan = await served.api.planRestore({ params: params(), body });
-    const restore = await done((await served.api.restoreBackup({ params: params(), body })).id);
-    expect(plan.problems).toEqual([restore.error]);
-    const absent = { ...body, table: "nothing" };
-    await expect(served.api.planRestore({ params: params(), body: absent })).rejects.toThrow(/holds no table/);
-    expect((await done((await served.api.restoreBackup({ params: params(), body: absent })).id)).error).toMatch(
-      /holds no table/,
-    );
+    const [message] = (await served.api.planRestore({ params: params(), body })).problems;
+    const taken = { code: "CONFLICT", issues: [{ path: "targetTable", message }] };
+    await expect(served.api.restoreBackup({ params: params(), body })).rejects.toMatchObject(taken);
+    for (const absent of [
+      { ...body, table: "nothing" },
+      { database: "nothing", targetDatabase: "new" },
+    ]) {
+      const path = "table" in absent ? "table" : "database";
+      const refusal = { code: "NOT_FOUND", issues: [{ path, message: expect.stringContaining(`holds no ${path}`) }] };
+      await expect(served.api.planRestore({ params: params(), body: absent })).rejects.toMatchObject(refusal);
+      await expect(served.api.restoreBackup({ params: params(), body: absent })).rejects.toMatchObject(refusal);
+    }
+    expect(await served.api.listRestores({ params: service.params })).toEqual(before);
   });
 
   test("with a problem ends the command before anything is requested", async () => {
