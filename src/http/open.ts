@@ -100,7 +100,7 @@ export type HttpOptions = {
 export type HttpRooms = {
   readonly services: Omit<KubernetesDeps, "connectionPasswords"> &
     Pick<Services, "inspectConnection" | "serverAddress"> & {
-      readonly access: Pick<ServiceAccess, "acquire" | "acquireRunning" | "engines" | "lastActivityAt">;
+      readonly access: Pick<ServiceAccess, "acquire" | "acquireRunning" | "engines" | "explained" | "lastActivityAt">;
       readonly disks: ServiceDisks;
       readonly ports: Pick<Services["ports"], "pick" | "require">;
       readonly moves: Pick<Services["moves"], "plan">;

@@ -5,7 +5,7 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import { traitsOf } from "../api/runtimes.ts";
-import { clickHouseException } from "../clickhouse/exception.ts";
+import { ClickHouseException, clickHouseException } from "../clickhouse/exception.ts";
 import type { EngineLease } from "../clickhouse/lease.ts";
 import type { AccessEvents } from "../endpoint/auth/events.ts";
 import { notAhead } from "../endpoint/handoff/not-ahead.ts";
@@ -182,6 +182,14 @@ export class ServiceAccess {
   async acquire(serviceId: string, signal: AbortSignal): Promise<ServiceLease> {
     const engine = this.#engines.get(serviceId) ?? (await this.#waitForEngine(serviceId, signal));
     return this.#lend(serviceId, engine, true);
+  }
+
+  /** The error of a query whose engine went away. It says so when somebody has stopped or deleted the service. */
+  async explained(serviceId: string, error: unknown): Promise<unknown> {
+    if (!(error instanceof ClickHouseException) || error.codeName !== "NETWORK_ERROR") return error;
+    const wanted = (await this.#services.find(serviceId))?.desiredState ?? "deleted";
+    if (wanted === "running") return error;
+    return clickHouseException("NETWORK_ERROR", `The service was ${wanted} before the query ended.`, { cause: error });
   }
 
   #lend(serviceId: string, engine: RunningEngine, isActivity: boolean): ServiceLease {

@@ -196,6 +196,7 @@ function servicesOf(options: ApiOptions, given: Given, disks: ServiceDisks): Htt
   const access = {
     acquire: noEngine,
     acquireRunning: () => undefined,
+    explained: async (_: string, error: unknown) => error,
     engines: () => new Map(),
     lastActivityAt: () => options.lastActivityAt?.(),
   };

@@ -66,6 +66,24 @@ describe("a service on the embedded engine", () => {
     expect(await query(service, "SELECT count() FROM t")).toBe("1000");
   });
 
+  test("a query that waits or runs when its service is stopped is told so, on the endpoint and over the API", async () => {
+    await command("stop");
+    await until("stopped", async () => (await state()) === "stopped");
+    await command("start");
+    const sql = "SELECT sum(sleepEachRow(0.1)) FROM numbers(600) SETTINGS max_block_size = 1";
+    // It arrives before the engine, so that the gateway forwards it.
+    const atEndpoint = query(service, sql);
+    const overApi = served.api.runQuery({ params: service.params, body: { query: sql, format: "TSV" } });
+    const both = Promise.allSettled([atEndpoint, overApi]);
+    await until("the queries run", async () => (await query(service, "SELECT count() FROM system.processes")) >= "3");
+    await command("stop");
+    const reason = expect.objectContaining({ message: expect.stringContaining("stopped before the query ended") });
+    expect((await both).map((outcome) => (outcome as PromiseRejectedResult).reason)).toEqual([reason, reason]);
+    await until("stopped", async () => (await state()) === "stopped");
+    await command("start");
+    await until("running", async () => (await state()) === "running");
+  });
+
   test("kill -9 of the engine in mid-query: a clean error, then the next query works and no row is lost", async () => {
     const long = query(service, "SELECT sum(sleepEachRow(0.1)) FROM numbers(300) SETTINGS max_block_size = 1");
     long.catch(() => {});

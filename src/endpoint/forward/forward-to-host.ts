@@ -32,6 +32,8 @@ export function forwardToHost({ serviceId, backend, upstreams, handsOff }: HostF
         const { port, key } = lease.forwardAddress;
         const target = { upstream: upstreams.to(port), principal, ownHeaders: { "x-millrace-key": key } };
         await forwardClientRequest(message, response, url, target);
+      } catch (error) {
+        throw (await backend.explained?.(serviceId, error)) ?? error;
       } finally {
         lease.release();
       }

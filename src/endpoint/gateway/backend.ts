@@ -22,6 +22,8 @@ export type GatewayBackend = {
    * SERVICE_UNAVAILABLE when stopped or failed, TIMEOUT. Every lease counts as activity until it is released.
    */
   acquire(serviceId: string, signal: AbortSignal): Promise<GatewayLease>;
+  /** The error of a request whose engine went away, with the reason if it is known. */
+  explained?(serviceId: string, error: unknown): Promise<unknown>;
   /**
    * The receiver of a running service's connections. Undefined while its engine does not run or accepts no connections.
    */

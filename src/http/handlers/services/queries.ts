@@ -18,7 +18,7 @@ import type { Context } from "../../caller/context.ts";
 import { findService, type ServiceParams } from "../lookups.ts";
 
 export type QueryDeps = Pick<Stores, "services"> & {
-  readonly access: Pick<ServiceAccess, "acquire" | "acquireRunning">;
+  readonly access: Pick<ServiceAccess, "acquire" | "acquireRunning" | "explained">;
   readonly upstreams: Upstreams;
   readonly note: (event: AuditEvent) => void;
   /** Headers of a streamed response: names and values, alternating. */
@@ -87,6 +87,8 @@ async function run(deps: QueryDeps, { id }: Service, body: QueryBody, context: C
       const { port, key } = lease.forwardAddress;
       const onHead = () => void reply.hijack();
       await streamQuery({ ...query, upstream: deps.upstreams.to(port), key }, reply.raw, onHead);
+    } catch (error) {
+      throw await deps.access.explained(id, error);
     } finally {
       lease.release();
     }
