@@ -207,6 +207,17 @@ test("status tells of alerts that fire, and of notifications that nobody got", a
     { name: "failing", about: "errors", reason: "A notification was not delivered: It answers with 500." },
   ]);
   expect((await run("status --check", { env })).code).toBe(3);
+  // All but the alerts is read without the token.
+  const { alerts: _, attention: before, ...rest } = JSON.parse((await run("status -o json", { env })).stdout);
+  const refused = await run("status --check -o json", { env: { MILLRACE_ACCESS_TOKEN: "mrt_wrong" } });
+  expect(refused.code).toBe(3);
+  expect(JSON.parse(refused.stdout)).toEqual({
+    ...{ ...rest, alerts: null },
+    attention: [
+      ...before.filter(({ object }: { object: string }) => object !== "alert"),
+      expect.objectContaining({ object: "token", reason: expect.stringMatching(/^Alerts cannot be read: \S.*\.$/) }),
+    ],
+  });
   // Without a token nobody is told that there is no alert.
   expect(JSON.parse((await run("status -o json")).stdout).alerts).toBe(null);
 });

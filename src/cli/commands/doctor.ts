@@ -126,6 +126,7 @@ async function objectChecks(client: CliClient, seen: Record<string, unknown>): P
 
 /** The command for a service or backup that needs attention. */
 export function objectRemedy({ object, name, about }: Pick<Attention, "object" | "name" | "about">): string {
+  if (object === "token") return "millrace token create NAME --save";
   return about === "disk" ? `millrace ${object} update ${name} --disk GIB` : `millrace ${object} get ${name}`;
 }
 

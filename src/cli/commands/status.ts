@@ -9,7 +9,7 @@ import { span, stateStyle } from "../output/text.ts";
 import type { Shell } from "../shell.ts";
 
 export type Attention = {
-  readonly object: "service" | "pipe" | "backup" | "alert";
+  readonly object: "service" | "pipe" | "backup" | "alert" | "token";
   readonly name: string;
   readonly id: string;
   readonly state: string;
@@ -25,7 +25,7 @@ type Status = {
   readonly services: Readonly<Record<string, number>>;
   readonly pipes: Readonly<Record<string, number>>;
   readonly backups: Readonly<Record<string, number>>;
-  /** Null where the credentials have no access token, with which alerts are read. */
+  /** Null without an access token with which alerts can be read. */
   readonly alerts: Readonly<Record<string, number>> | null;
   readonly attention: readonly Attention[];
 };
@@ -69,17 +69,20 @@ export async function readStatus(client: CliClient): Promise<Status> {
     client.call("listServices", {}),
     listSummaries(client),
     client.call("listAllBackups", {}),
-    mayRead ? client.call("listAlerts", {}) : undefined,
+    mayRead ? client.call("listAlerts", {}).catch(refusalOf) : undefined,
   ]);
+  const isRefused = alerts instanceof CliError;
+  const known = isRefused ? undefined : alerts?.data;
   return {
     services: countsOf(services.map(({ state }) => state)),
     pipes: countsOf(pipes.map(({ state }) => state)),
     backups: countsOf(backups.map(({ status }) => status)),
-    alerts: alerts === undefined ? null : countsOf(alerts.data.map(({ state }) => state)),
+    alerts: known === undefined ? null : countsOf(known.map(({ state }) => state)),
     attention: [
       ...services.flatMap((service) => serviceFindings(service).map((finding) => ofService(service, finding))),
       ...pipes.flatMap((pipe) => pipeFindings(pipe, span).map((finding) => ofPipe(pipe, finding))),
-      ...(alerts?.data ?? []).flatMap((alert) => alertFindings(alert).map((finding) => ofAlert(alert, finding))),
+      ...(known ?? []).flatMap((alert) => alertFindings(alert).map((finding) => ofAlert(alert, finding))),
+      ...(isRefused ? [ofToken(alerts)] : []),
     ],
   };
 }
@@ -99,6 +102,17 @@ function ofAlert({ id, name, displayName, state }: AlertObject, { about, sentenc
   return { object: "alert", name: name ?? displayName ?? id, id, state, about, reason };
 }
 
+/** The error for credentials that may not do this. Throws every other one. */
+function refusalOf(error: unknown): CliError {
+  if (error instanceof CliError && error.exitCode === exitCodes.unauthorized) return error;
+  throw error;
+}
+
+function ofToken({ message }: CliError): Attention {
+  const reason = `Alerts cannot be read: ${message}`;
+  return { object: "token", name: "access token", id: "", state: "refused", about: "state", reason };
+}
+
 function countsOf(states: readonly string[]): Record<string, number> {
   const groups = Map.groupBy(states, (state) => state);
   return Object.fromEntries([...groups].map(([state, members]) => [state, members.length]));
@@ -114,7 +128,7 @@ async function print(shell: Shell, status: Status): Promise<void> {
     ["services", line(status.services)],
     ["pipes", line(status.pipes)],
     ["backups", line(status.backups)],
-    ["alerts", status.alerts === null ? "not read, which needs an access token" : line(status.alerts)],
+    ["alerts", status.alerts === null ? "not read, which needs a valid access token" : line(status.alerts)],
   ]);
   if (status.attention.length === 0) return shell.say("Nothing needs attention.");
   await shell.write("\n");
