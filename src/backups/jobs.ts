@@ -34,7 +34,7 @@ import type { BackupTarget } from "./storage/location.ts";
 
 const progressEveryMs = 500;
 
-export type JobDeps = Pick<Stores, "backups" | "restores" | "pipeSnapshots" | "ledger"> & {
+export type JobDeps = Pick<Stores, "services" | "backups" | "restores" | "pipeSnapshots" | "ledger"> & {
   readonly backupLocation: BackupTarget;
   readonly worker: FileWorker;
   readonly dataDir: string;
@@ -80,7 +80,7 @@ export class BackupJobs {
     const begun: Backup = { ...row, ...facts, status: "in_progress" };
     try {
       // Who sees an outcome finds nothing of the work beside it.
-      const clear = () => backupLocation.clearStaging(service.id);
+      const clear = () => this.#clearStaging(service.id);
       const { manifest, sizeBytes } = await this.#make(begun, service, base, signal).finally(clear);
       const finishedAt = manifest.finishedAt;
       await backups.finish(row.id, {
@@ -154,8 +154,8 @@ export class BackupJobs {
 
   /** Restores a database or table into a running service, and writes the outcome into the row. */
   async restorePart(restore: Restore, signal: AbortSignal): Promise<void> {
-    const { restores, backupLocation, logger } = this.#deps;
-    await backupLocation.clearStaging(restore.serviceId);
+    const { restores, logger } = this.#deps;
+    await this.#clearStaging(restore.serviceId);
     try {
       const backup = await this.#backupOf(restore);
       await this.#withEngine(restore.serviceId, signal, async (address) => {
@@ -176,6 +176,8 @@ export class BackupJobs {
         await this.#withEngine(restore.serviceId, signal, (address) => removePart(address, restore));
       }
       await restores.finish(restore.id, reasonOf(error, signal), []);
+    } finally {
+      await this.#clearStaging(restore.serviceId);
     }
   }
 
@@ -233,13 +235,22 @@ export class BackupJobs {
 
   /** A backup that an earlier process was making: it fails, and its files are removed. */
   async failInterrupted(row: Backup, signal: AbortSignal): Promise<void> {
-    await this.#deps.backupLocation.clearStaging(row.serviceId);
+    await this.#clearStaging(row.serviceId);
     await this.#deps.backups.fail(
       row.id,
       new Date().toISOString(),
       "interrupted: Millrace ended while it was being made",
     );
     await this.#removeWhatIsThere(row, signal);
+  }
+
+  /** A deletion leaves the folder to the job that uses it, and only an engine of ours needs it between two jobs. */
+  async #clearStaging(serviceId: string): Promise<void> {
+    const { services, backupLocation } = this.#deps;
+    await backupLocation.clearStaging(serviceId);
+    const service = await services.find(serviceId);
+    const isNeeded = service !== undefined && service.desiredState !== "deleted" && traitsOf(service).isOwnProcess;
+    if (!isNeeded) await backupLocation.removeStaging(serviceId);
   }
 
   async #make(row: Backup, service: Service, base: Manifest | undefined, signal: AbortSignal) {

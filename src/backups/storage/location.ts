@@ -4,7 +4,7 @@
  */
 import { join, resolve } from "node:path";
 import type { Config } from "../../config.ts";
-import { emptyFolder } from "../../lib/files.ts";
+import { emptyFolder, removeFolder } from "../../lib/files.ts";
 import { makeFolder } from "../../lib/make-folder.ts";
 import type { Backup, BackupLocation } from "../../store/backups/backups.ts";
 import type { FileWorker } from "../files/file-worker.ts";
@@ -121,5 +121,10 @@ export class BackupTarget {
    */
   async clearStaging(serviceId: string): Promise<void> {
     await emptyFolder(this.stagingOf(serviceId));
+  }
+
+  /** Removes the staging folder with what is in it. Only while no engine of the service runs. */
+  async removeStaging(serviceId: string): Promise<void> {
+    await removeFolder(join(this.#stagingRoot, serviceId));
   }
 }
