@@ -14,6 +14,7 @@ import { NodeHttp2Handler, NodeHttpHandler } from "@smithy/node-http-handler";
 import { childOf, sleep } from "../../../lib/abort.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { agentsOf, http2Connection } from "../../../outgoing/http.ts";
+import { answerMs } from "../../aws/request-handler.ts";
 import type { NetworkContext } from "../../contract/source.ts";
 import type { ManagedStreamConfig } from "../declaration/kind.ts";
 import { type FanOutApi, type Pushed, type StartAt, StreamError } from "../stream.ts";
@@ -58,7 +59,7 @@ export class FanOutClient implements FanOutApi {
     const StreamARN = await this.#arn(signal);
     try {
       const command = new DeregisterStreamConsumerCommand({ StreamARN, ConsumerName: consumer });
-      await this.#client.send(command, { abortSignal: signal });
+      await answered((abortSignal) => this.#client.send(command, { abortSignal }), signal);
     } catch (error) {
       if ((error as Error).name !== "ResourceNotFoundException") throw this.#error(error, signal);
     }
@@ -66,10 +67,14 @@ export class FanOutClient implements FanOutApi {
 
   async *subscribe(ConsumerARN: string, ShardId: string, start: StartAt, signal: AbortSignal): AsyncIterable<Pushed> {
     using idle = childOf(signal);
-    let timer = setTimeout(() => idle.abort(), idleTimeoutMs);
+    let isAnswered = false;
+    let timer = setTimeout(() => idle.abort(), answerMs);
     try {
       const command = new SubscribeToShardCommand({ ConsumerARN, ShardId, StartingPosition: positionOf(start) });
       const { EventStream = [] } = await this.#client.send(command, { abortSignal: idle.signal });
+      isAnswered = true;
+      clearTimeout(timer);
+      timer = setTimeout(() => idle.abort(), idleTimeoutMs);
       for await (const { SubscribeToShardEvent: event } of EventStream) {
         clearTimeout(timer);
         if (event !== undefined) yield pushedOf(event, this.#address);
@@ -77,8 +82,8 @@ export class FanOutClient implements FanOutApi {
         timer = setTimeout(() => idle.abort(), idleTimeoutMs);
       }
     } catch (error) {
-      if (idle.signal.aborted && !signal.aborted) return;
-      throw this.#error(error, signal);
+      if (!idle.signal.aborted || signal.aborted) throw this.#error(error, signal);
+      if (!isAnswered) throw this.#error(silence(error), signal);
     } finally {
       clearTimeout(timer);
       idle.abort();
@@ -93,7 +98,10 @@ export class FanOutClient implements FanOutApi {
     if (this.#streamArn !== undefined) return this.#streamArn;
     try {
       const command = new DescribeStreamSummaryCommand({ StreamName: this.#name });
-      const { StreamDescriptionSummary } = await this.#client.send(command, { abortSignal: signal });
+      const { StreamDescriptionSummary } = await answered(
+        (abortSignal) => this.#client.send(command, { abortSignal }),
+        signal,
+      );
       this.#streamArn = StreamDescriptionSummary?.StreamARN ?? "";
       return this.#streamArn;
     } catch (error) {
@@ -104,7 +112,8 @@ export class FanOutClient implements FanOutApi {
   async #describe(StreamARN: string, ConsumerName: string, signal: AbortSignal) {
     try {
       const command = new DescribeStreamConsumerCommand({ StreamARN, ConsumerName });
-      return (await this.#client.send(command, { abortSignal: signal })).ConsumerDescription;
+      const described = await answered((abortSignal) => this.#client.send(command, { abortSignal }), signal);
+      return described.ConsumerDescription;
     } catch (error) {
       if ((error as Error).name === "ResourceNotFoundException") return undefined;
       throw this.#error(error, signal);
@@ -114,7 +123,7 @@ export class FanOutClient implements FanOutApi {
   async #make(StreamARN: string, ConsumerName: string, signal: AbortSignal): Promise<void> {
     try {
       const command = new RegisterStreamConsumerCommand({ StreamARN, ConsumerName });
-      await this.#client.send(command, { abortSignal: signal });
+      await answered((abortSignal) => this.#client.send(command, { abortSignal }), signal);
     } catch (error) {
       const { name } = error as Error;
       // Another replica was first.
@@ -138,6 +147,23 @@ export class FanOutClient implements FanOutApi {
     }
     return known;
   }
+}
+
+/** The whole answer of a request in time. Handlers have no such time here, because a subscription outlasts it. */
+async function answered<T>(ask: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
+  using asking = childOf(signal);
+  const timer = setTimeout(() => asking.abort(), answerMs);
+  try {
+    return await ask(asking.signal);
+  } catch (error) {
+    throw asking.signal.aborted && !signal.aborted ? silence(error) : error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function silence(cause: unknown): Error {
+  return new Error(`no answer within ${answerMs / 1000} s`, { cause });
 }
 
 function pushedOf(event: SubscribeToShardEvent, address: string): Pushed {
