@@ -57,6 +57,11 @@ export class CheckRun {
     return [...this.#outcomes];
   }
 
+  /** The check that is being made. */
+  get current(): CheckName | undefined {
+    return this.#current?.name;
+  }
+
   /** Makes a check. Throws what the work throws. */
   async check<T>(name: CheckName, work: () => Promise<T> | T): Promise<T> {
     const began = this.#begin(name);

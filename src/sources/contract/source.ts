@@ -11,7 +11,7 @@ import type { Issue } from "../../lib/errors.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
 import type { DialTarget } from "../../outgoing/dialer.ts";
 import type { OutgoingPolicy } from "../../outgoing/policy.ts";
-import type { CheckRun } from "./checks.ts";
+import type { CheckName, CheckRun } from "./checks.ts";
 import type { SourceDescription } from "./description.ts";
 import type { Discovery } from "./discovery.ts";
 import type { DurableShapes } from "./durable.ts";
@@ -370,6 +370,8 @@ export type SourceKind = SourceDescription & {
    * address requires the secret again, so that whoever may change a pipe cannot have it sent elsewhere.
    */
   readonly sentTo?: Readonly<Record<string, readonly string[]>>;
+  /** The members that name the address which a check asks; the first that is given counts. Absent: as `connection`. */
+  readonly addresses?: Readonly<Partial<Record<CheckName, readonly string[]>>>;
   /** Removes secrets from a member that is shown, such as the key in a connection string. */
   readonly shown?: (config: JsonObject) => JsonObject;
   /** Cross-field rules; returns issues with paths below the kind's member. */

@@ -6,13 +6,13 @@ import type { AcquireEngine } from "../../../clickhouse/lease.ts";
 import { tableName } from "../../../clickhouse/sql.ts";
 import { plainForm, type TableForm } from "../../../clickhouse/table-form.ts";
 import { abortable, childOf } from "../../../lib/abort.ts";
-import { AppError, type Issue, refuseIssues } from "../../../lib/errors.ts";
+import { AppError, type Issue, memberError, refuseIssues } from "../../../lib/errors.ts";
 import type { JsonObject } from "../../../lib/json.ts";
 import type { DialTarget } from "../../../outgoing/dialer.ts";
 import type { Permits } from "../../../outgoing/permits.ts";
 import type { OutgoingPolicy } from "../../../outgoing/policy.ts";
 import { connectorOf } from "../../../sources/connectors.ts";
-import type { CheckRun } from "../../../sources/contract/checks.ts";
+import type { CheckName, CheckRun } from "../../../sources/contract/checks.ts";
 import type { Discovery } from "../../../sources/contract/discovery.ts";
 import type { ListingPage, SourceListing } from "../../../sources/contract/listing.ts";
 import type {
@@ -102,7 +102,8 @@ export class PipeChecks {
    * DESTINATION_INVALID with the reason; TOO_MANY_REQUESTS at the limit.
    */
   async reachable(request: CheckRequest, run: CheckRun, requestSignal: AbortSignal): Promise<Reached> {
-    return await this.#withService(request, requestSignal, async (client, network, signal) => {
+    const silent = () => silenceOf(request, run.current);
+    return await this.#withService(request, requestSignal, silent, async (client, network, signal) => {
       if (client.cluster !== undefined) refuseSharedReading(request.settings);
       const form = (await run.group("table", () => checkDestination(client, request, run))) ?? plainForm;
       const { ledger } = this.#options;
@@ -128,7 +129,8 @@ export class PipeChecks {
     if (discover === undefined) {
       throw new AppError("BAD_REQUEST", `source.${kind.key}: its fields cannot be discovered`);
     }
-    return await this.#withService(request, requestSignal, async (client, network, signal) => {
+    const silent = () => silenceOf(request);
+    return await this.#withService(request, requestSignal, silent, async (client, network, signal) => {
       const { form } = await layoutOf(client, request.database);
       return { found: await discover(config, { network, query: queryOf(client, signal) }, signal), form };
     });
@@ -156,7 +158,7 @@ export class PipeChecks {
     try {
       return await inTime(
         requestSignal,
-        () => "source",
+        () => silenceOf({ kind, config }),
         async (signal) => {
           const listing = connector.list?.(config, { network, page }, signal);
           return listing === undefined ? {} : await abortable(listing, signal);
@@ -167,10 +169,11 @@ export class PipeChecks {
     }
   }
 
-  /** Runs the work with a client of the service, within a bounded time. */
+  /** Runs the work with a client of the service, within a bounded time. `silent` is that of `inTime`. */
   async #withService<T>(
     { organizationId, serviceId }: Scope,
     requestSignal: AbortSignal,
+    silent: () => AppError,
     work: (client: ClickHouseClient, network: NetworkContext, signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     const { acquire, policy, permits } = this.#options;
@@ -182,14 +185,14 @@ export class PipeChecks {
       withdrawals.push(withdraw);
       return listener;
     };
-    let silent = "service";
+    let isAwake = false;
     try {
       return await inTime(
         requestSignal,
-        () => silent,
+        () => (isAwake ? silent() : silentService()),
         async (signal) => {
           const { release, address } = await acquire(serviceId, signal);
-          silent = "source";
+          isAwake = true;
           try {
             using client = new ClickHouseClient(address);
             const network = { policy, organizationId, permitEngine, listenForEngine: listenFor(address) };
@@ -221,21 +224,33 @@ export class PipeChecks {
   }
 }
 
-/** Runs the work within the time of a check. `silent` names who has not answered when the time is over. */
+/** Runs the work within the time of a check. `silent` says, when the time is over, who has not answered. */
 async function inTime<T>(
   requestSignal: AbortSignal,
-  silent: () => string,
+  silent: () => AppError,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   using timeout = childOf(requestSignal);
-  using _ = setTimeout(() => timeout.abort(), checkTimeoutMs);
+  using _ = setTimeout(() => timeout.abort(silent()), checkTimeoutMs);
   try {
     return await work(timeout.signal);
   } catch (error) {
-    if (!timeout.signal.aborted || requestSignal.aborted) throw error;
-    const message = `The ${silent()} did not answer within ${checkTimeoutMs / 1000} s.`;
-    throw new AppError("SOURCE_UNREACHABLE", message, { cause: error });
+    throw timeout.signal.aborted && !requestSignal.aborted ? timeout.signal.reason : error;
   }
+}
+
+const noAnswer = `did not answer within ${checkTimeoutMs / 1000} s`;
+
+function silentService(): AppError {
+  return new AppError("SOURCE_UNREACHABLE", `The service ${noAnswer}.`);
+}
+
+/** Names the member whose address the check asks. */
+function silenceOf({ kind, config }: Pick<CheckRequest, "kind" | "config">, check?: CheckName): AppError {
+  if (check === "tableDefinition" || check === "table") return silentService();
+  const members = (check && kind.addresses?.[check]) ?? kind.addresses?.connection ?? [];
+  const member = members.find((name) => config?.[name] !== undefined) ?? members.at(-1);
+  return memberError("SOURCE_UNREACHABLE", `source.${[kind.key, member].filter(Boolean).join(".")}`, noAnswer);
 }
 
 type SourceParts = Pick<PipeChecksOptions, "ledger"> & {

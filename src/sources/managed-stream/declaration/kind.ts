@@ -40,6 +40,7 @@ export const managedStream = {
   key: "managedStream",
   durable: kinesisShapes,
   request,
+  addresses: { connection: ["endpoint", "region"], schemaRegistry: ["schemaRegistry.url"] },
   rules,
   made: (config, pipeId) => (config.useEnhancedFanOut === true ? [{ kind: "consumer", name: ownName(pipeId) }] : []),
 } satisfies SourceKind;

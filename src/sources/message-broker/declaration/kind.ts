@@ -60,6 +60,7 @@ export const messageBroker = {
   durable: kafkaShapes,
   request,
   sentTo: { credentials: ["brokers"] },
+  addresses: { connection: ["brokers"], schemaRegistry: ["schemaRegistry.url"] },
   rules,
   made: (config, pipeId) =>
     config.consumerGroup === undefined ? [{ kind: "consumerGroup", name: ownName(pipeId) }] : [],

@@ -41,6 +41,7 @@ export const objectStorage = {
   key: "objectStorage",
   durable: objectShapes,
   request,
+  addresses: { connection: ["connectionString", "url"], queue: ["queueUrl"] },
   objectResync: { prefix: "o:", patch: { result: "again" }, counter: "again", list: "again" },
   shown,
   rules,

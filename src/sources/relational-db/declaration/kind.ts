@@ -96,6 +96,7 @@ export const relationalDb = {
   request,
   listChange: mappingChanges,
   sentTo: { credentials: ["host", "port"] },
+  addresses: { connection: ["host"] },
   rules,
   made,
   given,
