@@ -30,7 +30,7 @@ import { invalidMember } from "./stores/store-error.ts";
 
 export const objectStorageConnector = defineConnector<ObjectStorageConfig>({
   async check(config: ObjectStorageConfig, options: CheckOptions, signal: AbortSignal): Promise<void> {
-    const { network, query, run, validateSamples } = options;
+    const { network, query, run, validateSamples, warn } = options;
     const { store, pattern } = await openStore(config, network);
     const bridge = new ObjectBridge(store, network);
     const destination = requireTable(options.destination);
@@ -39,10 +39,13 @@ export const objectStorageConnector = defineConnector<ObjectStorageConfig>({
     try {
       const { first, exact } = await run.reach("bucket", () => firstObject(store, pattern, signal));
       const format = await run.check("format", () => {
+        const member = config.url === undefined ? "path" : "url";
+        const hint = first === undefined && /[[\]{}]/.test(pattern) ? ` ${literalHint}` : "";
         if (exact && first === undefined) {
-          const member = config.url === undefined ? "path" : "url";
-          throw invalidMember(member, `The object "${pattern}" does not exist.`);
+          throw invalidMember(member, `The object "${pattern}" does not exist.${hint}`);
         }
+        if (hint !== "")
+          warn({ path: `source.objectStorage.${member}`, message: `No object that was looked at matches.${hint}` });
         return requireFormat(config, first?.key ?? pattern);
       });
       await run.check("mapping", () => requireMapping(destination, format));
@@ -98,6 +101,9 @@ export const objectStorageConnector = defineConnector<ObjectStorageConfig>({
     return new ObjectSource({ config, context, store, pattern, queue });
   },
 });
+
+const literalHint =
+  "Braces and brackets stand for themselves: only ?, * and ** are patterns, and alternatives are pipes of their own.";
 
 /** The first object with content that the pattern selects, among the first thousand of its prefix. */
 async function firstObject(store: ObjectStore, pattern: string, signal: AbortSignal) {
