@@ -325,7 +325,8 @@ export const pipeOperations = operations(tag, {
         .nullish()
         .describe(
           `With rows: keep, for resync of ${kindsWith("objectResync")}: only this object, or those whose keys begin so, of those that ` +
-            "the pipe has read, are loaded again in their present version. Absent: all",
+            "the pipe has read, are loaded again in their present version. Rows of earlier loads stay, also of objects that " +
+            "are gone. Absent: all",
         ),
     }),
     result: pipeRecord,

@@ -128,6 +128,20 @@ test("the last error of a pipe that is well is shown until somebody restarts it"
   await api.pipes.remove(id);
 });
 
+test("who loads objects again is told what stays in the table", async () => {
+  const id = await createPipe(data, "again");
+  await api.ledger.note(id, { "o:in/a.json": { etag: "v1", result: "loaded" } }, {});
+  for (const flag of ["--prefix in/", "--object in/a.json"]) {
+    const { code, stderr } = await run(`pipe resync again ${flag} --rows keep --yes`);
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringMatching(/^again: \w+; rows of earlier loads stay, also of objects that/),
+    ]);
+  }
+  expect((await run("pipe resync again --rows keep --yes")).stderr).toMatch(/^again: \w+\n$/);
+  await api.pipes.remove(id);
+});
+
 test("a pipe is created and checked from the body in a file, without a kind", async () => {
   const source = { objectStorage: { url: "http://127.0.0.1:1/bucket/*.json", format: "JSONEachRow" } };
   const destination = { table: "copies", columns: [{ name: "a", type: "UInt8" }] };

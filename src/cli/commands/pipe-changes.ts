@@ -111,7 +111,8 @@ async function commandPipes(
   const changed = [];
   for (const pipe of pipes) changed.push(await commandPipe(shell, pipe, command, flags));
   const sentence = changed.map(({ name, state }) => `${name}: ${state}`).join(", ");
-  await shell.printDone(reference === undefined ? changed : changed[0], sentence || noPipe);
+  const stays = objectsOf(flags) === undefined ? "" : "; rows of earlier loads stay, also of objects that are gone";
+  await shell.printDone(reference === undefined ? changed : changed[0], sentence ? `${sentence}${stays}` : noPipe);
 }
 
 async function commandPipe(shell: Shell, pipe: PipeSummary, command: PipeVerb, flags: CommandFlags) {

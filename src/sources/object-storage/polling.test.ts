@@ -153,6 +153,21 @@ test("an object that is to be loaded once more and no longer exists is given up,
   expect(next.seen.loaded).toEqual([]);
 });
 
+test("an object below a prefix that is to be loaded once more is passed over while it is gone", async () => {
+  const stored = new Map<string, Json>([
+    ["again", { prefixes: ["in/"] }],
+    ["o:in/gone.json", { etag: "v1", result: "again", again: 1 }],
+    ["o:in/there.json", { etag: "v1", result: "again", again: 1 }],
+  ]);
+  const { objects, seen, polls, loads } = pollWith(stored, "in/there.json");
+  await loads("in/there.json");
+  await polls(3);
+  expect([seen.given, seen.refused]).toEqual([[], []]);
+  objects.set("in/gone.json", "v2");
+  await loads("in/gone.json", "in/there.json");
+  expect(stored.get("o:in/gone.json")).toMatchObject({ etag: "v2", result: "loaded", again: 1 });
+});
+
 test("an object that was deleted before it was loaded, and is made again, is loaded", async () => {
   const stored = new Map<string, Json>([["o:in/a.json", { etag: "v1", result: "gone" }]]);
   const { objects, seen, loads } = pollWith(stored, "in/b.json");
