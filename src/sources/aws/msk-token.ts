@@ -3,7 +3,7 @@
  * of SASL/OAUTHBEARER. https://docs.aws.amazon.com/msk/latest/developerguide/iam-access-control.html
  */
 import { createHash, createHmac, type Hash, type Hmac } from "node:crypto";
-import { AppError, memberError } from "../../lib/errors.ts";
+import { memberError } from "../../lib/errors.ts";
 import type { NetworkContext } from "../contract/source.ts";
 import { type AwsAccess, type AwsCredentials, credentialsOf } from "./credentials.ts";
 
@@ -75,7 +75,7 @@ async function orUnauthorized(credentials: () => Promise<AwsCredentials>): Promi
   } catch (error) {
     const { name } = error as Error;
     const message = `AWS gives no credentials for iamRole (${name}).`;
-    throw new AppError("SOURCE_UNAUTHORIZED", message, { cause: error });
+    throw memberError("SOURCE_UNAUTHORIZED", "source.messageBroker.iamRole", message, error);
   }
 }
 

@@ -127,7 +127,7 @@ function placeProblem({ address, cause }: UnreachableBroker): string {
   return `${place} closes the connection; it restarts, or it wants a login, TLS or a client certificate`;
 }
 
-function sourceError(
+export function sourceError(
   code: "SOURCE_UNREACHABLE" | "SOURCE_UNAUTHORIZED" | "SOURCE_INVALID",
   member: string,
   message: string,

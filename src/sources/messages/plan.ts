@@ -3,7 +3,7 @@
  * settings under which a batch is always one block.
  */
 import { identifier, literal, tableName } from "../../clickhouse/sql.ts";
-import { AppError } from "../../lib/errors.ts";
+import { memberError } from "../../lib/errors.ts";
 import type { DestinationColumn, TargetTable } from "../contract/source.ts";
 import { convertedTo, type IntegerReading } from "./integers.ts";
 import type { SourceMessage, VirtualColumn, VirtualColumns } from "./message.ts";
@@ -57,7 +57,7 @@ export function planRows<M extends SourceMessage>(
   const [conflict] = isNamed(format) ? [] : conflictingPaths(read.map((column) => column.sourceField));
   if (conflict !== undefined) {
     const message = `The field "${conflict}" is mapped as a value and as the parent of another field.`;
-    throw new AppError("SOURCE_INVALID", message);
+    throw memberError("SOURCE_INVALID", "fieldMappings", message);
   }
   const checked = isBinary(format) ? "wide64" : "wide";
   const used = new Map<string, UsedVirtual<M> & Declared>();

@@ -7,6 +7,7 @@ import { anyNetwork } from "../../../harness/network/network.ts";
 import { testDestination } from "../../../harness/sources/source-context.ts";
 import type { Issue } from "../../lib/errors.ts";
 import { CheckRun } from "../contract/checks.ts";
+import { planRows } from "../messages/plan.ts";
 import { objectStorageConnector } from "./connector.ts";
 
 const keys = ["in/a.json", "odd/{a,b}/1.json", "odd/[x].json"];
@@ -26,11 +27,16 @@ afterAll(() => {
   server.close();
 });
 
-async function checked(pattern: string): Promise<Issue[]> {
+async function checked(pattern: string, columns = testDestination.columns): Promise<Issue[]> {
   const warnings: Issue[] = [];
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/b/${pattern}`;
   const options = {
-    ...{ network: anyNetwork, validateSamples: false, destination: testDestination, query: async () => [] },
+    ...{
+      network: anyNetwork,
+      validateSamples: false,
+      destination: { ...testDestination, columns },
+      query: async () => [],
+    },
     ...{ pipeId: undefined, marks: async () => ({}), warn: (warning: Issue) => void warnings.push(warning) },
     run: new CheckRun(),
   };
@@ -56,3 +62,9 @@ test.each(["in/*.json", "none/*.json", "odd/{a,b}/*.json", "odd/[x].json", "odd/
     expect(await checked(pattern)).toEqual([]);
   },
 );
+
+test("a field that is mapped as a value and as a parent is told of the mappings", async () => {
+  const columns = ["x", "x.y"].map((sourceField, at) => ({ name: `c${at}`, type: "String", sourceField }));
+  await expect(checked("in/*.json", columns)).rejects.toMatchObject({ issues: [{ path: "fieldMappings" }] });
+  expect(() => planRows({ ...testDestination, columns }, "JSONEachRow", {})).toThrow(/^fieldMappings: The field "x" /);
+});

@@ -1,5 +1,5 @@
 /** The object storage connector: checks a configuration and opens a source. */
-import { AppError } from "../../lib/errors.ts";
+import { memberError } from "../../lib/errors.ts";
 import { withinTime } from "../../lib/within-time.ts";
 import { defineConnector } from "../contract/define-connector.ts";
 import { requireTable } from "../contract/destination.ts";
@@ -125,7 +125,7 @@ function requireMapping({ columns }: TargetTable, format: ObjectFormat): void {
   const [conflict] = conflictingFields(columns, format);
   if (conflict === undefined) return;
   const message = `The field "${conflict}" is mapped as a value and as the parent of another field.`;
-  throw new AppError("SOURCE_INVALID", message);
+  throw memberError("SOURCE_INVALID", "fieldMappings", message);
 }
 
 /** The embedded engine is built without bzip2, and we decompress only formats that are read sequentially. */

@@ -10,7 +10,7 @@ import {
   type _Record as WireRecord,
 } from "@aws-sdk/client-kinesis";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
-import { AppError } from "../../../lib/errors.ts";
+import { AppError, memberError } from "../../../lib/errors.ts";
 import { Dialer } from "../../../outgoing/dialer.ts";
 import { sharedAgents } from "../../../outgoing/http.ts";
 import { boundedAnswer } from "../../aws/bounded-answers.ts";
@@ -142,7 +142,7 @@ function resolved(credentials: (() => Promise<AwsCredentials>) | undefined): () 
       return await credentials();
     } catch (error) {
       const text = "The role could not be assumed with the machine's own credentials (AssumeRole failed).";
-      throw new AppError("SOURCE_UNAUTHORIZED", text, { cause: error });
+      throw memberError("SOURCE_UNAUTHORIZED", "source.managedStream.iamRole", text, error);
     }
   };
 }

@@ -78,6 +78,7 @@ test.each([
   await expect(connection.send(fetchRecords([], 0, undefined))).rejects.toMatchObject({
     code: "SOURCE_INVALID",
     message: `${sentence} needed.`,
+    issues: [{ path: "source.messageBroker.brokers" }],
   });
   expect(asked).toEqual([]);
   expect(connection.usable).toBe(true);

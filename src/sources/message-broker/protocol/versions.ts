@@ -1,6 +1,5 @@
 /** The version of each request: the newest that the broker and this client both support (KIP-35). */
-import { AppError } from "../../../lib/errors.ts";
-import { requireDone } from "../failures.ts";
+import { requireDone, sourceError } from "../failures.ts";
 import type { Api, Call, VersionRange } from "./call.ts";
 import { kafkaCodes } from "./error-codes.ts";
 
@@ -38,12 +37,20 @@ export function commonVersion(api: Api, offered: OfferedVersions, newest = api.m
   const theirs = offered.get(api.key);
   const needed = api.min === newest ? `version ${newest}` : `a version from ${api.min} to ${newest}`;
   if (theirs === undefined) {
-    throw new AppError("SOURCE_INVALID", `The broker does not offer the request ${api.name}; ${needed} is needed.`);
+    throw sourceError(
+      "SOURCE_INVALID",
+      "brokers",
+      `The broker does not offer the request ${api.name}; ${needed} is needed.`,
+    );
   }
   const version = Math.min(theirs.max, newest);
   if (version >= Math.max(theirs.min, api.min)) return version;
   const range = `the versions ${theirs.min} to ${theirs.max}`;
-  throw new AppError("SOURCE_INVALID", `The broker offers ${range} of the request ${api.name}; ${needed} is needed.`);
+  throw sourceError(
+    "SOURCE_INVALID",
+    "brokers",
+    `The broker offers ${range} of the request ${api.name}; ${needed} is needed.`,
+  );
 }
 
 /** Undefined when the broker does not support this version of the request itself: it supports version 0. */

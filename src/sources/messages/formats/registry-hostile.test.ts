@@ -82,3 +82,16 @@ test.each([
   const bytes = Buffer.from([0, 0, 0, 0, 1, 2]);
   expect(rows.group({ bytes, start: 0, end: bytes.length, position: 0 } as never)).toBe(`The schema 1 ${reason}.`);
 });
+
+test.each([401, 403])("a login that is refused with %d is that of the registry", async (status) => {
+  const server = createServer((_, response) => void response.writeHead(status).end()).listen(0, "127.0.0.1");
+  open.push(server);
+  await once(server, "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const registry = new SchemaRegistry(
+    { url },
+    new Dialer(anyNetwork.policy, "source.messageBroker.schemaRegistry.url"),
+  );
+  const issues = [{ path: "source.messageBroker.schemaRegistry.credentials" }];
+  await expect(registry.check()).rejects.toMatchObject({ code: "SOURCE_UNAUTHORIZED", issues });
+});

@@ -145,7 +145,8 @@ export class SchemaRegistry {
     });
     if (status === 404) return undefined;
     if (status === 401 || status === 403) {
-      throw new AppError("SOURCE_UNAUTHORIZED", "The schema registry does not accept the credentials given.");
+      const member = this.#field.replace(/url$/, "credentials");
+      throw memberError("SOURCE_UNAUTHORIZED", member, "the schema registry does not accept them");
     }
     if (status !== 200) throw this.#unreachable(`it answered with status ${status}`);
     try {

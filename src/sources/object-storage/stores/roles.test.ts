@@ -3,6 +3,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test, vi } from "vitest";
 import { anyNetwork } from "../../../../harness/network/network.ts";
+import { mskTokens } from "../../aws/msk-token.ts";
+import { KinesisStream } from "../../managed-stream/client/client.ts";
 import { parseUrl } from "./location.ts";
 import { S3Store } from "./s3.ts";
 
@@ -34,6 +36,34 @@ test("AssumeRole once, its session in the parameters, nothing of it in the state
   // Otherwise one organization could use a role that trusts this server for another one.
   expect(new URLSearchParams(asked[0]).get("ExternalId")).toBe(anyNetwork.organizationId);
   store.close();
+  sts.close();
+  vi.unstubAllEnvs();
+});
+
+const role = { authentication: "IAM_ROLE", iamRole: "arn:aws:iam::1:role/r" } as const;
+const brokers = ["b-1.x.kafka.eu-west-1.amazonaws.com"];
+const { signal } = new AbortController();
+const s3 = "s3://b/in/*";
+
+test.each([
+  ["objectStorage", () => new S3Store(parseUrl(s3), { ...role, url: s3 }, anyNetwork).reader(["in/a.json"])],
+  [
+    "managedStream",
+    () => new KinesisStream({ ...role, streamName: "s", region: "eu-west-1" }, anyNetwork).shards(signal),
+  ],
+  ["messageBroker", () => mskTokens(role, brokers, anyNetwork)()],
+])("a role that is refused is named as a member of %s", async (kind, ask) => {
+  const sts = createServer((_, response) => void response.writeHead(403).end("<ErrorResponse/>")).listen(
+    0,
+    "127.0.0.1",
+  );
+  await new Promise((done) => sts.once("listening", done));
+  vi.stubEnv("AWS_ENDPOINT_URL_STS", `http://127.0.0.1:${(sts.address() as AddressInfo).port}`);
+  vi.stubEnv("AWS_ACCESS_KEY_ID", "machine");
+  vi.stubEnv("AWS_SECRET_ACCESS_KEY", "machine-secret");
+  const issues = [{ path: `source.${kind}.iamRole` }];
+  await expect(ask()).rejects.toMatchObject({ code: "SOURCE_UNAUTHORIZED", issues });
+  sts.closeAllConnections();
   sts.close();
   vi.unstubAllEnvs();
 });

@@ -9,7 +9,7 @@ import {
   S3Client,
   type S3ClientConfig,
 } from "@aws-sdk/client-s3";
-import { AppError } from "../../../lib/errors.ts";
+import { AppError, memberError } from "../../../lib/errors.ts";
 import { sharedAgents } from "../../../outgoing/http.ts";
 import { boundedListing } from "../../aws/bounded-answers.ts";
 import { type AwsCredentials, credentialsOf } from "../../aws/credentials.ts";
@@ -160,7 +160,7 @@ export class S3Store implements FolderStore {
       return await credentials();
     } catch (error) {
       const role = "The role or the machine's own credentials could not be used (AssumeRole failed).";
-      throw new AppError("SOURCE_UNAUTHORIZED", role, { cause: error });
+      throw memberError("SOURCE_UNAUTHORIZED", "source.objectStorage.iamRole", role, error);
     }
   }
 }
