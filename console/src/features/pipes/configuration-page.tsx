@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from "react";
 import { sourceDescriptions } from "../../../../src/sources/contract/descriptions.ts";
-import { holds, memberAt, type SourceField } from "../../../../src/sources/contract/fields.ts";
+import type { SourceField } from "../../../../src/sources/contract/fields.ts";
 import { describeCall } from "../../api/client.ts";
 import { asApiError } from "../../api/error.ts";
 import { useChange } from "../../api/queries.ts";
@@ -14,7 +14,7 @@ import { Answer } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { toast } from "../../parts/toast.tsx";
 import { ConfigurationForm } from "./configuration-form.tsx";
-import { scalingFields, secretMembers, settingFields, settingsOf } from "./draft.ts";
+import { loginFields, scalingFields, settingFields, settingsOf } from "./draft.ts";
 import { pipeReads } from "./pipe-actions.tsx";
 import { kindOf, type PipeDetails, usePipe } from "./use-pipe.ts";
 
@@ -31,7 +31,7 @@ function Configuration({ pipe }: { readonly pipe: PipeDetails }) {
   const { source, destination, fieldMappings, settings, scaling } = pipe;
   const actions = (
     <>
-      {secretMembers(pipe).length > 0 && (
+      {loginFields(pipe).length > 0 && (
         <Button needs="developer" onClick={() => setEditing("secrets")}>
           Replace credentials …
         </Button>
@@ -123,17 +123,6 @@ function curlOf({ serviceId, id }: PipeDetails): string {
   return `curl --user "$MILLRACE_KEY" ${location.origin}${path}`;
 }
 
-/** The members of the login that the pipe has, or of the usual one of its kind, as far as they can be changed. */
-function loginFields(pipe: PipeDetails): readonly SourceField[] {
-  const kind = kindOf(pipe);
-  const { logins, fields, mutable } = sourceDescriptions[kind];
-  const own = logins.find(({ when }) => holds(when, (path) => memberAt(pipe.source[kind] ?? {}, path))) ?? logins[0];
-  return (own?.members ?? []).flatMap((member) => {
-    const field = fields.find(({ path }) => path === member);
-    return field !== undefined && mutable.includes(member.split(".")[0] ?? "") ? [field] : [];
-  });
-}
-
 /** Replaces what the pipe logs in with. What is there is never shown. */
 function SecretsDialog({ pipe, onClose }: { readonly pipe: PipeDetails; readonly onClose: () => void }) {
   const kind = kindOf(pipe);
@@ -145,8 +134,9 @@ function SecretsDialog({ pipe, onClose }: { readonly pipe: PipeDetails; readonly
     const members: Record<string, unknown> = {};
     for (const { path } of fields) {
       const [outer = "", inner] = path.split(".");
+      const shown = (pipe.source[kind] as Record<string, unknown> | undefined)?.[outer];
       members[outer] =
-        inner === undefined ? values[path] : { ...(members[outer] as object | undefined), [inner]: values[path] };
+        inner === undefined ? values[path] : { ...(members[outer] ?? shown ?? {}), [inner]: values[path] };
     }
     const params = { serviceId: pipe.serviceId, pipeId: pipe.id };
     change.mutateAsync({ params, body: { source: { [kind]: members } }, ifMatch: pipe.version } as never).then(
@@ -165,7 +155,7 @@ function SecretsDialog({ pipe, onClose }: { readonly pipe: PipeDetails; readonly
       refusal={isEmpty ? "Fill in every field." : undefined}
       failure={error?.message}
     >
-      <p>The server tries them before it takes them.</p>
+      {!sourceDescriptions[kind].hasInbox && <p>The server tries them before it takes them.</p>}
       {fields.map(({ path, label, input, isLong }) => {
         const shared = {
           label,

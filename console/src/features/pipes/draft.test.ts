@@ -1,6 +1,15 @@
 import { expect, test } from "vitest";
 import { sourceDescriptions, sourceKindKeys } from "../../../../src/sources/contract/descriptions.ts";
-import { columnsOf, differencesOf, draftOf, labelOf, requestsOf, scalingFields, settingsOf } from "./draft.ts";
+import {
+  columnsOf,
+  differencesOf,
+  draftOf,
+  labelOf,
+  loginFields,
+  requestsOf,
+  scalingFields,
+  settingsOf,
+} from "./draft.ts";
 import type { PipeDetails } from "./use-pipe.ts";
 
 const pipe = {
@@ -55,6 +64,23 @@ test("members of a source are changed as the inputs of their kind are, and digit
   expect(requestsOf(postgres, differencesOf(postgres, edited)).patch).toEqual({
     source: { relationalDb: { database: "2024", port: "5432x", disableTls: false } },
   });
+});
+
+test("credentials can be replaced where the source logs in with some", () => {
+  const fieldsOf = (source: object) =>
+    loginFields({ ...pipe, source } as unknown as PipeDetails).map(({ path }) => path);
+  const keys = ["accessKey.accessKeyId", "accessKey.secretKey"];
+  const user = ["credentials.username", "credentials.password"];
+  expect(fieldsOf({ messageBroker: { brokers: "b:9092" } })).toEqual([]);
+  expect(fieldsOf({ messageBroker: { authentication: "PLAIN" } })).toEqual(user);
+  expect(fieldsOf({ objectStorage: { url: "https://b/*.json" } })).toEqual([]);
+  expect(fieldsOf({ objectStorage: { authentication: "IAM_USER" } })).toEqual(keys);
+  expect(fieldsOf({ managedStream: {} })).toEqual(keys);
+  expect(fieldsOf({ relationalDb: {} })).toEqual(user);
+  expect(fieldsOf({ push: {} })).toEqual([]);
+  expect(fieldsOf({ push: { signature: { scheme: "github" } } })).toEqual(["signature.secret"]);
+  for (const kind of sourceKindKeys)
+    expect(fieldsOf({ [kind]: { authentication: "IAM_ROLE", iamRole: "a" } })).toEqual([]);
 });
 
 test.each(sourceKindKeys)("each member of %s that can change has a label of its own, which is not its path", (kind) => {

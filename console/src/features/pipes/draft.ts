@@ -1,6 +1,6 @@
 /** An edited configuration: what the form holds, and what a request must send for it. */
 import { sourceDescriptions } from "../../../../src/sources/contract/descriptions.ts";
-import type { SourceField } from "../../../../src/sources/contract/fields.ts";
+import { holds, memberAt, type SourceField } from "../../../../src/sources/contract/fields.ts";
 import { wordsAt } from "../../lib/format.ts";
 import { typedNumber } from "../../lib/typed-number.ts";
 import type { PipeKind } from "./list-search.ts";
@@ -39,10 +39,14 @@ export function mutableMembers(pipe: PipeDetails): readonly string[] {
   return mutable.filter((member) => !secrets.includes(member));
 }
 
-/** Members of the source with secrets; they are shown as set or not. */
-export function secretMembers(pipe: PipeDetails): readonly string[] {
-  const { mutable, secrets } = sourceDescriptions[kindOf(pipe)];
-  return secrets.filter((member) => mutable.includes(member));
+/** The members of the login that the pipe has, as far as they can be changed. None: it logs in with nothing. */
+export function loginFields(pipe: PipeDetails): readonly SourceField[] {
+  const kind = kindOf(pipe);
+  const { logins, mutable } = sourceDescriptions[kind];
+  const own = logins.find(({ when }) => holds(when, (path) => memberAt(pipe.source[kind] ?? {}, path)));
+  return (own?.members ?? []).flatMap((member) =>
+    mutable.includes(member.split(".")[0] ?? "") ? (fieldAt(kind, `source.${member}`) ?? []) : [],
+  );
 }
 
 export function draftOf(pipe: PipeDetails): Draft {
