@@ -156,6 +156,18 @@ describe.skipIf(chromiumMissing !== undefined)("every screen", () => {
     900_000,
   );
 
+  test("says what does not exist, or cannot, and leads on", async () => {
+    const { page } = await opened.open("/");
+    for (const id of ["01990000-0000-7000-8000-000000000000", "x"]) {
+      for (const route of routes().filter((one) => one.includes("$"))) {
+        await page.goto(`${opened.served.credentials.baseUrl}/console${route.replaceAll(/\$\w+/g, id)}`);
+        const said = page.getByRole("heading", { name: /This does not exist|There is no such/ });
+        const list = page.getByRole("main").getByRole("link", { name: `All ${route.split("/")[1]}`, exact: true });
+        await Promise.all([said.first().waitFor(), list.first().waitFor()]);
+      }
+    }
+  });
+
   test("keeps its headings and inputs, the very elements, while the server fails", async () => {
     const { page } = await opened.open("/");
     await page.clock.install();

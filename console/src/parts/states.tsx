@@ -3,7 +3,7 @@ import type { UseQueryResult } from "@tanstack/react-query";
 import { CircleAlert, Lock, type LucideIcon, SearchX } from "lucide-react";
 import { type ReactNode, useLayoutEffect, useState } from "react";
 import { type ApiError, asApiError } from "../api/error.ts";
-import { Button } from "./button.tsx";
+import { Button, ButtonLink } from "./button.tsx";
 import { Note } from "./note.tsx";
 import { RelativeTime } from "./relative-time.tsx";
 import css from "./states.module.css";
@@ -41,9 +41,12 @@ function Title({ children }: { readonly children: ReactNode }) {
 export function ErrorState({ error, onRetry }: { readonly error: unknown; readonly onRetry?: () => void }) {
   const known = asApiError(error);
   if (known.status === 403) return <NoPermission error={known} />;
-  if (known.status === 404) {
+  // What cannot be an id is none.
+  if (known.status === 404 || known.message.startsWith("Invalid request path")) {
+    const [, , list, id] = location.pathname.split("/");
+    const link = id && <ButtonLink to={`/${list}` as "/"}>All {list}</ButtonLink>;
     return (
-      <EmptyState icon={SearchX} title="This does not exist">
+      <EmptyState icon={SearchX} title="This does not exist" actions={link}>
         It was deleted, or never existed. {known.message}
       </EmptyState>
     );
