@@ -27,8 +27,9 @@ describe.skipIf(chromiumMissing !== undefined)("alerts", () => {
         body += String(chunk);
       });
       request.on("end", () => {
-        told.push({ authorization: request.headers.authorization, event: JSON.parse(body) });
-        response.end();
+        const isRefused = request.url?.endsWith("/refused");
+        if (!isRefused) told.push({ authorization: request.headers.authorization, event: JSON.parse(body) });
+        response.writeHead(isRefused ? 410 : 200).end();
       });
     });
     await new Promise<void>((done) => listener.listen(0, "127.0.0.1", done));
@@ -196,6 +197,21 @@ describe.skipIf(chromiumMissing !== undefined)("alerts", () => {
     await expect.poll(() => told, { timeout: 20_000 }).toHaveLength(1);
     expect(told[0]).toMatchObject({ authorization: "kept", event: { state: "ALERT" } });
     expect((await call("GET", `/alerts/${alertId}`)).json.data).toMatchObject({ note: "of the day", threshold: 60 });
+  });
+
+  test("a webhook whose deliveries fail says so in the list of webhooks", async () => {
+    const webhookId = await made("/webhooks", { name: "Lost", service: "generic", url: `${hookUrl()}/refused` });
+    const { page } = await console_.open("/alerts/webhooks");
+    const row = page.getByRole("row").filter({ hasText: "Lost" });
+    await row.getByRole("cell", { name: "none" }).nth(1).waitFor();
+    const savedSearchId = await made("/saved-searches", { name: "Lost rows", sourceId });
+    await made("/alerts", {
+      ...{ name: "Lost rows", savedSearchId, threshold: 1, thresholdType: "above", interval: "1m" },
+      channel: { type: "webhook", webhookId },
+    });
+    await row.getByText("Not delivered").waitFor();
+    await row.getByText(/\b410\b/).waitFor();
+    expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
   });
 
   test("a key that may only read sees alerts, and is told why it cannot change them", async () => {

@@ -28,6 +28,14 @@ export function alertName({ name, displayName, id }: Pick<Alert, "name" | "displ
   return name ?? displayName ?? `Alert ${id.slice(0, 8)}`;
 }
 
+/** The newest error of delivery of any of them. */
+export function lastFailure(alerts: readonly Alert[]): Alert["executionErrors"][number] | undefined {
+  const failures = alerts
+    .flatMap(({ executionErrors }) => executionErrors)
+    .filter(({ type }) => type === "WEBHOOK_ERROR");
+  return failures.toSorted((a, b) => b.timestamp.localeCompare(a.timestamp))[0];
+}
+
 const minutes: Readonly<Record<Interval, number>> = {
   ...{ "1m": 1, "5m": 5, "15m": 15, "30m": 30, "1h": 60, "6h": 360, "12h": 720, "1d": 1440 },
 };

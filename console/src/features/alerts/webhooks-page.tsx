@@ -1,7 +1,8 @@
 import { Link } from "@tanstack/react-router";
-import { Ellipsis, Pencil, Plus, Trash2, Webhook as WebhookIcon } from "lucide-react";
+import { CircleAlert, Ellipsis, Pencil, Plus, Trash2, Webhook as WebhookIcon } from "lucide-react";
 import { Fragment, useState } from "react";
 import { useChange, useOperation } from "../../api/queries.ts";
+import { Badge } from "../../parts/badge.tsx";
 import { Button, IconButton } from "../../parts/button.tsx";
 import { ConfirmDialog } from "../../parts/dialog.tsx";
 import { Menu, MenuItem, MenuSeparator } from "../../parts/menu.tsx";
@@ -9,7 +10,7 @@ import { Page, Panel } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { Answer, EmptyState } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
-import { type Alert, alertName } from "./alert.ts";
+import { type Alert, alertName, lastFailure } from "./alert.ts";
 import { AlertTabs } from "./alert-parts.tsx";
 import type { Webhook } from "./watched.ts";
 import { WebhookDialog } from "./webhook-dialog.tsx";
@@ -60,6 +61,7 @@ function columnsOf(alerts: readonly Alert[] | undefined): Column<Webhook>[] {
     },
     { header: "Form", nowrap: true, cell: ({ service }) => webhookKinds[service] },
     { header: "Alerts", cell: (webhook) => <Users alerts={usersOf(webhook)} /> },
+    { header: "Last failure", cell: (webhook) => <LastFailure alerts={usersOf(webhook)} /> },
     { header: "Changed", nowrap: true, cell: ({ updatedAt }) => <RelativeTime at={updatedAt} /> },
     { header: "", align: "end", cell: (webhook) => <WebhookMenu webhook={webhook} users={usersOf(webhook) ?? []} /> },
   ];
@@ -76,6 +78,24 @@ function Users({ alerts }: { readonly alerts: readonly Alert[] | undefined }) {
       </Link>
     </Fragment>
   ));
+}
+
+/** The newest notification that was not delivered, as the alerts that use the webhook remember it. */
+function LastFailure({ alerts }: { readonly alerts: readonly Alert[] | undefined }) {
+  if (alerts === undefined) return "–";
+  const failure = lastFailure(alerts);
+  if (failure === undefined) return "none";
+  return (
+    <span className="stack">
+      <Badge tone="bad" icon={CircleAlert}>
+        Not delivered
+      </Badge>
+      <span>{failure.message}</span>
+      <span className="muted">
+        <RelativeTime at={failure.timestamp} />
+      </span>
+    </span>
+  );
 }
 
 type WebhookMenuProps = { readonly webhook: Webhook; readonly users: readonly Alert[] };
