@@ -11,12 +11,14 @@ test("a limit that holds needs no words", () => {
 });
 
 test("a new limit is said to hold from the next start of the engine", () => {
-  expect(memoryNote(service(4), 8, machine)).toMatch(/^The engine has 8 GB until its next start.*then it has 4 GB\.$/);
+  expect(memoryNote(service(4), 8, machine)).toMatch(
+    /^The engine keeps .* 8 GiB until its next start.*then it has 4 GiB\.$/,
+  );
 });
 
 test("a limit beyond the machine is said, with what the service can use", () => {
   expect(memoryBytes(service(356), machine)).toBe(Math.floor(machine * 0.9));
   expect(memoryNote(service(356), 356, machine)).toBe(
-    "The machine has 16 GB of memory: the service can use 14.4 of its 356 GB.",
+    "The machine has 16 GiB of memory: the service can use 14.4 of its 356 GiB.",
   );
 });

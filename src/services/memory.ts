@@ -19,13 +19,13 @@ export function memoryNote(
 ): string | undefined {
   const wanted = service.maxReplicaMemoryGb;
   if (runningGb !== undefined && runningGb !== wanted) {
-    return `The engine has ${runningGb} GB until its next start, which comes when no query has run for 10 s; then it has ${wanted} GB.`;
+    return `The engine keeps its memory limit of ${runningGb} GiB until its next start, which comes when no query has run for 10 s; then it has ${wanted} GiB.`;
   }
   const most = memoryBytes(service, machine);
   if (most >= wanted * bytesPerGb) return undefined;
-  return `The machine has ${gb(machine)} GB of memory: the service can use ${gb(most)} of its ${wanted} GB.`;
+  return `The machine has ${gib(machine)} GiB of memory: the service can use ${gib(most)} of its ${wanted} GiB.`;
 }
 
-function gb(bytes: number): string {
+function gib(bytes: number): string {
   return (bytes / bytesPerGb).toFixed(1).replace(/\.0$/, "");
 }

@@ -140,7 +140,7 @@ describe("a service on the embedded engine", () => {
   test("a new limit of memory says when it holds, and holds after a moment without queries", async () => {
     const body = { minReplicaMemoryGb: 8, maxReplicaMemoryGb: 8 };
     const changed = await served.api.updateServiceScaling({ params: service.params, body });
-    expect(changed.stateMessage).toMatch(/^The engine has 1 GB until its next start/);
+    expect(changed.stateMessage).toMatch(/^The engine keeps its memory limit of 1 GiB until its next start/);
     await until("the engine has started anew", async () => {
       return (await served.api.getService({ params: service.params })).stateMessage === undefined;
     });

@@ -15,7 +15,7 @@ export const scalingFields = {
   replicas: "Replicas",
   concurrency: "Concurrency",
   replicaCpuMillicores: "CPU of a replica, in thousandths of a core",
-  replicaMemoryGb: "Memory of a replica, in GB",
+  replicaMemoryGb: "Memory of a replica, in GiB",
 } as const;
 
 /** The label of the input with this path, as in the wizard where that asks for it. */

@@ -53,7 +53,7 @@ function Below({ service }: { readonly service: Service }) {
       )}
       <span>ClickHouse {service.databaseVersion}</span>
       <span>
-        {service.runtime === "external" ? "external server" : `${service.maxReplicaMemoryGb} GiB memory limit`}
+        {service.runtime === "external" ? "external server" : `memory limit set to ${service.maxReplicaMemoryGb} GiB`}
       </span>
     </>
   );
