@@ -26,7 +26,7 @@ function SentData({ form, change, onNext }: StepProps) {
 }
 
 function ListedData({ form, change, onNext }: StepProps) {
-  const { listing, error, isBusy, read } = useListing(form);
+  const { listing, error, isBusy, read, more } = useListing(form);
   const begun = useRef(false);
   useEffect(() => {
     if (begun.current) return;
@@ -46,6 +46,14 @@ function ListedData({ form, change, onNext }: StepProps) {
       {error !== undefined && <Refusal error={error} form={form} step="data" />}
       {listing === undefined && isBusy && <Skeleton lines={4} />}
       {listing !== undefined && <Choice form={form} change={change} listing={listing} read={read} />}
+      {listing?.nextCursor !== undefined && (
+        <div className="row">
+          <span className="muted">The source has more than these.</span>
+          <Button small busy={isBusy} onClick={() => void more()}>
+            Show more
+          </Button>
+        </div>
+      )}
       <SourceInputs step="data" form={form} change={change} error={error} />
     </StepForm>
   );
@@ -87,7 +95,7 @@ function ObjectChoice({ listing, read }: ChoiceProps) {
     detail: bytesText(bytes),
     isPrefix: false,
   }));
-  const entries: readonly Entry[] = [...prefixes, ...objects].slice(0, 50);
+  const entries: readonly Entry[] = [...prefixes, ...objects];
   if (entries.length === 0) {
     return <p className="muted">There are no objects here yet. A pipe that loads new ones waits for them.</p>;
   }

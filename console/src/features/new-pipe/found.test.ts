@@ -18,4 +18,6 @@ test("what a source has is told in numbers, and that nothing matches is not a su
     "1 topic, 5 messages were found.",
   );
   expect(foundIn(form, { topics: [] }).isEmpty).toBe(true);
+  expect(foundIn(form, { streams: ["a", "b"] as never, nextCursor: "b" }).text).toBe("More than 2 streams were found.");
+  expect(foundIn(form, { objects: objects.slice(2), nextCursor: "n" }).text).toContain("first objects");
 });

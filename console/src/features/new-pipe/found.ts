@@ -6,7 +6,15 @@ import type { Listing } from "./use-listing.ts";
 
 export type Found = { readonly isEmpty: boolean; readonly text: string };
 
-export function foundIn({ values }: Form, listing: Listing): Found {
+/** In the first page of the listing, which may have more. */
+export function foundIn(form: Form, listing: Listing): Found {
+  const found = foundOnPage(form, listing);
+  if (listing.nextCursor === undefined) return found;
+  if (!found.isEmpty) return { ...found, text: `More than ${found.text}` };
+  return { ...found, text: "The source answers, but none of its first objects matches the URL; it has more." };
+}
+
+function foundOnPage({ values }: Form, listing: Listing): Found {
   const { topics, streams, tables, objects = [], prefixes = [] } = listing;
   if (topics !== undefined) return foundOf(topics.length, "topic", sumOf(topics.map(({ messages }) => messages)));
   if (streams !== undefined) return foundOf(streams.length, "stream");
