@@ -225,6 +225,10 @@ describe.skipIf(chromiumMissing !== undefined)("dashboards", () => {
     await page.mouse.move(...(await middleOf(page.getByLabel("Title of Rows over time"))), { steps: 4 });
     await page.mouse.up();
     expect(await places()).toEqual(["Rows", "Rows over time", "Rows by severity"]);
+    await page.getByRole("button", { name: "Duplicate Rows", exact: true }).click();
+    const tools = page.getByRole("toolbar", { name: "Tools of Rows at place" });
+    expect(await tools.evaluateAll((all) => all.map((one) => one.ariaLabel?.at(-1)))).toEqual(["1", "2"]);
+    await page.getByRole("button", { name: "Remove Rows at place 2" }).click();
     const panel = page.getByRole("list", { name: "Charts" }).getByRole("listitem").first();
     const before = await panel.boundingBox();
     const [x, y] = await middleOf(page.getByRole("button", { name: "Size of Rows", exact: true }));
@@ -316,7 +320,7 @@ describe.skipIf(chromiumMissing !== undefined)("dashboards", () => {
     await page.getByLabel("Name of variable 2").fill("Second");
     await page.getByRole("button", { name: "Save" }).press("Enter");
     await page.getByText("The variable Second needs a field. Choose one, or remove the variable.").waitFor();
-    await page.getByLabel("Field of Second").fill("toSecond(at)");
+    await page.getByLabel("Field of variable 2").fill("toSecond(at)");
     await page.getByRole("button", { name: "Save" }).press("Enter");
     await page.getByRole("heading", { level: 1, name: "Brought back", exact: true }).waitFor();
     await page.getByRole("region", { name: "Variables" }).getByLabel("Second").fill("7");

@@ -1,4 +1,4 @@
-/** What a source has, in the steps of a new pipe: all of it can be reached. */
+/** What a source has, in the steps of a new pipe: all of it can be reached, and each input has a name of its own. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   accessibilityProblemsInBothThemes,
@@ -9,6 +9,7 @@ import {
 import { startTestStore, type TestStore } from "../../harness/objects/object-store.ts";
 import { postgresMissing, TestPostgres } from "../../harness/postgres/postgres.ts";
 import { runningService } from "../../harness/serve.ts";
+import { namedAlike } from "./names.ts";
 
 const missing = chromiumMissing ?? postgresMissing(18);
 if (missing !== undefined) console.log(`skipped: ${missing}`);
@@ -52,11 +53,12 @@ describe.skipIf(missing !== undefined)("a source with more than a page", () => {
     await page.getByLabel("Find by name").fill("orders_103");
     await page.getByRole("checkbox", { name: "public.orders_103" }).check();
     await page.getByLabel("Find by name").fill("orders_");
+    expect(await namedAlike(page.getByRole("main"))).toEqual([]);
     expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
     expect(problems).toEqual([]);
   });
 
-  test("says that it has more objects, and shows them", async () => {
+  test("says that it has more objects, and columns that are added have names of their own", async () => {
     const { page } = await opened.open("/new-pipe");
     await page.getByRole("button", { name: "Amazon S3, MinIO" }).click();
     await page.getByLabel("URL").fill(`${store.endpoint}/${store.bucket}/in/*.json`);
@@ -68,5 +70,11 @@ describe.skipIf(missing !== undefined)("a source with more than a page", () => {
     await page.getByRole("button", { name: "Show more" }).click();
     await page.getByText("in/103.json").waitFor();
     await page.getByRole("button", { name: "Next" }).click();
+    await page.getByLabel("Field of id").waitFor();
+    for (const place of [2, 3]) {
+      await page.getByRole("button", { name: "Add column" }).click();
+      await page.getByLabel(`Type of column ${place}`).waitFor();
+    }
+    expect(await namedAlike(page.getByRole("main"))).toEqual([]);
   });
 });

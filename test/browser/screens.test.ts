@@ -259,7 +259,7 @@ describe.skipIf(chromiumMissing !== undefined)("every screen", () => {
       .press("Enter");
     await focused("Charts");
     await page.keyboard.press("Tab");
-    await focused(`Drag ${name}`);
+    await focused(`Drag ${name} at place 1`);
     await page.getByRole("button", { name: "Discard" }).press("Enter");
     await focused("main");
     await page.goto(`${opened.served.credentials.baseUrl}/console/`);

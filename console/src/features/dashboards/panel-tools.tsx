@@ -25,6 +25,9 @@ type PanelToolsProps = {
 export function PanelTools({ panel, panels, onChange, onSay }: PanelToolsProps) {
   const { id, title } = panel;
   const at = panels.indexOf(panel);
+  // Several may have one title, as a copy has.
+  const isAlone = title !== "" && panels.every((one) => one === panel || one.title !== title);
+  const name = isAlone ? title : `${title} at place ${at + 1}`.trim();
   const replace = (...next: readonly DashboardPanel[]) => onChange(panels.toSpliced(at, 1, ...next));
   const place = (to: number) => {
     const next = placed(panels, id, to);
@@ -39,32 +42,33 @@ export function PanelTools({ panel, panels, onChange, onSay }: PanelToolsProps) 
   };
   return (
     <>
-      <div className={css.tools} role="toolbar" aria-label={`Tools of ${title}`} onKeyDown={onKeyDown}>
+      <div className={css.tools} role="toolbar" aria-label={`Tools of ${name}`} onKeyDown={onKeyDown}>
         <IconButton
           small
-          label={`Drag ${title}`}
+          label={`Drag ${name}`}
           icon={GripVertical}
           className={css.grip}
           onPointerDown={(event) => drag(event, (target) => place(panels.findIndex((one) => one.id === target)))}
         />
         <input
           className={inputClass}
-          aria-label={`Title of ${title}`}
+          aria-label={`Title of ${name}`}
           value={title}
           onChange={(event) => replace({ ...panel, title: event.target.value })}
         />
-        <IconButton small label={`Move ${title} before`} icon={ArrowLeft} onClick={() => place(at - 1)} />
-        <IconButton small label={`Move ${title} behind`} icon={ArrowRight} onClick={() => place(at + 1)} />
+        <IconButton small label={`Move ${name} before`} icon={ArrowLeft} onClick={() => place(at - 1)} />
+        <IconButton small label={`Move ${name} behind`} icon={ArrowRight} onClick={() => place(at + 1)} />
         <IconButton
           small
-          label={`Duplicate ${title}`}
+          label={`Duplicate ${name}`}
           icon={Copy}
           onClick={() => replace(panel, { ...panel, id: crypto.randomUUID() })}
         />
-        <IconButton small label={`Remove ${title}`} icon={Trash2} onClick={() => replace()} />
+        <IconButton small label={`Remove ${name}`} icon={Trash2} onClick={() => replace()} />
       </div>
       <SizeHandle
         panel={panel}
+        name={name}
         onSize={(width, height) => {
           replace({ ...panel, width, height });
           onSay(`${title} is ${width} of 12 columns wide and ${height} pixels high.`);
@@ -76,11 +80,12 @@ export function PanelTools({ panel, panels, onChange, onSay }: PanelToolsProps) 
 
 type SizeHandleProps = {
   readonly panel: DashboardPanel;
+  readonly name: string;
   readonly onSize: (width: PanelWidth, height: PanelHeight) => void;
 };
 
 /** The corner of a panel: the mouse drags it to the nearest size, the arrow keys go to the next one. */
-function SizeHandle({ panel: { title, width, height }, onSize }: SizeHandleProps) {
+function SizeHandle({ panel: { width, height }, name, onSize }: SizeHandleProps) {
   const onKeyDown = (event: KeyboardEvent) => {
     const columns = stepOf(event.key, "ArrowLeft", "ArrowRight");
     const rows = stepOf(event.key, "ArrowUp", "ArrowDown");
@@ -99,7 +104,7 @@ function SizeHandle({ panel: { title, width, height }, onSize }: SizeHandleProps
   return (
     <IconButton
       small
-      label={`Size of ${title}`}
+      label={`Size of ${name}`}
       icon={MoveDiagonal2}
       className={css.size}
       onKeyDown={onKeyDown}

@@ -134,20 +134,20 @@ export function VariableEditor({ chartedId, bounds, variables, onChange }: Varia
         <div key={at} className={css.variables}>
           <Text label={`Name of variable ${at + 1}`} value={name} onChange={(next) => change(at, { name: next })} />
           <InlineSelect
-            label={`Source of ${name}`}
+            label={`Source of variable ${at + 1}`}
             value={sourceId}
             options={sources.map(({ id, name: label }) => ({ value: id, label }))}
             onChange={(next) => change(at, { sourceId: next })}
           />
           <Field
             {...{ sourceId, bounds }}
-            label={`Field of ${name}`}
+            label={`Field of variable ${at + 1}`}
             value={field}
             onChange={(next) => change(at, { field: next })}
           />
           <IconButton
             small
-            label={`Remove variable ${name}`}
+            label={`Remove variable ${at + 1}`}
             icon={Trash2}
             onClick={() => onChange(variables.toSpliced(at, 1))}
           />

@@ -46,7 +46,7 @@ export function ColumnEditor({ form, change, reason, existing = [] }: ColumnEdit
         </div>
         {columns.map((column, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a column is its place; its names are edited here
-          <ColumnRow key={index} column={column} hasType={isNewTable} set={(next) => set(index, next)} />
+          <ColumnRow key={index} at={index} column={column} hasType={isNewTable} set={(next) => set(index, next)} />
         ))}
       </div>
       <div>
@@ -74,16 +74,17 @@ function namesOf(text: string): string[] {
 const lists = { field: undefined, name: "column-names", type: "column-types" } as const;
 
 type ColumnRowProps = {
+  readonly at: number;
   readonly column: Column;
   readonly hasType: boolean;
   readonly set: (next: Partial<Column>) => void;
 };
 
-function ColumnRow({ column: { field, name, type, skip = false }, hasType, set }: ColumnRowProps) {
+function ColumnRow({ at, column: { field, name, type, skip = false }, hasType, set }: ColumnRowProps) {
   const input = (label: string, value: string, key: "field" | "name" | "type") => (
     <input
       className={inputClass}
-      aria-label={`${label} of ${name || field || "the new column"}`}
+      aria-label={`${label} of ${name || field || `column ${at + 1}`}`}
       placeholder={label}
       spellCheck={false}
       disabled={skip}
@@ -97,7 +98,7 @@ function ColumnRow({ column: { field, name, type, skip = false }, hasType, set }
       <label className={css.keep}>
         <input
           type="checkbox"
-          aria-label={`Load ${field || "the new column"}`}
+          aria-label={`Load ${field || `column ${at + 1}`}`}
           checked={!skip}
           onChange={(event) => set({ skip: !event.target.checked })}
         />

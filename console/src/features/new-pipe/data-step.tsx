@@ -223,6 +223,7 @@ function OneTable({
       {own !== undefined && (
         <TextField
           label="Name here"
+          aria-label={`Name here of ${schema}.${name}`}
           value={own.target}
           onChange={(target) => set(chosen.map((one) => (isSame(one) ? { ...one, target } : one)))}
         />
