@@ -1,7 +1,7 @@
 /** What jobs leave on this machine. */
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { newService } from "../../harness/new-pipe.ts";
 import { openTestStores } from "../../harness/stores.ts";
@@ -11,6 +11,7 @@ import type { Backup } from "../store/backups/backups.ts";
 import type { LeasedStores } from "../store/open.ts";
 import type { DesiredServiceState, Service } from "../store/services/services.ts";
 import { type Backups, openBackups } from "./open.ts";
+import { planRestore } from "./plan.ts";
 import { newBackupOf } from "./reconciler.ts";
 
 const { signal } = new AbortController();
@@ -58,6 +59,23 @@ test.each([
   expect((await stores.backups.find(row.id))?.status).toBe("error");
   expect(existsSync(stagingOf(service.id))).toBe(stays);
 });
+
+test.each([
+  ["new", (row, service) => backups.jobs.backup(row, service, signal)],
+  ["interrupted", (row) => backups.jobs.failInterrupted(row, signal)],
+] satisfies [string, (row: Backup, service: Service) => Promise<void>][])(
+  "a backup that is %s has failed when its staging folder cannot be used",
+  async (_, make) => {
+    const { service, row } = await serviceWithBackup();
+    mkdirSync(dirname(stagingOf(service.id)), { recursive: true });
+    writeFileSync(stagingOf(service.id), "not a folder");
+    await make(row, service);
+    const failed = (await stores.backups.find(row.id)) as Backup;
+    expect([failed.status, failed.error === null]).toEqual(["error", false]);
+    const planning = planRestore({} as never, { scope: "service", forced: true, pipes: "none" }, failed, signal);
+    await expect(planning).rejects.toThrow("cannot be restored: it failed");
+  },
+);
 
 test("an interrupted backup of a deleted service leaves no staging folder", async () => {
   const { service, row } = await serviceWithBackup();

@@ -65,7 +65,6 @@ export class BackupJobs {
   /** Makes the backup of an existing row, checks its files, and writes the outcome into the row. */
   async backup(row: Backup, service: Service, signal: AbortSignal): Promise<void> {
     const { backups, backupLocation, logger } = this.#deps;
-    await backupLocation.clearStaging(service.id);
     const isByServer = traitsOf(service).makesOwnBackups;
     const base = isByServer ? undefined : await this.#base(service.id, signal);
     const type = base === undefined ? "full" : "incremental";
@@ -79,6 +78,7 @@ export class BackupJobs {
     await backups.begin(row.id, facts);
     const begun: Backup = { ...row, ...facts, status: "in_progress" };
     try {
+      await backupLocation.clearStaging(service.id);
       // Who sees an outcome finds nothing of the work beside it.
       const clear = () => this.#clearStaging(service.id);
       const { manifest, sizeBytes } = await this.#make(begun, service, base, signal).finally(clear);
@@ -155,8 +155,8 @@ export class BackupJobs {
   /** Restores a database or table into a running service, and writes the outcome into the row. */
   async restorePart(restore: Restore, signal: AbortSignal): Promise<void> {
     const { restores, logger } = this.#deps;
-    await this.#clearStaging(restore.serviceId);
     try {
+      await this.#clearStaging(restore.serviceId);
       const backup = await this.#backupOf(restore);
       await this.#withEngine(restore.serviceId, signal, async (address) => {
         if (restore.status === "in_progress") await removePart(address, restore);
@@ -235,7 +235,9 @@ export class BackupJobs {
 
   /** A backup that an earlier process was making: it fails, and its files are removed. */
   async failInterrupted(row: Backup, signal: AbortSignal): Promise<void> {
-    await this.#clearStaging(row.serviceId);
+    await this.#clearStaging(row.serviceId).catch((error) => {
+      this.#deps.logger.warn({ err: error, backupId: row.id }, "staging folder of a failed backup not emptied yet");
+    });
     await this.#deps.backups.fail(
       row.id,
       new Date().toISOString(),

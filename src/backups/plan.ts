@@ -51,7 +51,7 @@ export type PlanDeps = {
 
 /**
  * Reads the manifests and the pipes of the backup. Throws BACKUP_UNUSABLE when they cannot be read, and NOT_FOUND when
- * the backup does not hold what is to be restored.
+ * the backup does not hold what is to be restored, and CONFLICT for a backup that has failed or is not finished.
  */
 export async function planRestore(
   deps: PlanDeps,
@@ -59,6 +59,8 @@ export async function planRestore(
   backup: Backup,
   signal: AbortSignal,
 ): Promise<RestorePlan> {
+  // Its manifest may be missing, which does not mean that it is damaged.
+  if (backup.status !== "done") assertRestorable(backup, restore.forced);
   try {
     const chain = await readChain(deps.transfer, backup.serviceId, backup.name, signal);
     const { folder, manifest } = chain.at(-1) as Chain[number];
