@@ -142,8 +142,8 @@ test("a move survives the death of everything, and a cancelled one leaves nothin
   await served.api.cancelServiceMove({ params });
   await until("the move is cancelled", async () => (await status()) === "cancelled");
   expect(await there("SELECT count() FROM system.tables WHERE name = 'numbers' AND database = 'default'")).toBe("0");
-  await until("the service answers", async () => (await ask("SELECT 1").catch(() => "")) === "1");
-  expect(await ask(sums)).toBe(exact);
+  // Connections that are kept open end with the engine that they lead to, and a request may be on its way.
+  await untilText("every row is there", exact, () => ask(sums).catch((error: Error) => error.message));
 
   await served.api.moveService({ params, body });
   await until("rows are copied", async () => {
@@ -156,8 +156,7 @@ test("a move survives the death of everything, and a cancelled one leaves nothin
   await until("the last part begins", async () => (await status()) !== "copying");
   served = await served.restartAfterKill();
   await until("the move is completed", async () => (await status()) === "completed");
-  await until("the service answers", async () => (await ask("SELECT 1").catch(() => "")) === "1");
-  expect(await ask(sums)).toBe(exact);
+  await untilText("every row is there", exact, () => ask(sums).catch((error: Error) => error.message));
   expect(await there(sums)).toBe(exact);
   const services = await served.api.listServices({ params });
   const old = services.filter(({ name }) => name === "other (before the move)");
