@@ -53,3 +53,15 @@ test("a client is read again when its bytes are no longer passed on", async () =
   const next = await input.read((reader) => reader.bytes(1_048_576), { packet: data.length, string: 0 });
   expect(data.includes(next.subarray(0, 4_096))).toBe(true);
 });
+
+test("a client is read again although that was asked for before it was stopped", async () => {
+  const [sender, client] = await pair();
+  const input = new PacketInput(client);
+  const stopping = input.stopReading();
+  input.readAgain(0);
+  expect((await stopping)?.()).toBe(true);
+  input.readAgain(0);
+  sender.write("x");
+  await input.begin();
+  expect(input.received).toBe(1);
+});

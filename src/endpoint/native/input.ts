@@ -109,10 +109,13 @@ export class PacketInput {
   }
 
   /** Stops, so that somebody else can read the connection: see `stopReading`. */
-  stopReading(): Promise<(() => boolean) | undefined> {
+  async stopReading(): Promise<(() => boolean) | undefined> {
     this.#isAway = true;
     // What was read before goes the usual way.
-    return stopReading(this.#socket, () => {});
+    const isStopped = await stopReading(this.#socket, () => {});
+    // A `readAgain` meanwhile was too early: the connection was stopped once more after it.
+    this.#isAway = true;
+    return isStopped;
   }
 
   /** Reads again, after somebody else has read so many bytes. */
