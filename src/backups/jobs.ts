@@ -249,10 +249,9 @@ export class BackupJobs {
   /** A deletion leaves the folder to the job that uses it, and only an engine of ours needs it between two jobs. */
   async #clearStaging(serviceId: string): Promise<void> {
     const { services, backupLocation } = this.#deps;
-    await backupLocation.clearStaging(serviceId);
     const service = await services.find(serviceId);
     const isNeeded = service !== undefined && service.desiredState !== "deleted" && traitsOf(service).isOwnProcess;
-    if (!isNeeded) await backupLocation.removeStaging(serviceId);
+    await (isNeeded ? backupLocation.clearStaging(serviceId) : backupLocation.removeStaging(serviceId));
   }
 
   async #make(row: Backup, service: Service, base: Manifest | undefined, signal: AbortSignal) {
