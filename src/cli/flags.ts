@@ -1,5 +1,6 @@
 /** Flags that several commands share, and the parsing of their values. */
 import type { Command } from "commander";
+import { decimalOf } from "../lib/decimal.ts";
 import { usageError } from "./errors.ts";
 
 /** Adds `--wait` and `--timeout`. */
@@ -28,8 +29,9 @@ export function integerFlag(flag: string, text: string | undefined): number | un
 
 /** A number in decimal digits. Throws a usage error that names the flag. */
 export function numberFlag(flag: string, text: string): number {
-  if (!/^-?\d+(\.\d+)?$/.test(text)) throw usageError(`${flag} ${text}: not a number in decimal digits`);
-  return Number(text);
+  const number = decimalOf(text);
+  if (number === undefined) throw usageError(`${flag} ${text}: not a number in decimal digits`);
+  return number;
 }
 
 /** One of the values. Throws a usage error that lists them. */
