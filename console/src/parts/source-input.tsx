@@ -19,6 +19,7 @@ export function SourceInput({ field, value, error, onChange }: SourceInputProps)
     case "choice":
       return <Select {...shared} value={value} options={withPresent(options, value)} onChange={onChange} />;
     case "area":
+    case "tables":
       return <TextArea {...shared} mono value={value} onChange={onChange} />;
     default:
       return (

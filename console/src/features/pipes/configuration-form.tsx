@@ -1,5 +1,5 @@
 import { type FormEvent, type KeyboardEvent, useState } from "react";
-import { holds, memberAt, type SourceField } from "../../../../src/sources/contract/fields.ts";
+import { memberAt, type SourceField } from "../../../../src/sources/contract/fields.ts";
 import { call } from "../../api/client.ts";
 import type { ApiError } from "../../api/error.ts";
 import { refetch } from "../../api/queries.ts";
@@ -19,6 +19,7 @@ import {
   differencesOf,
   draftOf,
   fieldAt,
+  isUsed,
   labelOf,
   mutableMembers,
   requestsOf,
@@ -132,7 +133,7 @@ function Inputs({ pipe, draft, error, onChange }: InputsProps) {
       <Panel title="Name and source">
         <TextField label="Name" {...at("name")} autoFocus />
         <div className="cells pair">
-          {sourceInputsOf(pipe).map((field) => (
+          {sourceInputsOf(pipe, draft).map((field) => (
             <SourceInput key={field.path} field={field} {...at(`source.${field.path}`)} />
           ))}
         </div>
@@ -160,14 +161,14 @@ function Inputs({ pipe, draft, error, onChange }: InputsProps) {
   );
 }
 
-/** What can change of the source, in the words of the wizard; not what other choices of the source make pointless. */
-function sourceInputsOf(pipe: PipeDetails): SourceField[] {
+/** What can change of the source, in the words of the wizard; not what other choices make pointless. */
+function sourceInputsOf(pipe: PipeDetails, draft: Draft): SourceField[] {
   const kind = kindOf(pipe);
   const source: Readonly<Record<string, unknown>> = pipe.source[kind] ?? {};
   return mutableMembers(pipe).flatMap((path) => {
     const field = fieldAt(kind, `source.${path}`);
     const value = memberAt(source, path);
-    if (value == null && !holds(field?.when, (other) => memberAt(source, other))) return [];
+    if (!isUsed(pipe, path, draft) && (value == null || isUsed(pipe, path))) return [];
     const lines = typeof value === "object" && value !== null ? ({ input: "area" } as const) : {};
     return [{ path, label: labelOf(kind, `source.${path}`), ...field, ...lines }];
   });
@@ -213,7 +214,7 @@ function changedLines(kind: PipeKind, { path, from, to }: Difference): string[] 
     string[],
     string[],
   ];
-  if (before.length + after.length === 2 || path !== "columns")
+  if (before.length + after.length === 2 || !(path === "columns" || fieldAt(kind, path)?.input === "tables"))
     return [`~ ${labelOf(kind, path)}: ${shown(from)} → ${shown(to)}`];
   return [
     ...before.filter((line) => !after.includes(line)).map((line) => `- ${line}`),

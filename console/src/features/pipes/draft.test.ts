@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
-import { sourceDescriptions, sourceKindKeys } from "../../../../src/sources/contract/descriptions.ts";
+import { sourceKindKeys } from "../../../../src/sources/contract/descriptions.ts";
 import {
   columnsOf,
   differencesOf,
   draftOf,
   labelOf,
   loginFields,
+  mutableMembers,
   requestsOf,
   scalingFields,
   settingsOf,
@@ -66,6 +67,52 @@ test("members of a source are changed as the inputs of their kind are, and digit
   });
 });
 
+test("tables are edited as lines, and keep what a line does not say", () => {
+  const named = (sourceSchemaName: string, sourceTable: string, targetTable: string) => ({
+    ...{ sourceSchemaName, sourceTable, targetTable },
+  });
+  const [users, odd] = [{ ...named("public", "users", "users"), excludedColumns: ["pin"] }, named("a.b", "c=d", "e")];
+  const postgres = { ...pipe, source: { relationalDb: { tableMappings: [users, odd] } } } as unknown as PipeDetails;
+  const draft = draftOf(postgres);
+  expect(draft["source.tableMappings"]).toBe("public.users = users\na.b.c=d = e");
+  expect(differencesOf(postgres, draft)).toEqual([]);
+  const edited = { ...draft, "source.tableMappings": "public.users = people\na.b.c=d = e\norders\n sales.lines=l \n" };
+  expect(requestsOf(postgres, differencesOf(postgres, edited)).patch).toEqual({
+    source: {
+      relationalDb: {
+        tableMappings: [
+          { ...users, targetTable: "people" },
+          odd,
+          named("public", "orders", "orders"),
+          named("sales", "lines", "l"),
+        ],
+      },
+    },
+  });
+});
+
+test("another strategy of offsets takes what only the present one uses along", () => {
+  const offsets = [{ topic: "t", partition: 0, offset: 7 }];
+  const offset = { strategy: "from_offsets", offsets };
+  const kafka = { ...pipe, source: { messageBroker: { offset } } } as unknown as PipeDetails;
+  const draft = draftOf(kafka);
+  expect(differencesOf(kafka, draft)).toEqual([]);
+  const text = "[]";
+  expect(requestsOf(kafka, differencesOf(kafka, { ...draft, "source.offset.offsets": text })).patch).toEqual({
+    source: { messageBroker: { offset: { offsets: [] } } },
+  });
+  const edited = {
+    ...draft,
+    "source.offset.strategy": "from_timestamp",
+    "source.offset.timestamp": "2026-11-22T08:00",
+  };
+  expect(requestsOf(kafka, differencesOf(kafka, edited)).patch).toEqual({
+    source: {
+      messageBroker: { offset: { strategy: "from_timestamp", timestamp: "2026-11-22T08:00", offsets: null } },
+    },
+  });
+});
+
 test("credentials can be replaced where the source logs in with some", () => {
   const fieldsOf = (source: object) =>
     loginFields({ ...pipe, source } as unknown as PipeDetails).map(({ path }) => path);
@@ -84,9 +131,10 @@ test("credentials can be replaced where the source logs in with some", () => {
 });
 
 test.each(sourceKindKeys)("each member of %s that can change has a label of its own, which is not its path", (kind) => {
+  const source = { [kind]: {} };
   const paths = [
     "name",
-    ...sourceDescriptions[kind].mutable.map((member) => `source.${member}`),
+    ...mutableMembers({ ...pipe, source } as unknown as PipeDetails).map((member) => `source.${member}`),
     ...settingsOf(kind).map((name) => `settings.${name}`),
     ...Object.keys(scalingFields).map((name) => `scaling.${name}`),
   ];

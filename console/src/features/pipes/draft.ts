@@ -33,10 +33,24 @@ export function fieldAt(kind: PipeKind, path: string): SourceField | undefined {
   return fields.find((field) => `source.${field.path}` === path);
 }
 
-/** Members of the source that can change, without those that hold secrets. */
+/** Members of the source that can change, without those that hold secrets. An object has an input for each member. */
 export function mutableMembers(pipe: PipeDetails): readonly string[] {
-  const { mutable, secrets } = sourceDescriptions[kindOf(pipe)];
-  return mutable.filter((member) => !secrets.includes(member));
+  const { mutable, secrets, fields } = sourceDescriptions[kindOf(pipe)];
+  return mutable
+    .filter((member) => !secrets.includes(member))
+    .flatMap((member) => {
+      const inner = fields.map(({ path }) => path).filter((path) => path.startsWith(`${member}.`));
+      return inner.length === 0 ? member : inner.filter((path) => !secrets.includes(path));
+    });
+}
+
+/** Whether the source has a use for this member, as it is or as the draft changes it. */
+export function isUsed(pipe: PipeDetails, path: string, draft: Draft = {}): boolean {
+  const source = pipe.source[kindOf(pipe)] ?? {};
+  return holds(
+    fieldAt(kindOf(pipe), `source.${path}`)?.when,
+    (other) => draft[`source.${other}`] ?? memberAt(source, other),
+  );
 }
 
 /** The members of the login that the pipe has, as far as they can be changed. None: it logs in with nothing. */
@@ -56,30 +70,39 @@ export function draftOf(pipe: PipeDetails): Draft {
     ["name", pipe.name],
     ...(pipe.fieldMappings.length === 0 ? [] : [["columns", columnsText(pipe)]]),
     ...mutableMembers(pipe).map((member) => {
-      const [path, value] = [`source.${member}`, memberOf(source, member)];
-      return [path, fieldAt(kind, path)?.input === "switch" && value !== true ? "" : textOf(value)];
+      const [path, value] = [`source.${member}`, memberAt(source, member)];
+      const input = fieldAt(kind, path)?.input;
+      if (input === "tables") return [path, tablesOf(pipe).map(tableLine).join("\n")];
+      return [path, input === "switch" && value !== true ? "" : textOf(value)];
     }),
     ...settingsOf(kind).map((name) => [`settings.${name}`, textOf(pipe.settings[name])]),
     ...Object.keys(scalingFields).map((name) => [`scaling.${name}`, textOf((pipe.scaling as never)[name])]),
   ]);
 }
 
-/** What differs, as the API names it. Throws SyntaxError with the path if a text is not a value. */
+/** What differs, as the API names it. A member whose use ends with another change goes with it. */
 export function differencesOf(pipe: PipeDetails, draft: Draft): Difference[] {
   const before = draftOf(pipe);
-  const changed = Object.keys(draft).filter((path) => draft[path] !== (before[path] ?? ""));
-  return changed.map((path) => ({
-    path,
-    from: parsedText(kindOf(pipe), path, before[path] ?? ""),
-    to: parsedText(kindOf(pipe), path, draft[path] as string),
-  }));
+  const ends = (path: string) => {
+    const member = path.startsWith("source.") ? path.slice("source.".length) : "";
+    return member !== "" && isUsed(pipe, member) && !isUsed(pipe, member, draft);
+  };
+  return Object.keys(draft).flatMap((path) => {
+    const [from = "", to = ""] = [before[path], ends(path) ? "" : draft[path]];
+    if (from === to) return [];
+    return { path, from: parsedText(kindOf(pipe), path, from), to: parsedText(kindOf(pipe), path, to) };
+  });
 }
 
 /** The bodies of the requests that make these differences. Undefined: nothing of that kind changes. */
 export function requestsOf(pipe: PipeDetails, differences: readonly Difference[]) {
   const below = (prefix: string) => differences.filter(({ path }) => path.startsWith(prefix));
   const name = differences.find(({ path }) => path === "name")?.to;
-  const source = nested(below("source."), "source.");
+  const isTables = (path: string) => fieldAt(kindOf(pipe), path)?.input === "tables";
+  const source = nested(
+    below("source.").map((one) => (isTables(one.path) ? { ...one, to: mappingsOf(String(one.to ?? ""), pipe) } : one)),
+    "source.",
+  );
   const settings = nested(below("settings."), "settings.");
   const scaling = nested(below("scaling."), "scaling.");
   const columns = differences.find(({ path }) => path === "columns");
@@ -116,6 +139,35 @@ export function columnsOf(text: string, pipe: PipeDetails) {
   };
 }
 
+type TableMapping = Readonly<Record<"sourceSchemaName" | "sourceTable" | "targetTable", string>>;
+
+function tablesOf(pipe: PipeDetails): readonly TableMapping[] {
+  const kind = kindOf(pipe);
+  const member = sourceDescriptions[kind].listing.member;
+  return (memberAt(pipe.source[kind] ?? {}, member) ?? []) as readonly TableMapping[];
+}
+
+/** A line for each table: `schema.table = target`. */
+function tableLine({ sourceSchemaName, sourceTable, targetTable }: TableMapping): string {
+  return `${sourceSchemaName}.${sourceTable} = ${targetTable}`;
+}
+
+/** The mappings of such lines. A table keeps what its line does not say, such as columns that are left out. */
+function mappingsOf(text: string, pipe: PipeDetails): readonly TableMapping[] {
+  const present = tablesOf(pipe);
+  const lines = text.split("\n").map((line) => line.trim());
+  return lines.filter(Boolean).map((line) => {
+    const same = present.find((mapping) => tableLine(mapping) === line);
+    if (same !== undefined) return same;
+    const [, schema = "public", table = line, target = table] =
+      /^(?:([^.=]+)\.)?([^=]+?)\s*(?:=\s*(.+))?$/.exec(line) ?? [];
+    const own = present.find(
+      ({ sourceSchemaName, sourceTable }) => sourceSchemaName === schema && sourceTable === table,
+    );
+    return { ...own, sourceSchemaName: schema, sourceTable: table, targetTable: target };
+  });
+}
+
 function nested(differences: readonly Difference[], prefix: string): Record<string, unknown> | undefined {
   if (differences.length === 0) return undefined;
   const body: Record<string, unknown> = {};
@@ -125,12 +177,6 @@ function nested(differences: readonly Difference[], prefix: string): Record<stri
     else body[member] = { ...(body[member] as object | undefined), [inner]: to };
   }
   return body;
-}
-
-function memberOf(source: Record<string, unknown>, member: string): unknown {
-  const [name = "", inner] = member.split(".");
-  const value = source[name];
-  return inner === undefined ? value : (value as Record<string, unknown> | undefined)?.[inner];
 }
 
 function textOf(value: unknown): string {
@@ -148,7 +194,7 @@ function parsedText(kind: PipeKind, path: string, text: string): unknown {
     return settingFields[name].isSwitch ? text === "true" : typedNumber(text);
   }
   if (path.startsWith("scaling.") || field?.input === "number") return typedNumber(text);
-  const isText = !path.startsWith("source.") || (field !== undefined && field.input !== "tables");
+  const isText = !path.startsWith("source.") || (field !== undefined && field.input !== "area");
   if (isText || !/^\s*[[{\d]|^(true|false)$/.test(text)) return text;
   try {
     return JSON.parse(text);

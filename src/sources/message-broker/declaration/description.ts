@@ -103,6 +103,12 @@ export const messageBrokerDescription = {
       placeholder: "2026-11-22T08:00",
       when: [{ path: "offset.strategy", is: ["from_timestamp"] }],
     },
+    {
+      path: "offset.offsets",
+      label: "Offsets",
+      input: "area",
+      when: [{ path: "offset.strategy", is: ["from_offsets"] }],
+    },
   ],
   listing: { of: "topics", member: "topics" },
   mutable: [

@@ -76,6 +76,7 @@ export const relationalDbDescription = {
       label: "Tables",
       input: "tables",
       flag: ["--table <schema.table[=target]>", "Table to copy, and its name in the service; may be repeated"],
+      hint: "A line for each: schema.table = name here",
     },
     {
       path: "settings.replicationMode",
