@@ -24,3 +24,14 @@ test("a clone sends what the pipe has, under another name, into another table, w
     fieldMappings: pipe.fieldMappings,
   });
 });
+
+test("a clone leaves out what its original leaves out of a table", () => {
+  const mapping = { sourceSchemaName: "public", sourceTable: "users", excludedColumns: ["password"] };
+  const source = {
+    relationalDb: { host: "h", database: "shop", tableMappings: [{ ...mapping, targetTable: "users" }] },
+  };
+  const pipe = { name: "shop", serviceId: "s", source, destination: { database: "shop" }, fieldMappings: [] };
+  expect(bodyOf(cloneOf(pipe as unknown as Parameters<typeof cloneOf>[0])).source).toMatchObject({
+    relationalDb: { tableMappings: [{ ...mapping, targetTable: "users_copy" }] },
+  });
+});

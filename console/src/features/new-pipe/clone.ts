@@ -23,11 +23,12 @@ export function cloneOf({ name, serviceId, source, destination, fieldMappings }:
     ...emptyForm,
     ...{ kind, serviceId, values, label: preset?.label ?? kind, name: `${name} copy` },
     topics: typeof topics === "string" ? topics.split(",") : typeof streamName === "string" ? [streamName] : [],
-    tables: ((tableMappings ?? []) as Record<string, string>[]).map((one) => ({
-      schema: one.sourceSchemaName ?? "public",
-      table: one.sourceTable ?? "",
-      target: `${one.targetTable}_copy`,
-    })),
+    tables: ((tableMappings ?? []) as Record<string, string>[]).map(
+      ({ sourceSchemaName: schema = "public", sourceTable: table = "", targetTable, ...others }) => ({
+        ...{ schema, table, others },
+        target: `${targetTable}_copy`,
+      }),
+    ),
     database: destination.database ?? "default",
     table:
       !destination.table || destination.managedTable === false

@@ -15,7 +15,13 @@ export type Column = {
 
 export type TypedColumn = { readonly name: string; readonly type: string };
 
-export type TableChoice = { readonly schema: string; readonly table: string; readonly target: string };
+export type TableChoice = {
+  readonly schema: string;
+  readonly table: string;
+  readonly target: string;
+  /** What else a mapping says of the table, such as columns that are left out. */
+  readonly others?: Readonly<Record<string, unknown>>;
+};
 
 export type Form = {
   readonly kind: SourceKindKey | undefined;
@@ -127,8 +133,8 @@ function reference(path: string): string {
   return `\${env:${name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase()}}`;
 }
 
-function mappingOf({ schema, table, target }: TableChoice) {
-  return { sourceSchemaName: schema, sourceTable: table, targetTable: target };
+function mappingOf({ schema, table, target, others }: TableChoice) {
+  return { ...others, sourceSchemaName: schema, sourceTable: table, targetTable: target };
 }
 
 function memberOf({ input }: SourceField, text: string): unknown {
