@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { call, type OperationResult } from "../../api/client.ts";
 import { Button } from "../../parts/button.tsx";
 import { fieldsOf, TextArea, TextField } from "../../parts/field.tsx";
@@ -104,12 +104,15 @@ function ExampleTable({ form, change, onNext }: StepProps) {
 function useSamples(form: Form, change: StepProps["change"]) {
   const { attempt, busy, error } = useAttempt();
   const [samples, setSamples] = useState<Discovered>();
-  const { serviceId, columns } = form;
+  const { serviceId } = form;
+  const latest = useRef(form);
+  latest.current = form;
   const read = () =>
     attempt(async () => {
       const found = await call("discoverSchema", { params: { serviceId }, body: { source: sourceOf(form) } } as never);
       setSamples(found);
-      if (columns.length === 0) change(proposed(found));
+      // Columns can be typed meanwhile.
+      if (latest.current.columns.length === 0) change(proposed(found));
     });
   // biome-ignore lint/correctness/useExhaustiveDependencies: samples are read when the step opens, and on request
   useEffect(() => void read(), []);
