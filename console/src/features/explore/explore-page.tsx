@@ -2,6 +2,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useState } from "react";
 import { useOperation } from "../../api/queries.ts";
 import { type ChartDefinition, newChart } from "../../charts/definition.ts";
+import { GoneNote } from "../../parts/note.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Answer } from "../../parts/states.tsx";
 import { Explorer } from "./explorer.tsx";
@@ -39,5 +40,11 @@ function WithSource({ sources }: { readonly sources: readonly Source[] }) {
     document.title = "Explore · Millrace";
   }, []);
   const chart: ChartDefinition = search.chart.sourceId === source.id ? search.chart : newChart(source.id);
-  return <Explorer {...{ sources, source }} search={{ ...search, chart }} onChange={change} />;
+  const isGone = search.chart.sourceId !== "" && search.chart.sourceId !== source.id;
+  return (
+    <>
+      {isGone && <GoneNote what="source">This is {source.name}.</GoneNote>}
+      <Explorer {...{ sources, source }} search={{ ...search, chart }} onChange={change} />
+    </>
+  );
 }

@@ -58,9 +58,12 @@ export function ServiceChoice({ form, change }: Pick<StepProps, "form" | "change
   const isStarting = services.data?.every(({ id, state }) => id !== made?.service.id || state === "provisioning");
   const field = fieldsOf({ form, onChange: change });
   const only = services.data?.length === 1 ? services.data[0]?.id : undefined;
+  // An address or a draft may name a service that is gone.
+  const isGone = services.isFetchedAfterMount && services.data?.every(({ id }) => id !== form.serviceId) === true;
   useEffect(() => {
-    if (only !== undefined && form.serviceId === "") change({ serviceId: only });
-  }, [only, form.serviceId, change]);
+    const next = only ?? "";
+    if ((form.serviceId === "" || isGone) && form.serviceId !== next) change({ serviceId: next });
+  }, [only, isGone, form.serviceId, change]);
   return (
     <>
       <Answer query={services}>

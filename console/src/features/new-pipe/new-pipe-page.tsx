@@ -22,7 +22,7 @@ import { TableStep } from "./table-step.tsx";
 /** From nothing to flowing rows. */
 export function NewPipePage() {
   const { service = "", clone, draft } = useSearch({ from: "/new-pipe" });
-  const { isReady, form } = useStoredDraft();
+  const { isReady, error, form } = useStoredDraft();
   // A draft has begun as the clone already.
   const [serviceId = "", pipeId = ""] = draft === undefined ? (clone ?? "").split("/") : [];
   const pipe = useOperation("getPipe", { params: { serviceId, pipeId } }, { pace: "never", enabled: pipeId !== "" });
@@ -31,6 +31,8 @@ export function NewPipePage() {
   return (
     <Page title="New pipe" needs="developer">
       {!isReady && <Skeleton lines={6} />}
+      {error && <Note tone="warn">The draft in this address cannot be read. {error.message}</Note>}
+      {pipe.error && <Note tone="warn">The pipe in this address cannot be read. {pipe.error.message}</Note>}
       {isReady && isCloned && <Wizard begin={{ ...emptyForm, serviceId: service, ...cloned, ...form }} />}
     </Page>
   );

@@ -2,6 +2,7 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useRef, useState } from "react";
 import { call } from "../../api/client.ts";
+import { type ApiError, asApiError } from "../../api/error.ts";
 import { useOperation } from "../../api/queries.ts";
 import { isSecret } from "./fields.ts";
 import { type Form, withoutSecrets } from "./form.ts";
@@ -11,8 +12,14 @@ const pauseMs = 1_000;
 /** A form without its secrets, and which it had. */
 export type KeptForm = Form & { readonly secrets?: readonly string[] };
 
+type StoredDraft = {
+  readonly isReady: boolean;
+  readonly error: ApiError | null;
+  readonly form: KeptForm | undefined;
+};
+
 /** The draft with which the page was opened. `isReady` is false until it is read. */
-export function useStoredDraft(): { readonly isReady: boolean; readonly form: KeptForm | undefined } {
+export function useStoredDraft(): StoredDraft {
   const search = useSearch({ from: "/new-pipe" });
   // The first save puts a draft into the address, which the page has already.
   const [draft] = useState(search.draft);
@@ -22,7 +29,7 @@ export function useStoredDraft(): { readonly isReady: boolean; readonly form: Ke
     { enabled: draft !== undefined, pace: "never" },
   );
   const isReady = draft === undefined || stored.data !== undefined || stored.error !== null;
-  return { isReady, form: stored.data?.content as KeptForm | undefined };
+  return { isReady, error: stored.error, form: stored.data?.content as KeptForm | undefined };
 }
 
 type Known = {
@@ -78,8 +85,10 @@ async function save(known: Known, text: string) {
     const params = { savedObjectId: known.id };
     const version = known.version ?? (await call("getSavedObject", { params })).version;
     known.version = (await call("updateSavedObject", { params, body: { version, name, content } as never })).version;
-  } catch {
+  } catch (error) {
     known.version = undefined;
+    // Deleted elsewhere: the next change begins another one.
+    if (asApiError(error).status === 404) known.id = undefined;
   }
   return undefined;
 }

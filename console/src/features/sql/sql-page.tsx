@@ -3,6 +3,7 @@ import { useEffect, useState } from "react";
 import type { OperationResult } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
 import { NoServiceState } from "../../parts/no-service.tsx";
+import { GoneNote } from "../../parts/note.tsx";
 import { Page } from "../../parts/page.tsx";
 import { InlineSelect, named } from "../../parts/select.tsx";
 import { ServiceAway } from "../../parts/service-away.tsx";
@@ -65,6 +66,9 @@ function WithService({ services }: { readonly services: readonly Service[] }) {
         )}
         {awayStates.includes(service.state) && <ServiceAway serviceId={service.id} reads={reads} />}
       </header>
+      {search.service !== undefined && byId(search.service) === undefined && (
+        <GoneNote what="service">This is {service.name}.</GoneNote>
+      )}
       <Workbench key={service.id} service={service} />
     </div>
   );
