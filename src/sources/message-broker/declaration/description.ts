@@ -85,6 +85,7 @@ export const messageBrokerDescription = {
     {
       path: "offset.strategy",
       label: "Begin",
+      hint: "Applies when a topic is read for the first time, and after a resync",
       input: "choice",
       flag: ["--offset <strategy>", "from_beginning, from_latest or from_timestamp"],
       step: "data",
