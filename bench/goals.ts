@@ -128,12 +128,12 @@ export const benchGoals: Readonly<Record<string, readonly Goal[]>> = {
   ],
   "objects-json": [
     least("ratio", 1.1, pipeOfEngine),
-    least("policyRatio", 0.95, engineOfEngine),
+    orOfLeast(least("policyRatio", 0.95, engineOfEngine), "policyOfLeast", 0.95),
     most("healthP99Ms", 50, "the control plane answers while a pipe reads a bucket"),
   ],
   "objects-parquet": [
     least("ratio", 1.15, pipeOfEngine),
-    least("policyRatio", 0.95, engineOfEngine),
+    orOfLeast(least("policyRatio", 0.95, engineOfEngine), "policyOfLeast", 0.95),
     most("healthP99Ms", 50, "the control plane answers while a pipe reads a bucket"),
   ],
   "objects-small": [least("ratio", 0.6, "each of the 10,000 files has its own mark in the store")],
