@@ -14,6 +14,8 @@ export type Failure = {
   readonly message: string;
   /** False for unclassified codes: after some attempts they count as `data`. */
   readonly known: boolean;
+  /** The store has no such object (or its bucket): only a look at the store tells whether that is for good. */
+  readonly isMissing?: boolean;
 };
 
 /** Timeouts, memory, too many parts or queries, network, replicas, cancelled: the same insert may succeed later. */
@@ -126,6 +128,8 @@ function ofEngine(error: ClickHouseError): Failure {
   if (isBrokenBetweenServers(error)) return known("engine");
   // No store sends this: it is our own response to the engine for an object whose bytes cannot be decompressed.
   if (code === clickHouseCodes.S3_ERROR && /HTTP response code: 422\b/.test(error.message)) return known("data");
+  if (code === clickHouseCodes.S3_ERROR && /HTTP response code: 404\b/.test(error.message))
+    return { ...known("source"), isMissing: true };
   if (sourceCodes.has(code)) return known("source");
   // A file whose compression this build of the engine cannot read must not stop the others.
   if (/Unsupported compression method/.test(error.message)) return known("data");

@@ -133,6 +133,28 @@ test("an insert is repeated with its own settings where those before it are miss
   expect(Object.fromEntries(ran)).toEqual({ second: { a: 1, b: 2 }, third: { c: 3 } });
 });
 
+test("the source is asked at once about an object that is not there, and one that it shows is waited for", async () => {
+  const source = new NumbersSource();
+  let [attempts, looks] = [0, 0];
+  source.refused = async (batch: Batch) => {
+    looks += 1;
+    return attempts < 4 ? [batch] : [{ ...batch, inserts: [] }];
+  };
+  const { parts } = partsOf(source, {
+    destination: {
+      insert: async () => {
+        attempts += 1;
+        throw new ClickHouseError(499, 500, "Failed to get object info. HTTP response code: 404: while reading key: a");
+      },
+      reject: async () => {},
+      crashes: async () => 0,
+    },
+  });
+  source.cut = 3;
+  await new Runner(parts, new AbortController().signal).run();
+  expect([attempts, looks]).toEqual([1 + 4, 2]);
+});
+
 test("a batch during which the engine ended is examined, and repeated as it was when it is not to blame", async () => {
   const source = new NumbersSource();
   const [tokens, refusals]: [string[], string[]] = [[], []];

@@ -141,7 +141,8 @@ export class Runner<D extends Durable = Durable> {
     };
   }
 
-  async #insert(batch: Batch<D>, frozen: FrozenBatch<D>): Promise<void> {
+  /** `isRepeated`: the source wants the batch tried as it is, after a look at what failed. */
+  async #insert(batch: Batch<D>, frozen: FrozenBatch<D>, isRepeated = false): Promise<void> {
     let sentRows = 0;
     let sentBytes = 0;
     const tables: Record<string, number> = {};
@@ -152,7 +153,7 @@ export class Runner<D extends Durable = Durable> {
         ...(insert.key === undefined ? {} : insert.settings),
         insert_deduplication_token: `${frozen.token}:${insert.key ?? index}`,
       };
-      const outcome = await this.#insertOne(batch.lane, insert, settings);
+      const outcome = await this.#insertOne(batch.lane, insert, settings, isRepeated);
       if (outcome === undefined) return;
       if ("kind" in outcome) return await this.#replace(batch, frozen, { ...outcome, insert: index });
       const rows = insert.rows ?? outcome.writtenRows;
@@ -182,7 +183,7 @@ export class Runner<D extends Durable = Durable> {
   }
 
   /** The number of written rows, or why the batch is refused, or undefined when the signal aborted. */
-  async #insertOne(lane: string, insert: Insert, settings: EngineSettings) {
+  async #insertOne(lane: string, insert: Insert, settings: EngineSettings, isRepeated: boolean) {
     // Counts only failures that may be the batch's own fault: a killed engine says nothing about the batch.
     let strikes = 0;
     let refusedSince: number | undefined;
@@ -190,7 +191,8 @@ export class Runner<D extends Durable = Durable> {
       const failure = failureOf(error);
       if (failure.kind === "data" || failure.kind === "source") strikes += 1;
       if (failure.kind === "destination") refusedSince ??= performance.now();
-      if (isRefusal(failure, strikes) || (failure.kind === "destination" && this.#isolates(refusedSince))) {
+      const isAsked = failure.isMissing === true && !isRepeated;
+      if (isAsked || isRefusal(failure, strikes) || (failure.kind === "destination" && this.#isolates(refusedSince))) {
         const kind = failure.kind as InsertFailure["kind"];
         return { kind, code: failure.code, message: sentenceOf(failure) };
       }
@@ -241,7 +243,7 @@ export class Runner<D extends Durable = Durable> {
     if (instead === undefined) return;
     // The engine has answered: what it was asked for may have ended it before.
     this.#parts.health.good(["service", "engine"]);
-    if (instead.includes(batch)) return await this.#insert(batch, frozen);
+    if (instead.includes(batch)) return await this.#insert(batch, frozen, true);
     if (instead.length === 0) throw new PipeFailure(failure.message);
     const plans = instead.map((next) => ({ next, frozen: this.#freeze(next, frozen.since) }));
     await this.#parts.ledger.replace(
