@@ -46,8 +46,9 @@ suite("object storage pipes", () => {
   test("a key is loaded as exactly that object, whatever characters it has", async () => {
     const keys = ["a{1,2}*.json", "a1.json", "a2x.json", "sp ace.json", "pl+us.json", "per%41cent.json", "q?x.json"];
     keys.push("qzx.json", "é-日.json", `quo'te".json`, "hash#x.json", "back\\slash.json", "[b].json", "a&b=1.json");
-    keys.push("s;c,d.json", "t}a{l.json", "..dots..json", "A1.json");
+    keys.push("s;c,d.json", "t}a{l.json", "..dots..json", "A1.json", "li\nne.json", "ta\tb.json", "re\rturn.json");
     for (const [id, key] of keys.entries()) await store.put(`odd/${key}`, JSON.stringify({ id, name: key }));
+    await store.put("odd/li", JSON.stringify({ id: 997, name: "first line" }));
     await store.put("odd/deeper/a1.json", JSON.stringify({ id: 999, name: "deeper" }));
     await store.put("odd2/a1.json", JSON.stringify({ id: 998, name: "elsewhere" }));
     const done = await once(pipeBody(store, "odd/*.json", "odd"));

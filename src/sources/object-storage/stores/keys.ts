@@ -1,7 +1,7 @@
 /** Keys as the engine's path arguments. */
 
 /**
- * The path argument with which the engine reads these keys. Characters that the engine treats as wildcards cannot be
+ * The path argument with which the engine reads these keys. Wildcards of the engine, and ends of lines, cannot be
  * escaped there; they become `*`, and the caller's filter on `_path` selects the exact key.
  *
  * With `listed`, a prefix of all keys (see `listedPrefix`), the engine lists what begins with it, and learns the
@@ -15,7 +15,7 @@ export function enginePattern(keys: readonly string[], encode: (text: string) =>
   }
   const patterns = keys.map((key) =>
     key
-      .replaceAll(/[*?{}]+/g, "*")
+      .replaceAll(/[*?{}\n]+/g, "*")
       .split("*")
       .map(encoded)
       .join("*"),
@@ -41,5 +41,5 @@ export function listedPrefix(keys: readonly string[]): string | undefined {
 
 /** True for keys that can be part of a list `{a,b}` of the engine. */
 export function isPlainKey(key: string): boolean {
-  return !/[*?{},]/.test(key) && !key.includes("..");
+  return !/[*?{},\n]/.test(key) && !key.includes("..");
 }
