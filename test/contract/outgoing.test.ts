@@ -136,13 +136,18 @@ const clients: Readonly<
     ask: async (to, network) => postgres.list?.(postgresConfig(to), listOf(network), signal),
   },
   "roles at STS": {
-    member: "iamRole",
+    member: "source.objectStorage.iamRole",
     ask: async (to, network) => {
       vi.stubEnv("AWS_ENDPOINT_URL_STS", `http://${to}`);
       vi.stubEnv("AWS_ACCESS_KEY_ID", "machine");
       vi.stubEnv("AWS_SECRET_ACCESS_KEY", "machine-secret");
       const { credentialsOf } = await import("../../src/sources/aws/credentials.ts");
-      const credentials = credentialsOf({ iamRole: "arn:aws:iam::1:role/r" }, "eu-west-1", network);
+      const credentials = credentialsOf(
+        "source.objectStorage",
+        { iamRole: "arn:aws:iam::1:role/r" },
+        "eu-west-1",
+        network,
+      );
       await credentials?.().finally(() => vi.unstubAllEnvs());
     },
   },

@@ -1,5 +1,7 @@
 /** Credentials of a source in AWS, and of stores with the same signatures: a given key, or an assumed role. */
-import { Dialer } from "../../outgoing/dialer.ts";
+import { AppError, memberError } from "../../lib/errors.ts";
+import { connectionFailure, errorWord } from "../../outgoing/connection-failure.ts";
+import { addressRefusalOf, Dialer } from "../../outgoing/dialer.ts";
 import { agentsOf } from "../../outgoing/http.ts";
 import type { NetworkContext } from "../contract/source.ts";
 import { answersInTime } from "./request-handler.ts";
@@ -20,9 +22,11 @@ export type AwsAccess = {
 /**
  * undefined: neither a key nor a role is given, so requests cannot be signed. A role is assumed with the organization's
  * id as external id, so that the role's owner can refuse other organizations of the same server ("confused deputy",
- * https://docs.aws.amazon.com/IAM/latest/UserGuide/confused-deputy.html).
+ * https://docs.aws.amazon.com/IAM/latest/UserGuide/confused-deputy.html). Rejects with AppError SOURCE_* of `iamRole` in
+ * `source`, the path of the source in its request.
  */
 export function credentialsOf(
+  source: string,
   access: AwsAccess,
   region: string,
   network: NetworkContext,
@@ -32,11 +36,39 @@ export function credentialsOf(
     return async () => ({ accessKeyId, secretAccessKey: secretKey });
   }
   if (access.authentication !== "IAM_ROLE" && access.iamRole === undefined) return undefined;
-  return renewing(async () => await (await roleProvider(access.iamRole, region, network))());
+  const member = `${source}.iamRole`;
+  return renewing(async () => {
+    try {
+      return await (await roleProvider(member, access.iamRole, region, network))();
+    } catch (error) {
+      throw roleError(error, member, region);
+    }
+  });
+}
+
+function roleError(error: unknown, member: string, region: string): AppError {
+  if (error instanceof AppError) return error;
+  const refused = addressRefusalOf(error);
+  if (refused !== undefined) return refused;
+  const { name } = error as Error;
+  if (name === "CredentialsProviderError") {
+    const message = "this machine has no AWS credentials to assume a role with; give a key, or configure them";
+    return memberError("SOURCE_UNAUTHORIZED", member, message, error);
+  }
+  const unreachable = connectionFailure(error, `the STS endpoint of ${region}`);
+  if (unreachable !== undefined) {
+    return memberError("SOURCE_UNREACHABLE", member, `the role cannot be assumed: ${unreachable}`, error);
+  }
+  return memberError(
+    "SOURCE_UNAUTHORIZED",
+    member,
+    `AWS gives no credentials for iamRole (${errorWord(name)}).`,
+    error,
+  );
 }
 
 /** The role's credentials, or the machine's own. Loaded only here: it takes longer than everything else. */
-async function roleProvider(role: string | undefined, region: string, network: NetworkContext) {
+async function roleProvider(member: string, role: string | undefined, region: string, network: NetworkContext) {
   const { fromNodeProviderChain, fromTemporaryCredentials } = await import("@aws-sdk/credential-providers");
   const clientConfig = { region };
   if (role === undefined) return fromNodeProviderChain({ clientConfig });
@@ -46,7 +78,7 @@ async function roleProvider(role: string | undefined, region: string, network: N
     DurationSeconds: 3600,
     ExternalId: network.organizationId,
   };
-  const agents = agentsOf(new Dialer(network.policy, "iamRole"));
+  const agents = agentsOf(new Dialer(network.policy, member));
   return fromTemporaryCredentials({ params, clientConfig: { ...clientConfig, requestHandler: answersInTime(agents) } });
 }
 

@@ -23,10 +23,10 @@ export function mskTokens(access: AwsAccess, hosts: readonly string[], network: 
   let credentials: (() => Promise<AwsCredentials>) | undefined;
   return async () => {
     const region = named ?? (await machineRegion());
-    credentials ??= credentialsOf(access, region, network);
+    credentials ??= credentialsOf("source.messageBroker", access, region, network);
     if (credentials === undefined)
       throw memberError("SOURCE_INVALID", "source.messageBroker.credentials", "IAM needs a key or iamRole");
-    return await mskToken(region, await orUnauthorized(credentials));
+    return await mskToken(region, await credentials());
   };
 }
 
@@ -66,16 +66,6 @@ async function machineRegion(): Promise<string> {
   } catch (error) {
     const message = "the region for IAM is in no name of them (b-1.x.kafka.REGION.amazonaws.com)";
     throw memberError("SOURCE_INVALID", "source.messageBroker.brokers", message, error);
-  }
-}
-
-async function orUnauthorized(credentials: () => Promise<AwsCredentials>): Promise<AwsCredentials> {
-  try {
-    return await credentials();
-  } catch (error) {
-    const { name } = error as Error;
-    const message = `AWS gives no credentials for iamRole (${name}).`;
-    throw memberError("SOURCE_UNAUTHORIZED", "source.messageBroker.iamRole", message, error);
   }
 }
 

@@ -14,7 +14,7 @@ import { AppError, memberError } from "../../../lib/errors.ts";
 import { Dialer } from "../../../outgoing/dialer.ts";
 import { sharedAgents } from "../../../outgoing/http.ts";
 import { boundedAnswer } from "../../aws/bounded-answers.ts";
-import { type AwsCredentials, credentialsOf } from "../../aws/credentials.ts";
+import { credentialsOf } from "../../aws/credentials.ts";
 import { answersInTime } from "../../aws/request-handler.ts";
 import type { NetworkContext } from "../../contract/source.ts";
 import type { ManagedStreamConfig } from "../declaration/kind.ts";
@@ -123,7 +123,7 @@ export function connection(config: ManagedStreamConfig, network: NetworkContext)
     maxAttempts: 1,
     streamCollector: boundedAnswer,
     ...(config.endpoint === undefined ? {} : { endpoint: config.endpoint }),
-    credentials: resolved(credentialsOf(config, config.region, network)),
+    credentials: credentialsOf("source.managedStream", config, config.region, network) ?? noCredentials,
   };
 }
 
@@ -135,16 +135,8 @@ export function addressOf(config: ManagedStreamConfig): string {
   return config.endpoint ?? `kinesis.${config.region}.amazonaws.com`;
 }
 
-function resolved(credentials: (() => Promise<AwsCredentials>) | undefined): () => Promise<AwsCredentials> {
-  return async () => {
-    try {
-      if (credentials === undefined) throw new Error("neither accessKey nor iamRole");
-      return await credentials();
-    } catch (error) {
-      const text = "The role could not be assumed with the machine's own credentials (AssumeRole failed).";
-      throw memberError("SOURCE_UNAUTHORIZED", "source.managedStream.iamRole", text, error);
-    }
-  };
+async function noCredentials(): Promise<never> {
+  throw memberError("SOURCE_UNAUTHORIZED", "source.managedStream.accessKey", "neither accessKey nor iamRole is given");
 }
 
 type WirePage = { readonly Records?: WireRecord[] | undefined; readonly MillisBehindLatest?: number | undefined };

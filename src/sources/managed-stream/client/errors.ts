@@ -50,10 +50,6 @@ function errorOf(error: unknown, place: string, address: string): AppError | Str
   if (/KMS/.test(name)) {
     return fail("SOURCE_UNAUTHORIZED", "accessKey", `The key that encrypts ${place} cannot be used (${word}).`);
   }
-  if (/CredentialsProviderError/.test(`${name} ${message}`)) {
-    const text = `This machine has no AWS credentials to assume a role for ${place}; give accessKey, or configure them.`;
-    return fail("SOURCE_UNAUTHORIZED", "iamRole", text);
-  }
   if (unauthorized.test(`${name} ${message}`) || status === 401 || status === 403) {
     const text = `Access to ${place} is refused (${word}); check accessKey or iamRole and their permissions.`;
     return fail("SOURCE_UNAUTHORIZED", "accessKey", text);

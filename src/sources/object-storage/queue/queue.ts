@@ -54,7 +54,7 @@ export class SqsQueue {
   constructor(config: ObjectStorageConfig, queueUrl: string, network: NetworkContext, bucket?: string) {
     const { origin, host } = new URL(queueUrl);
     const region = /^sqs\.([a-z0-9-]+)\./.exec(host)?.[1] ?? "us-east-1";
-    const credentials = credentialsOf(config, region, network);
+    const credentials = credentialsOf("source.objectStorage", config, region, network);
     const agents = agentsOf(new Dialer(network.policy, "source.objectStorage.queueUrl"));
     this.#url = queueUrl;
     this.#login = loginOf(config);

@@ -1,5 +1,5 @@
 /** `iamRole`: the role is assumed at STS, and its temporary keys reach the engine as bound parameters. */
-import { createServer } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test, vi } from "vitest";
 import { anyNetwork } from "../../../../harness/network/network.ts";
@@ -45,25 +45,39 @@ const brokers = ["b-1.x.kafka.eu-west-1.amazonaws.com"];
 const { signal } = new AbortController();
 const s3 = "s3://b/in/*";
 
-test.each([
+const askers = [
   ["objectStorage", () => new S3Store(parseUrl(s3), { ...role, url: s3 }, anyNetwork).reader(["in/a.json"])],
+  ["objectStorage", () => new S3Store(parseUrl(s3), { ...role, url: s3 }, anyNetwork).list("", undefined, signal)],
   [
     "managedStream",
     () => new KinesisStream({ ...role, streamName: "s", region: "eu-west-1" }, anyNetwork).shards(signal),
   ],
   ["messageBroker", () => mskTokens(role, brokers, anyNetwork)()],
-])("a role that is refused is named as a member of %s", async (kind, ask) => {
-  const sts = createServer((_, response) => void response.writeHead(403).end("<ErrorResponse/>")).listen(
-    0,
-    "127.0.0.1",
-  );
+] as const;
+
+test.each(askers)("a role that is refused is named as a member of %s", async (kind, ask) => {
+  await using _ = await startSts((response) => void response.writeHead(403).end("<ErrorResponse/>"));
+  const issues = [{ path: `source.${kind}.iamRole` }];
+  await expect(ask()).rejects.toMatchObject({ code: "SOURCE_UNAUTHORIZED", issues });
+});
+
+test.each(askers)("an STS that hangs up is the trouble of the role of %s, not of its address", async (kind, ask) => {
+  await using _ = await startSts((response) => void response.destroy());
+  const issues = [{ path: `source.${kind}.iamRole`, message: expect.stringContaining("the STS endpoint of") }];
+  await expect(ask()).rejects.toMatchObject({ code: "SOURCE_UNREACHABLE", issues });
+});
+
+async function startSts(answer: (response: ServerResponse) => void): Promise<AsyncDisposable> {
+  const sts = createServer((_, response) => answer(response)).listen(0, "127.0.0.1");
   await new Promise((done) => sts.once("listening", done));
   vi.stubEnv("AWS_ENDPOINT_URL_STS", `http://127.0.0.1:${(sts.address() as AddressInfo).port}`);
   vi.stubEnv("AWS_ACCESS_KEY_ID", "machine");
   vi.stubEnv("AWS_SECRET_ACCESS_KEY", "machine-secret");
-  const issues = [{ path: `source.${kind}.iamRole` }];
-  await expect(ask()).rejects.toMatchObject({ code: "SOURCE_UNAUTHORIZED", issues });
-  sts.closeAllConnections();
-  sts.close();
-  vi.unstubAllEnvs();
-});
+  return {
+    [Symbol.asyncDispose]: async () => {
+      sts.closeAllConnections();
+      sts.close();
+      vi.unstubAllEnvs();
+    },
+  };
+}

@@ -9,7 +9,7 @@ import {
   S3Client,
   type S3ClientConfig,
 } from "@aws-sdk/client-s3";
-import { AppError, memberError } from "../../../lib/errors.ts";
+import { AppError } from "../../../lib/errors.ts";
 import { sharedAgents } from "../../../outgoing/http.ts";
 import { boundedListing } from "../../aws/bounded-answers.ts";
 import { type AwsCredentials, credentialsOf } from "../../aws/credentials.ts";
@@ -43,7 +43,7 @@ export class S3Store implements FolderStore {
     this.#location = location;
     this.#network = network;
     this.#login = loginOf(config);
-    this.#credentials = credentialsOf(config, location.region, network);
+    this.#credentials = credentialsOf("source.objectStorage", config, location.region, network);
     this.#client = new S3Client(clientConfig(location, this.#credentials, network));
   }
 
@@ -114,7 +114,7 @@ export class S3Store implements FolderStore {
     };
     let access = "NOSIGN";
     if (this.#credentials !== undefined) {
-      const { accessKeyId, secretAccessKey, sessionToken } = await this.#resolve(this.#credentials);
+      const { accessKeyId, secretAccessKey, sessionToken } = await this.#credentials();
       Object.assign(params, { access_key: accessKeyId, secret_key: secretAccessKey });
       access = "{access_key:String}, {secret_key:String}";
       if (sessionToken !== undefined) {
@@ -153,15 +153,6 @@ export class S3Store implements FolderStore {
     const { protocol, hostname, port } = new URL(engineUrl(this.#location, ""));
     const host = hostname.replaceAll(/[[\]]/g, "");
     await this.#network.permitEngine({ host, port: Number(port || (protocol === "https:" ? 443 : 80)) });
-  }
-
-  async #resolve(credentials: () => Promise<AwsCredentials>): Promise<AwsCredentials> {
-    try {
-      return await credentials();
-    } catch (error) {
-      const role = "The role or the machine's own credentials could not be used (AssumeRole failed).";
-      throw memberError("SOURCE_UNAUTHORIZED", "source.objectStorage.iamRole", role, error);
-    }
   }
 }
 

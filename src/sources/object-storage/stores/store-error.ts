@@ -57,10 +57,6 @@ export function storeError(error: unknown, { name: place, expected, address, mem
   const unreachable = status === undefined ? connectionFailure(error, address) : undefined;
   if (unreachable !== undefined)
     return fail("SOURCE_UNREACHABLE", members.address, `${place} cannot be reached: ${unreachable}.`);
-  if (/CredentialsProviderError/.test(text)) {
-    const message = `This machine has no AWS credentials to assume a role for ${place}; give accessKey, or configure them.`;
-    return fail("SOURCE_UNAUTHORIZED", "iamRole", message);
-  }
   if (unauthorized.test(text) || status === 401 || status === 403) {
     return fail("SOURCE_UNAUTHORIZED", members.login, `${place} refuses access (${word}).`);
   }
