@@ -134,6 +134,34 @@ test("what a store calls its error is shown only if it is a name", async () => {
   expect(String((error as Error).message)).not.toContain("sig=");
 });
 
+const region = { "x-amz-bucket-region": "eu-west-1" };
+const endpoint = "<Endpoint>bucket.s3.eu-west-1.amazonaws.com</Endpoint>";
+test.each([
+  [301, region, "<Code>PermanentRedirect</Code>", "SOURCE_INVALID", "its region is eu-west-1"],
+  [301, {}, `<Code>PermanentRedirect</Code>${endpoint}`, "SOURCE_INVALID", "bucket.s3.eu-west-1.amazonaws.com"],
+  [307, region, "<Code>TemporaryRedirect</Code>", "SOURCE_UNREACHABLE", "its region is eu-west-1"],
+  [
+    400,
+    {},
+    "<Code>AuthorizationHeaderMalformed</Code><Region>eu-west-1</Region>",
+    "SOURCE_INVALID",
+    "its region is eu-west-1",
+  ],
+  [301, { "x-amz-bucket-region": "sig=secret/x" }, "", "SOURCE_INVALID", "check the region and the host"],
+])(
+  "a bucket of another region, told by status %d with %o, says where it is",
+  async (status, headers, body, code, text) => {
+    const store = await storeOf((response) => {
+      response.writeHead(status, headers);
+      response.end(`<Error>${body}<Message>m</Message></Error>`);
+    });
+    await expect(store.list("", undefined, never)).rejects.toMatchObject({
+      code,
+      issues: [{ path: "source.objectStorage.url", message: expect.stringContaining(text) }],
+    });
+  },
+);
+
 test("a page of another program is not an empty bucket", async () => {
   const store = await storeOf((response) => response.end("<html><body>Sign in</body></html>"));
   const error = {

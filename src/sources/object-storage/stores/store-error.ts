@@ -8,7 +8,7 @@ const unauthorized =
   /AccessDenied|Forbidden|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|AuthenticationFailed|AuthorizationFailure|UserNotFound|not authorized/i;
 /** The words of a missing place. Other answers with 404 mean something else, such as a user that does not exist. */
 const invalid =
-  /\b(?:NoSuchBucket|NoSuchKey|NotFound|InvalidBucketName|ContainerNotFound|ResourceNotFound|InvalidResourceName|PermanentRedirect|\w*NonExistentQueue|QueueDoesNotExist)\b/i;
+  /\b(?:NoSuchBucket|NoSuchKey|NotFound|InvalidBucketName|ContainerNotFound|ResourceNotFound|InvalidResourceName|\w*NonExistentQueue|QueueDoesNotExist)\b/i;
 
 type ClientError = {
   readonly name?: string;
@@ -17,6 +17,9 @@ type ClientError = {
   readonly message?: string;
   readonly statusCode?: number;
   readonly $metadata?: { readonly httpStatusCode?: number };
+  readonly Region?: string;
+  readonly Endpoint?: string;
+  readonly $response?: { readonly headers?: Readonly<Record<string, string>> };
 };
 
 /** What a request was about. The members are those of `source.objectStorage` by which a user corrects it. */
@@ -57,11 +60,28 @@ export function storeError(error: unknown, { name: place, expected, address, mem
   const unreachable = status === undefined ? connectionFailure(error, address) : undefined;
   if (unreachable !== undefined)
     return fail("SOURCE_UNREACHABLE", members.address, `${place} cannot be reached: ${unreachable}.`);
+  const elsewhere = elsewhereOf(error as ClientError, word, status);
+  if (elsewhere !== undefined) {
+    const code = status === 302 || status === 307 ? "SOURCE_UNREACHABLE" : "SOURCE_INVALID";
+    return fail(code, members.name, `${place} is not at ${address} (${word}); ${elsewhere}.`);
+  }
   if (unauthorized.test(text) || status === 401 || status === 403) {
     return fail("SOURCE_UNAUTHORIZED", members.login, `${place} refuses access (${word}).`);
   }
-  if (invalid.test(text) || status === 301) {
+  if (invalid.test(text)) {
     return fail("SOURCE_INVALID", members.name, `${place} does not exist (${word}).`);
   }
   return fail("SOURCE_UNREACHABLE", members.address, unexplainedAnswer(status, address, expected, word));
+}
+
+/** What to correct when a store sends a request elsewhere; undefined for other answers. */
+function elsewhereOf(error: ClientError, word: string, status = 0): string | undefined {
+  const { Region, Endpoint = "", $response } = error;
+  const isRedirected = [301, 302, 307, 308].includes(status);
+  // The same word has another cause unless the answer names a region.
+  if (!isRedirected && (word !== "AuthorizationHeaderMalformed" || Region === undefined)) return undefined;
+  const region = Region ?? $response?.headers?.["x-amz-bucket-region"] ?? "";
+  if (/^[a-z0-9-]{1,40}$/.test(region)) return `its region is ${region}: write the address of that region`;
+  if (/^[a-z0-9.-]{1,253}$/i.test(Endpoint)) return `the answer gives its endpoint as ${Endpoint}`;
+  return "check the region and the host of the address";
 }
