@@ -246,7 +246,7 @@ export class RelationalSource implements Source<PostgresDurable> {
     const check = (client: pg.Client) => this.#resumeCheck.check(client, this.#reached);
     const from = this.#place ?? formatPosition({ lsn: (await this.#firstPosition(check)) - 1n, change: "whole" });
     const changeReader = this.#reader(from, { ...this.#pace, ...options });
-    const followed = () => this.#states.all().flatMap(({ isFollowed, source }) => (isFollowed ? source : []));
+    const followed = () => this.#states.all().filter(({ isFollowed }) => isFollowed);
     const watch = new SlotMonitor(this.#server, this.#context, this.#names, followed);
     try {
       yield* this.#steps(changeReader, streamLane, signal, () => watch.start(() => changeReader.gauges()));

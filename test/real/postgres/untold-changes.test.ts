@@ -62,20 +62,42 @@ describe.skipIf(missing !== undefined)("changes at a Postgres source that its lo
     const publication = `millrace_${unpublished.replaceAll("-", "_")}`;
     await source.sql(`DROP TABLE dropped; ALTER PUBLICATION "${publication}" DROP TABLE unpublished;
       INSERT INTO unpublished VALUES (51)`);
-    await untilDegraded(served, service, dropped, /does not send changes of public\.dropped any more/);
-    await untilDegraded(served, service, unpublished, /does not send changes of public\.unpublished any more/);
+    await untilDegraded(served, service, dropped, /public\.dropped are left out: .* does not have it any more/);
+    const stopped = /public\.unpublished are left out: .* does not have it any more/;
+    await untilDegraded(served, service, unpublished, stopped);
+    // Nothing makes up for what was not sent meanwhile.
+    await source.sql(`ALTER PUBLICATION "${publication}" ADD TABLE unpublished; INSERT INTO unpublished VALUES (52)`);
     await command(unpublished, "stop");
     await untilState(served, service, unpublished, "Stopped");
     await command(unpublished, "start");
-    await untilDegraded(
-      served,
-      service,
-      unpublished,
-      /public\.unpublished are left out: it was not in the publication/,
-    );
+    await untilDegraded(served, service, unpublished, stopped);
     await command(unpublished, "resync", { tables: ["public.unpublished"] });
     await untilTableEqual(source, service, "unpublished");
     await untilState(served, service, unpublished, "Running");
+  });
+
+  test.each([
+    ["kinds", "SET (publish = 'insert, update')", "does not publish DELETE, TRUNCATE any more"],
+    ["filtered", "SET TABLE filtered WHERE (id < 51)", "leaves out rows \\(WHERE \\(id < 51\\)\\)"],
+    // Without the column that the table has not either.
+    ["hidden", "SET TABLE hidden (id)", "leaves out the column a"],
+  ])("a publication with less of a table than before stops it, until a resync (%s)", async (table, change, reason) => {
+    const id = await followed(table);
+    const publication = `ALTER PUBLICATION "millrace_${id.replaceAll("-", "_")}"`;
+    await source.sql(`ALTER TABLE ${table} DROP COLUMN b; ${publication} ${change};
+      INSERT INTO ${table} VALUES (51, 'a'); DELETE FROM ${table} WHERE id = 1`);
+    const stopped = new RegExp(`public\\.${table} are left out: the publication .*${reason}\\.`);
+    await untilDegraded(served, service, id, stopped);
+    const whole = table === "kinds" ? "SET (publish = 'insert, update, delete, truncate')" : `SET TABLE ${table}`;
+    await source.sql(`${publication} ${whole}`);
+    // Nothing makes up for what was left out meanwhile, also after a restart.
+    await command(id, "stop");
+    await untilState(served, service, id, "Stopped");
+    await command(id, "start");
+    await untilDegraded(served, service, id, stopped);
+    await command(id, "resync", { tables: [`public.${table}`] });
+    await untilTableEqual(source, service, table);
+    await untilState(served, service, id, "Running");
   });
 
   test("a table that was made again while the pipe did not run is not taken for the one that was copied", async () => {

@@ -38,14 +38,53 @@ export async function publishTables(
   return { added: missing, hasOthers: names.ownPublication && published.some((table) => !has(wanted, table)) };
 }
 
-/** Those of the tables that the source does not send changes of. */
-export async function unpublishedOf<T extends TableName>(
+/** What the source sends of a table that it publishes. */
+type PublishedPart = TableName & {
+  /** Kinds of changes that it does not send. */
+  readonly unsent: string;
+  /** Postgres 15 and newer: which rows it sends, and columns that it does not send. */
+  readonly filter: string | null;
+  readonly hidden: readonly string[];
+};
+
+const partsSql = `
+  SELECT t.schemaname::text AS schema, t.tablename::text AS name, pg_catalog.to_jsonb(t)->>'rowfilter' AS filter,
+    pg_catalog.concat_ws(', ', CASE WHEN NOT p.pubinsert THEN 'INSERT' END, CASE WHEN NOT p.pubupdate THEN 'UPDATE' END,
+      CASE WHEN NOT p.pubdelete THEN 'DELETE' END, CASE WHEN NOT p.pubtruncate THEN 'TRUNCATE' END) AS unsent,
+    ARRAY(
+      SELECT a.attname::text FROM pg_catalog.pg_attribute a
+      JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+      JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+      WHERE n.nspname = t.schemaname AND c.relname = t.tablename AND a.attnum > 0 AND NOT a.attisdropped
+        AND NOT (pg_catalog.to_jsonb(t)->'attnames') OPERATOR(pg_catalog.?) a.attname::text
+    ) AS hidden
+  FROM pg_catalog.pg_publication_tables t JOIN pg_catalog.pg_publication p ON p.pubname = t.pubname
+  WHERE t.pubname = $1`;
+
+/** Why changes of a table do not come, for each that the publication does not have, or has in part only. */
+export async function unsentOf<T extends TableName>(
   client: pg.Client,
   names: ReplicationNames,
   tables: readonly T[],
-): Promise<T[]> {
-  const published = await readPublished(client, names);
-  return tables.filter((table) => !has(published, table));
+  columnsOf: (table: T) => readonly string[],
+): Promise<ReadonlyMap<T, string>> {
+  const { rows } = await client.query<PublishedPart>(partsSql, [names.publication]);
+  const reasons = new Map<T, string>();
+  for (const table of tables) {
+    const found = rows.find((row) => has([row], table));
+    const why = leftOut(found, columnsOf(table));
+    if (why !== undefined) reasons.set(table, `the publication "${names.publication}" ${why}`);
+  }
+  return reasons;
+}
+
+function leftOut(found: PublishedPart | undefined, columns: readonly string[]): string | undefined {
+  if (found === undefined) return "does not have it any more: it was dropped, renamed or taken out";
+  const { unsent, filter, hidden } = found;
+  if (unsent !== "") return `does not publish ${unsent} any more`;
+  if (filter !== null) return `leaves out rows (WHERE ${filter})`;
+  const lost = hidden.filter((name) => columns.includes(name));
+  return lost.length === 0 ? undefined : `leaves out the column ${lost.join(", ")}`;
 }
 
 /** Takes the tables that are not mapped out of the pipe's own publication. */
