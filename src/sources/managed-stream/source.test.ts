@@ -114,13 +114,15 @@ test("a shard that left the stream before its end is recorded once and its child
   expect(marks.has(finishedMark("gone"))).toBe(true);
 });
 
-test.each<[string, ReadonlyMap<string, string>, Json | undefined]>([
-  ["begins after the position in it", new Map([["a", "12345"]]), undefined],
-  ["is open although the pipe has finished it", new Map(), "finished"],
-])("a stream whose shard %s was made again: nothing is read, and nothing recorded", async (_, checkpoints, mark) => {
+const closedBefore = { type: "LATEST", ms: 0, known: ["a"], closed: ["a"] };
+test.each<[string, ReadonlyMap<string, string>, Record<string, Json>]>([
+  ["begins after the position in it", new Map([["a", "12345"]]), {}],
+  ["is open although the pipe has finished it", new Map(), { [finishedMark("a")]: "finished" }],
+  ["is open although it was closed before the pipe began", new Map(), { start: closedBefore }],
+])("a stream whose shard %s was made again: nothing is read, and nothing recorded", async (_, checkpoints, saved) => {
   const { records, ...shard } = shardOf("a", false, 5);
   const stream = new MemoryStream([{ ...shard, records, first: records[0]?.sequence }], 100);
-  const marks = new Map<string, Json>(mark === undefined ? [] : [[finishedMark("a"), mark]]);
+  const marks = new Map<string, Json>(Object.entries(saved));
   const rejected: RejectedRecord[] = [];
   const context: OwnContext<KinesisDurable> = {
     ledger: {

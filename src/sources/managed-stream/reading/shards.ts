@@ -142,7 +142,7 @@ export class Shards {
     const other = listed.find(({ id, closed, first }) => {
       const read = checkpoints.get(id);
       const isLater = read !== undefined && first !== undefined && compareSequences(first, sequenceOf(read)) > 0;
-      return isLater || (!closed && ended.has(finishedMark(id)));
+      return isLater || (!closed && (ended.has(finishedMark(id)) || this.#parts.start.isBefore(id)));
     });
     if (other === undefined) return;
     const text = `Stream "${config.streamName}" was deleted and created again: its ${other.id} is another shard.`;
