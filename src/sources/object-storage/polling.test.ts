@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { MemoryObjects } from "../../../harness/objects/memory-store.ts";
 import { keptMarks, testContext } from "../../../harness/sources/source-context.ts";
+import { assignedWorker } from "../../lib/assign.ts";
 import type { Json } from "../../lib/json.ts";
 import type { Batch } from "../contract/source.ts";
 import { type ObjectDurable, objectShapes } from "./declaration/durable.ts";
@@ -25,6 +26,11 @@ function poll(...keys: string[]) {
 
 /** The same with these marks of an earlier run. */
 function pollWith(stored: Map<string, Json>, ...keys: string[]) {
+  return pollAs({ index: 0, count: 1 }, stored, ...keys);
+}
+
+/** The same as one of several replicas. */
+function pollAs(replica: { index: number; count: number }, stored: Map<string, Json>, ...keys: string[]) {
   const objects = new Map(keys.map((key) => [key, "v1"]));
   const store = new MemoryObjects(objects, { perPage: keysPerPage, etagOf: (content) => content });
   const seen = { loaded: [] as string[], refused: [] as string[], given: [] as string[], marks: 0, reports: 0 };
@@ -34,6 +40,7 @@ function pollWith(stored: Map<string, Json>, ...keys: string[]) {
     return kept.marks(wanted);
   };
   const context = testContext<ObjectDurable>({
+    replica,
     settings: {
       object_storage_polling_interval_ms: 1,
       object_storage_max_file_count: 10,
@@ -159,13 +166,33 @@ test("an object below a prefix that is to be loaded once more is passed over whi
     ["o:in/gone.json", { etag: "v1", result: "again", again: 1 }],
     ["o:in/there.json", { etag: "v1", result: "again", again: 1 }],
   ]);
-  const { objects, seen, polls, loads } = pollWith(stored, "in/there.json");
-  await loads("in/there.json");
-  await polls(3);
-  expect([seen.given, seen.refused]).toEqual([[], []]);
+  const first = pollWith(stored, "in/there.json");
+  await first.loads("in/there.json");
+  await first.polls(3);
+  expect([first.seen.given, first.seen.refused]).toEqual([[], []]);
+  // Nothing was left of the prefix: only the next start looks at it once more.
+  const second = pollWith(stored, "in/there.json");
+  await second.polls(3);
+  expect(stored.has("again")).toBe(false);
+  const { objects, loads } = pollWith(stored, "in/there.json");
   objects.set("in/gone.json", "v2");
-  await loads("in/gone.json", "in/there.json");
+  await loads("in/gone.json");
   expect(stored.get("o:in/gone.json")).toMatchObject({ etag: "v2", result: "loaded", again: 1 });
+});
+
+test("what another replica is to load once more is looked at until it has done so", async () => {
+  const candidates = Array.from({ length: 20 }, (_, at) => `in/${at}.json`);
+  const keys = [0, 1].map((index) => candidates.find((key) => assignedWorker(key, 2) === index) as string);
+  const marks = keys.map((key) => [`o:${key}`, { etag: "v1", result: "again", again: 1 }] as const);
+  const stored = new Map<string, Json>([["again", { prefixes: ["in/"] }], ...marks]);
+  const startTwice = async (index: number) => {
+    for (let start = 0; start < 2; start += 1) await pollAs({ index, count: 2 }, stored, ...keys).polls(3);
+    return keys.map((key) => (stored.get(`o:${key}`) as { result: string }).result);
+  };
+  expect(await startTwice(0)).toEqual(["loaded", "again"]);
+  expect(stored.get("again")).toEqual({ prefixes: ["in/"] });
+  expect(await startTwice(1)).toEqual(["loaded", "loaded"]);
+  expect(stored.has("again")).toBe(false);
 });
 
 test("an object that was deleted before it was loaded, and is made again, is loaded", async () => {

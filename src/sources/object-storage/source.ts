@@ -23,7 +23,7 @@ import { findBadRows } from "./reading/rejects.ts";
 import { type KeyPattern, keyPattern } from "./selection/glob.ts";
 import { Packer, type PackLimits, packId, partsOf } from "./selection/packing.ts";
 import { type ListedPage, withNext } from "./selection/runs.ts";
-import { marksOf, sortByKey, Tracker } from "./selection/tracker.ts";
+import { marksOf, Tracker } from "./selection/tracker.ts";
 import { bytesOf, type ObjectFile, type ObjectStore } from "./stores/store.ts";
 
 type Batch = SourceBatch<ObjectDurable>;
@@ -124,16 +124,23 @@ export class ObjectSource implements Source<ObjectDurable> {
     }
   }
 
-  /** The objects that were loaded, and that the user wants once more. They precede the cursor. */
+  /**
+   * The objects that were loaded, and that the user wants once more. They precede the cursor. When a look finds none
+   * left, of no replica, the next start does not look again.
+   */
   async *#readAgain(signal: AbortSignal): AsyncGenerator<Batch> {
-    for (const prefix of await this.#tracker.prefixesAgain()) {
+    const prefixes = await this.#tracker.prefixesAgain();
+    let isDone = prefixes.length > 0;
+    for (const prefix of prefixes) {
       let isListed = false;
       for (let from: string | undefined, more = true; more && !signal.aborted; ) {
         const page = await this.#store.list(prefix, from, signal);
         this.#context.progress.answered();
         // Objects that are new have their turn in the order of keys.
-        const { fresh } = await this.#tracker.news(this.#wanted(page.files));
-        const files = fresh.filter(({ again }) => again !== undefined);
+        const { fresh } = await this.#tracker.news(page.files.filter((file) => this.#isWanted(file)));
+        const left = fresh.filter(({ again }) => again !== undefined);
+        isDone &&= left.length === 0;
+        const files = left.filter((file) => this.#isMine(file));
         this.#tracker.take(files);
         yield* this.#batchesOf(files, signal);
         isListed ||= page.files.some(({ key }) => key === prefix);
@@ -141,10 +148,12 @@ export class ObjectSource implements Source<ObjectDurable> {
         from = page.last ?? from;
       }
       const gone = isListed || signal.aborted ? undefined : await this.#tracker.wantedAgain(prefix);
+      isDone &&= gone === undefined;
       if (gone === undefined || !this.#isMine(gone)) continue;
       this.#tracker.take([gone]);
       yield await this.#giveUp(gone, "The object no longer exists, so that it was not loaded once more.", signal);
     }
+    if (isDone && !signal.aborted) await this.#context.ledger.forget([], ["again"]);
   }
 
   /** All objects after the key. `tail` is the last key that was listed before. */
@@ -166,7 +175,7 @@ export class ObjectSource implements Source<ObjectDurable> {
       const page = await this.#store.list(this.#pattern.prefix, from, signal);
       this.#context.progress.answered();
       const { fresh, replaced } = await this.#tracker.news(this.#wanted(page.files));
-      await this.#skipReplaced(replaced);
+      await this.#tracker.skip(replaced, this.#store);
       this.#tracker.take(fresh);
       this.#tracker.listed(Math.round(performance.now() - started));
       yield { fresh, keys: page.files.map((file) => file.key), after: from };
@@ -182,7 +191,7 @@ export class ObjectSource implements Source<ObjectDurable> {
   async *#sweepPage(from: string | undefined, end: string, signal: AbortSignal): AsyncGenerator<Batch, Swept> {
     const page = await this.#store.list(this.#pattern.prefix, from ?? this.#config.startAfter, signal);
     const { fresh, replaced } = await this.#tracker.news(this.#wanted(page.files));
-    await this.#skipReplaced(replaced);
+    await this.#tracker.skip(replaced, this.#store);
     this.#tracker.take(fresh);
     yield* this.#batchesOf(fresh, signal);
     const passedEnd = page.last === undefined || Buffer.compare(Buffer.from(page.last), Buffer.from(end)) >= 0;
@@ -241,7 +250,7 @@ export class ObjectSource implements Source<ObjectDurable> {
       failed ||= isGivenUp;
       if (isGivenUp || version === undefined || version.size === 0) continue;
       const { fresh, replaced } = await this.#tracker.news([version]);
-      await this.#skipReplaced(replaced);
+      await this.#tracker.skip(replaced, this.#store);
       this.#tracker.take(fresh);
       for (const taken of fresh) files.set(key, taken);
       if (this.#tracker.isOnItsWay(key)) open.push(key);
@@ -376,24 +385,15 @@ export class ObjectSource implements Source<ObjectDurable> {
   }
 
   #wanted(files: readonly ObjectFile[]): ObjectFile[] {
-    return files.filter((file) => file.size > 0 && this.#pattern.matches(file.key) && this.#isMine(file));
+    return files.filter((file) => this.#isWanted(file) && this.#isMine(file));
+  }
+
+  #isWanted({ key, size }: ObjectFile): boolean {
+    return size > 0 && this.#pattern.matches(key);
   }
 
   #isMine({ key }: ObjectFile): boolean {
     const { index, count } = this.#context.replica;
     return assignedWorker(key, this.#queue === undefined ? count : 1) === index;
-  }
-
-  /**
-   * Loading an object again whose earlier content is in the table would duplicate rows: the change is only recorded.
-   */
-  async #skipReplaced(files: readonly ObjectFile[]): Promise<void> {
-    if (files.length === 0) return;
-    const message = "The object was replaced after it had been loaded or given up; its new content is not loaded.";
-    const records = files.map(({ key, etag }) => {
-      return { origin: this.#store.pathOf(key), position: `version ${etag}`, message, rows: 0 };
-    });
-    await this.#context.ledger.reject(records);
-    await this.#context.ledger.note(marksOf(sortByKey(files), "skipped"), { errors: files.length });
   }
 }

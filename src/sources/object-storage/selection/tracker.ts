@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { marks } from "../../contract/marks.ts";
 import type { SourceContext } from "../../contract/source.ts";
 import type { FileMark, ObjectDurable } from "../declaration/durable.ts";
-import type { ObjectFile } from "../stores/store.ts";
+import type { ObjectFile, ObjectStore } from "../stores/store.ts";
 import { compareKeys } from "./glob.ts";
 
 const fileMark = (key: string) => `o:${key}` as const;
@@ -75,6 +75,19 @@ export class Tracker {
     }
     this.#known = open.size > 0 || fresh.length + replaced.length > 0 ? undefined : digest;
     return { fresh, replaced };
+  }
+
+  /**
+   * Loading an object again whose earlier content is in the table would duplicate rows: the change is only recorded.
+   */
+  async skip(files: readonly ObjectFile[], store: Pick<ObjectStore, "pathOf">): Promise<void> {
+    if (files.length === 0) return;
+    const message = "The object was replaced after it had been loaded or given up; its new content is not loaded.";
+    const records = files.map(({ key, etag }) => {
+      return { origin: store.pathOf(key), position: `version ${etag}`, message, rows: 0 };
+    });
+    await this.#context.ledger.reject(records);
+    await this.#context.ledger.note(marksOf(sortByKey(files), "skipped"), { errors: files.length });
   }
 
   /** Reports the time of a listing, when it differs noticeably from the one before. */
@@ -165,7 +178,7 @@ export function marksOf(files: readonly ObjectFile[], result: FileMark["result"]
   return marks(...files.map((file) => [fileMark(file.key), markOf(file)] as const));
 }
 
-export function sortByKey(files: readonly ObjectFile[]): ObjectFile[] {
+function sortByKey(files: readonly ObjectFile[]): ObjectFile[] {
   return [...files].sort((a, b) => compareKeys(a.key, b.key));
 }
 
