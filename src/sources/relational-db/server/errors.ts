@@ -24,8 +24,12 @@ export function postgresSourceError(error: unknown): AppError {
   const told = /^[0-9A-Z]{5}$/.test(code);
   const sentence = told ? `Postgres says: ${message} (${code})` : `the connection to Postgres failed: ${message}`;
   if (!told || isOutage(code, message)) return new AppError("SOURCE_UNREACHABLE", sentence, { cause: error });
-  const refused = /^(28|42501)/.test(code);
-  return new AppError(refused ? "SOURCE_UNAUTHORIZED" : "SOURCE_INVALID", sentence, { cause: error });
+  if (/^(28|42501)/.test(code)) return problem("SOURCE_UNAUTHORIZED", "credentials", sentence, error);
+  if (code === "42704" && /^publication /.test(message)) return invalid("settings.publicationName", sentence, error);
+  if (code === "42704" && /^replication slot /.test(message)) {
+    return invalid("settings.replicationSlotName", sentence, error);
+  }
+  return new AppError("SOURCE_INVALID", sentence, { cause: error });
 }
 
 /** An error of the driver or the server as `postgresSourceError` says it; others are not of the source. */

@@ -3,6 +3,7 @@ import type pg from "pg";
 import { AppError } from "../../../lib/errors.ts";
 import type { TableMapping } from "../declaration/table-mapping.ts";
 import { readTables, type TableName } from "./catalog.ts";
+import { invalid } from "./errors.ts";
 import { quoteName } from "./session.ts";
 import type { ReplicationNames } from "./slot.ts";
 
@@ -25,7 +26,7 @@ export async function publishTables(
 ): Promise<Published> {
   const wanted = await readTables(client, mappings.map(tableOf));
   if (wanted.length === 0) {
-    throw new AppError("SOURCE_INVALID", "None of the pipe's tables exists at the source: create one, or name others.");
+    throw invalid("tableMappings", "none of the tables exists at the source: create one, or name others");
   }
   const found = await client.query("SELECT 1 FROM pg_catalog.pg_publication WHERE pubname = $1", [names.publication]);
   if (found.rowCount === 0) {
@@ -110,7 +111,7 @@ async function readPublished(client: pg.Client, { publication }: ReplicationName
 
 async function createPublication(client: pg.Client, names: ReplicationNames, tables: readonly TableName[]) {
   if (!names.ownPublication) {
-    throw new AppError("SOURCE_INVALID", `The publication "${names.publication}" does not exist.`);
+    throw invalid("settings.publicationName", `publication "${names.publication}" does not exist`);
   }
   const publication = quoteName(names.publication);
   await client.query(
@@ -121,8 +122,8 @@ async function createPublication(client: pg.Client, names: ReplicationNames, tab
 async function addTables(client: pg.Client, names: ReplicationNames, tables: readonly TableName[]): Promise<void> {
   const statement = `ALTER PUBLICATION ${quoteName(names.publication)} ADD TABLE ${listOf(tables)}`;
   if (!names.ownPublication) {
-    const lacks = `The publication "${names.publication}" does not contain ${listOf(tables)}`;
-    throw new AppError("SOURCE_INVALID", `${lacks}. Let its owner run ${statement}`);
+    const lacks = `publication "${names.publication}" does not contain ${listOf(tables)}`;
+    throw invalid("settings.publicationName", `${lacks}; let its owner run ${statement}`);
   }
   try {
     await client.query(statement);
