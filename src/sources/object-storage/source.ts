@@ -21,7 +21,7 @@ import { ObjectBridge } from "./reading/object-bridge.ts";
 import { changedMarker, ObjectStatements } from "./reading/reading.ts";
 import { findBadRows } from "./reading/rejects.ts";
 import { type KeyPattern, keyPattern } from "./selection/glob.ts";
-import { Packer, type PackLimits, packId, partsOf } from "./selection/packing.ts";
+import { Packer, type PackLimits, packId, partsOf, whyGivenUp } from "./selection/packing.ts";
 import { type ListedPage, withNext } from "./selection/runs.ts";
 import { marksOf, Tracker } from "./selection/tracker.ts";
 import { bytesOf, type ObjectFile, type ObjectStore } from "./stores/store.ts";
@@ -29,6 +29,8 @@ import { bytesOf, type ObjectFile, type ObjectStore } from "./stores/store.ts";
 type Batch = SourceBatch<ObjectDurable>;
 /** Pages of a listing that are read before their files are loaded, so that the progress gauge knows the total. */
 const pagesAhead = 100;
+const strangeMessage =
+  "The queue has a message of another form than those of S3, SNS and EventBridge: it is left there, and nothing is loaded for it.";
 const deletedMessage = "The object was deleted before it was loaded.";
 
 /** What a listing has found: its last key, or the one before it; and whether one call was enough. */
@@ -240,6 +242,7 @@ export class ObjectSource implements Source<ObjectDurable> {
     files: Map<string, ObjectFile>,
     signal: AbortSignal,
   ): Promise<void> {
+    this.#context.progress.warn("queue", message.understood ? undefined : strangeMessage);
     if (!message.understood) return deliveries.leave(message);
     const open: string[] = [];
     let failed = false;
@@ -320,15 +323,8 @@ export class ObjectSource implements Source<ObjectDurable> {
     const pack = batch.replay;
     this.#retried.delete(batch.id);
     this.#tracker.finish(pack.files.map((file) => file.key));
-    if (this.#config.isContinuous === true) this.#context.progress.warn("objects", this.#givenUp(pack));
+    if (this.#config.isContinuous === true) this.#context.progress.warn("objects", whyGivenUp(pack));
     for (const { key } of pack.files) await this.#deliveries?.settle(key, pack.givenUp === true);
-  }
-
-  /** Why an object is given up: a pipe that never ends shows it until it has loaded another one. */
-  #givenUp({ givenUp, rejected = [] }: Pack): string | undefined {
-    const [first] = rejected;
-    if (givenUp !== true || first === undefined) return undefined;
-    return `The object ${first.origin} could not be read: ${first.message} Further objects are read.`;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -150,10 +150,12 @@ test("an outage of the store costs no delivery: the messages wait with us", asyn
 test("poison reaches the dead-letter queue by the redrive policy, and holds up nobody", async () => {
   const { url, dead, send, left } = await queues("poison", 2, 2);
   const source = { isContinuous: true, queueUrl: url };
-  await createPipe(served, service, pipeBody(store, "poison/*.json", "poison", { source }));
+  const id = await createPipe(served, service, pipeBody(store, "poison/*.json", "poison", { source }));
   await store.put("poison/bad.json", '{"id":');
   await store.put("poison/beside.json", rows(0, 10));
   await send("this is not JSON");
+  const said = async () => (await details(served, service, id)).lastError ?? "";
+  await until("the pipe says so", async () => /a message of another form/.test(await said()));
   await send({ Records: [record("poison/bad.json"), record("poison/beside.json")] });
   await until("recorded", async () => (await count("poison_pipes_error")) === "1");
   // An object that was given up long ago does not block the others of its message.

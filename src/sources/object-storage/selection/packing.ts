@@ -122,6 +122,13 @@ export function partsOf({ folder: _, ...pack }: Pack): Pack[] {
   return files.filter(({ length }) => length > 0).map((part) => ({ ...pack, files: part }));
 }
 
+/** Why an object is given up: a pipe that never ends shows it until it has loaded another one. */
+export function whyGivenUp({ givenUp, rejected = [] }: Pack): string | undefined {
+  const [first] = rejected;
+  if (givenUp !== true || first === undefined) return undefined;
+  return `The object ${first.origin} could not be read: ${first.message} Further objects are read.`;
+}
+
 /** Equal for the same object versions read in the same way, and only for them. */
 export function packId(pack: Pack): string {
   const manner = [pack.lenient, pack.givenUp ?? false];
