@@ -359,11 +359,15 @@ export const pipeOperations = operations(tag, {
   },
 });
 
-/** Clients send null for "not set": every optional member of a kind accepts it. */
+/** Clients send null for "not set": every optional member of a kind accepts it, and those of its objects do. */
 export function allowingNulls<S extends z.ZodObject>(schema: S): S {
-  const shape = Object.entries(schema.shape).map(([key, member]) => [
-    key,
-    member instanceof z.ZodOptional ? (member.unwrap() as z.ZodType).nullish() : member,
-  ]);
+  const shape = Object.entries(schema.shape).map(([key, member]) => {
+    if (!(member instanceof z.ZodOptional)) return [key, member];
+    const { description } = member;
+    let inner = member as z.ZodType;
+    while (inner instanceof z.ZodOptional) inner = inner.unwrap() as z.ZodType;
+    const nullish = (inner instanceof z.ZodObject ? allowingNulls(inner) : inner).nullish();
+    return [key, description === undefined ? nullish : nullish.describe(description)];
+  });
   return z.strictObject(Object.fromEntries(shape)) as unknown as S;
 }

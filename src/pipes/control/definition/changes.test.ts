@@ -1,5 +1,6 @@
 /** Changes of a pipe whose secrets this installation cannot open. */
 import { expect, test } from "vitest";
+import { pipeOperations } from "../../../api/pipes.ts";
 import { sourceKinds } from "../../../sources/contract/registry.ts";
 import type { SourceKind } from "../../../sources/contract/source.ts";
 import type { Pipe } from "../../../store/pipes/pipes.ts";
@@ -81,7 +82,8 @@ const database = {
   },
 } as unknown as Pipe;
 const secrets = { credentials: { username: "u", password: "p" } };
-const changeSettings = (settings: object) => checkChange(database, secrets, { source: { relationalDb: { settings } } });
+const changeSettings = (settings: object) =>
+  checkChange(database, secrets, pipeOperations.updatePipe.body.parse({ source: { relationalDb: { settings } } }));
 
 test("settings of a source are merged: one that is left out stays, null removes one", () => {
   const { change: changed } = changeSettings({
