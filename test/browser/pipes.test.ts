@@ -326,6 +326,25 @@ describe.skipIf(chromiumMissing !== undefined)("pipes in the console", () => {
     }
   });
 
+  test("another login is given with the choice of it, and goes with it", async () => {
+    const { page } = await console_.open("/pipes");
+    await page.getByRole("link", { name: "a_name_of_sixty" }).click();
+    await page.getByRole("link", { name: "Configuration" }).click();
+    for (const [scheme, shown] of [
+      ["GitHub", "another one"],
+      ["No: senders have a key", "default"],
+    ] as const) {
+      await page.getByRole("button", { name: "Edit" }).click();
+      await page.getByLabel("Signed requests").selectOption({ label: scheme });
+      const secret = page.getByLabel("Secret of the signature");
+      if (shown === "another one") await secret.fill("signed by both");
+      await page.getByRole("list", { name: "Changes" }).getByText(shown).last().waitFor();
+      await page.getByRole("button", { name: "Save" }).click();
+    }
+    await page.getByRole("button", { name: "Edit" }).waitFor();
+    expect(await page.getByRole("button", { name: "Replace credentials" }).count()).toBe(0);
+  });
+
   test("a key that may only read sees why it may not change anything, at 360 pixels too", async () => {
     const { organizationId } = console_.served.credentials;
     const body = { name: "reader", roles: ["read_only" as const] };

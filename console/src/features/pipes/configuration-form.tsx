@@ -19,9 +19,10 @@ import {
   differencesOf,
   draftOf,
   fieldAt,
-  isUsed,
+  isShown,
   labelOf,
   mutableMembers,
+  newLoginFields,
   requestsOf,
   scalingFields,
   settingFields,
@@ -165,13 +166,14 @@ function Inputs({ pipe, draft, error, onChange }: InputsProps) {
 function sourceInputsOf(pipe: PipeDetails, draft: Draft): SourceField[] {
   const kind = kindOf(pipe);
   const source: Readonly<Record<string, unknown>> = pipe.source[kind] ?? {};
-  return mutableMembers(pipe).flatMap((path) => {
+  const own = mutableMembers(pipe).flatMap((path): readonly SourceField[] => {
     const field = fieldAt(kind, `source.${path}`);
     const value = memberAt(source, path);
-    if (!isUsed(pipe, path, draft) && (value == null || isUsed(pipe, path))) return [];
+    if (!isShown(pipe, path, draft)) return [];
     const lines = typeof value === "object" && value !== null ? ({ input: "area" } as const) : {};
     return [{ path, label: labelOf(kind, `source.${path}`), ...field, ...lines }];
   });
+  return [...own, ...newLoginFields(pipe, draft)];
 }
 
 type SettingInputProps = {
@@ -214,11 +216,12 @@ function changedLines(kind: PipeKind, { path, from, to }: Difference): string[] 
     string[],
     string[],
   ];
+  const isSecret = fieldAt(kind, path)?.input === "secret";
   if (before.length + after.length === 2 || !(path === "columns" || fieldAt(kind, path)?.input === "tables"))
-    return [`~ ${labelOf(kind, path)}: ${shown(from)} → ${shown(to)}`];
+    return [`~ ${labelOf(kind, path)}: ${isSecret ? "another one" : `${shown(from)} → ${shown(to)}`}`];
   return [
-    ...before.filter((line) => !after.includes(line)).map((line) => `- ${line}`),
-    ...after.filter((line) => !before.includes(line)).map((line) => `+ ${line}`),
+    ...before.filter((line) => line !== "" && !after.includes(line)).map((line) => `- ${line}`),
+    ...after.filter((line) => line !== "" && !before.includes(line)).map((line) => `+ ${line}`),
   ];
 }
 

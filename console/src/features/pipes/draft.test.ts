@@ -7,6 +7,7 @@ import {
   labelOf,
   loginFields,
   mutableMembers,
+  newLoginFields,
   requestsOf,
   scalingFields,
   settingsOf,
@@ -99,7 +100,7 @@ test("another strategy of offsets takes what only the present one uses along", (
   expect(differencesOf(kafka, draft)).toEqual([]);
   const text = "[]";
   expect(requestsOf(kafka, differencesOf(kafka, { ...draft, "source.offset.offsets": text })).patch).toEqual({
-    source: { messageBroker: { offset: { offsets: [] } } },
+    source: { messageBroker: { offset: { strategy: "from_offsets", offsets: [] } } },
   });
   const edited = {
     ...draft,
@@ -110,6 +111,44 @@ test("another strategy of offsets takes what only the present one uses along", (
     source: {
       messageBroker: { offset: { strategy: "from_timestamp", timestamp: "2026-11-22T08:00", offsets: null } },
     },
+  });
+});
+
+test("an object that a request replaces is sent whole, and one of which parts change in parts", () => {
+  const sent = (source: object, texts: object) => {
+    const one = { ...pipe, source } as unknown as PipeDetails;
+    return requestsOf(one, differencesOf(one, { ...draftOf(one), ...texts })).patch?.source;
+  };
+  const timestamp = "2026-11-22T08:00";
+  const offset = { strategy: "from_timestamp", timestamp };
+  expect(sent({ messageBroker: { offset } }, { "source.offset.timestamp": "2026-11-23T08:00" })).toEqual({
+    messageBroker: { offset: { strategy: "from_timestamp", timestamp: "2026-11-23T08:00" } },
+  });
+  // Typed for a choice that was taken back.
+  expect(sent({ messageBroker: {} }, { "source.offset.timestamp": timestamp })).toBe(undefined);
+  const signature = { scheme: "github" };
+  expect(sent({ push: { signature } }, { "source.signature.scheme": "" })).toEqual({ push: { signature: null } });
+  const settings = { syncIntervalSeconds: 5, pullBatchSize: 10 };
+  const tableMappings: object[] = [];
+  expect(sent({ relationalDb: { settings, tableMappings } }, { "source.settings.syncIntervalSeconds": "" })).toEqual({
+    relationalDb: { settings: { syncIntervalSeconds: null } },
+  });
+});
+
+test("another login asks for its members, which go with it when it is taken back", () => {
+  const kafka = { ...pipe, source: { messageBroker: { authentication: "PLAIN" } } } as unknown as PipeDetails;
+  const typed = { ...draftOf(kafka), "source.credentials.username": "u", "source.credentials.password": "4" };
+  const other = { ...typed, "source.authentication": "SCRAM-SHA-256" };
+  expect(newLoginFields(kafka, typed)).toEqual([]);
+  expect(newLoginFields(kafka, other).map(({ label }) => label)).toEqual(["User", "Password"]);
+  expect(differencesOf(kafka, typed)).toEqual([]);
+  expect(requestsOf(kafka, differencesOf(kafka, other)).patch?.source).toEqual({
+    messageBroker: { authentication: "SCRAM-SHA-256", credentials: { username: "u", password: "4" } },
+  });
+  const signed = { ...pipe, source: { push: { signature: { scheme: "github" } } } } as unknown as PipeDetails;
+  const stripe = { ...draftOf(signed), "source.signature.scheme": "stripe", "source.signature.secret": "12345678" };
+  expect(requestsOf(signed, differencesOf(signed, stripe)).patch?.source).toEqual({
+    push: { signature: { scheme: "stripe", secret: "12345678" } },
   });
 });
 

@@ -1,6 +1,7 @@
 /** An edited configuration: what the form holds, and what a request must send for it. */
+import type { SourceDescription } from "../../../../src/sources/contract/description.ts";
 import { sourceDescriptions } from "../../../../src/sources/contract/descriptions.ts";
-import { holds, memberAt, type SourceField } from "../../../../src/sources/contract/fields.ts";
+import { type Condition, holds, memberAt, type SourceField } from "../../../../src/sources/contract/fields.ts";
 import { wordsAt } from "../../lib/format.ts";
 import { typedNumber } from "../../lib/typed-number.ts";
 import type { PipeKind } from "./list-search.ts";
@@ -53,13 +54,38 @@ export function isUsed(pipe: PipeDetails, path: string, draft: Draft = {}): bool
   );
 }
 
-/** The members of the login that the pipe has, as far as they can be changed. None: it logs in with nothing. */
-export function loginFields(pipe: PipeDetails): readonly SourceField[] {
+/** Whether the form has an input for this member. What is there without a use is shown too. */
+export function isShown(pipe: PipeDetails, path: string, draft: Draft): boolean {
   const kind = kindOf(pipe);
-  const { logins, mutable } = sourceDescriptions[kind];
-  const own = logins.find(({ when }) => holds(when, (path) => memberAt(pipe.source[kind] ?? {}, path)));
-  return (own?.members ?? []).flatMap((member) =>
+  if (sourceDescriptions[kind].logins.some(({ members }) => members.includes(path)))
+    return newLoginFields(pipe, draft).some((field) => field.path === path);
+  return isUsed(pipe, path, draft) || (memberAt(pipe.source[kind] ?? {}, path) != null && !isUsed(pipe, path));
+}
+
+/** The members of the login that the pipe has, as far as they can be changed. None: it logs in with nothing. */
+export function loginFields(pipe: PipeDetails, draft: Draft = {}): readonly SourceField[] {
+  const kind = kindOf(pipe);
+  const { mutable } = sourceDescriptions[kind];
+  return (loginOf(pipe, draft)?.members ?? []).flatMap((member) =>
     mutable.includes(member.split(".")[0] ?? "") ? (fieldAt(kind, `source.${member}`) ?? []) : [],
+  );
+}
+
+/** The same of the login that the draft chooses. None: it is the present one. */
+export function newLoginFields(pipe: PipeDetails, draft: Draft): readonly SourceField[] {
+  const source = pipe.source[kindOf(pipe)] ?? {};
+  const when: readonly Condition[] = loginOf(pipe, draft)?.when ?? [];
+  const isChosen = when.some(({ path }) => {
+    const present = textOf(memberAt(source, path));
+    return (draft[`source.${path}`] ?? present) !== present;
+  });
+  return isChosen ? loginFields(pipe, draft) : [];
+}
+
+function loginOf(pipe: PipeDetails, draft: Draft) {
+  const kind = kindOf(pipe);
+  return sourceDescriptions[kind].logins.find(({ when }) =>
+    holds(when, (path) => draft[`source.${path}`] ?? memberAt(pipe.source[kind] ?? {}, path)),
   );
 }
 
@@ -83,12 +109,13 @@ export function draftOf(pipe: PipeDetails): Draft {
 /** What differs, as the API names it. A member whose use ends with another change goes with it. */
 export function differencesOf(pipe: PipeDetails, draft: Draft): Difference[] {
   const before = draftOf(pipe);
-  const ends = (path: string) => {
+  const textAt = (path: string) => {
     const member = path.startsWith("source.") ? path.slice("source.".length) : "";
-    return member !== "" && isUsed(pipe, member) && !isUsed(pipe, member, draft);
+    if (member === "" || isShown(pipe, member, draft)) return draft[path];
+    return isUsed(pipe, member) ? "" : before[path];
   };
   return Object.keys(draft).flatMap((path) => {
-    const [from = "", to = ""] = [before[path], ends(path) ? "" : draft[path]];
+    const [from = "", to = ""] = [before[path], textAt(path)];
     if (from === to) return [];
     return { path, from: parsedText(kindOf(pipe), path, from), to: parsedText(kindOf(pipe), path, to) };
   });
@@ -102,6 +129,7 @@ export function requestsOf(pipe: PipeDetails, differences: readonly Difference[]
   const source = nested(
     below("source.").map((one) => (isTables(one.path) ? { ...one, to: mappingsOf(String(one.to ?? ""), pipe) } : one)),
     "source.",
+    wholeObjects(pipe),
   );
   const settings = nested(below("settings."), "settings.");
   const scaling = nested(below("scaling."), "scaling.");
@@ -159,8 +187,8 @@ function mappingsOf(text: string, pipe: PipeDetails): readonly TableMapping[] {
   return lines.filter(Boolean).map((line) => {
     const same = present.find((mapping) => tableLine(mapping) === line);
     if (same !== undefined) return same;
-    const [, schema = "public", table = line, target = table] =
-      /^(?:([^.=]+)\.)?([^=]+?)\s*(?:=\s*(.+))?$/.exec(line) ?? [];
+    const [, schema = "public", table = line, name] = /^(?:([^.=]+)\.)?([^=]+?)\s*(?:=\s*(.*))?$/.exec(line) ?? [];
+    const target = name || table;
     const own = present.find(
       ({ sourceSchemaName, sourceTable }) => sourceSchemaName === schema && sourceTable === table,
     );
@@ -168,13 +196,23 @@ function mappingsOf(text: string, pipe: PipeDetails): readonly TableMapping[] {
   });
 }
 
-function nested(differences: readonly Difference[], prefix: string): Record<string, unknown> | undefined {
+/** Objects that a request replaces: it sends what stays of them, too. The others are merged. */
+function wholeObjects(pipe: PipeDetails): Readonly<Record<string, unknown>> {
+  const { mutable, secrets }: SourceDescription = sourceDescriptions[kindOf(pipe)];
+  const members = Object.entries(pipe.source[kindOf(pipe)] ?? {});
+  return Object.fromEntries(members.filter(([name]) => mutable.includes(name) && !secrets.includes(name)));
+}
+
+function nested(differences: readonly Difference[], prefix: string, whole: Readonly<Record<string, unknown>> = {}) {
   if (differences.length === 0) return undefined;
   const body: Record<string, unknown> = {};
   for (const { path, to } of differences) {
     const [member = "", inner] = path.slice(prefix.length).split(".");
     if (inner === undefined) body[member] = to;
-    else body[member] = { ...(body[member] as object | undefined), [inner]: to };
+    else {
+      const value = { ...((body[member] ?? whole[member]) as object | undefined), [inner]: to };
+      body[member] = member in whole && Object.values(value).every((one) => one === null) ? null : value;
+    }
   }
   return body;
 }
