@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { bodyOf, emptyForm, type Form, fitted, shownBody, sourceOf, withoutSecrets } from "./form.ts";
+import { bodyOf, emptyForm, type Form, fitted, lacksSecrets, shownBody, sourceOf, withoutSecrets } from "./form.ts";
 
 const kafka: Form = {
   ...emptyForm,
@@ -77,4 +77,12 @@ test("a pipe of OpenTelemetry names its database, and no table", () => {
   expect(bodyOf({ ...form, values: { format: "JSONEachRow" }, table: "t" })).toMatchObject({
     destination: { table: "t" },
   });
+});
+
+test("secrets of a draft are asked for where the form has inputs for them, whatever it had before", () => {
+  const kept = ["credentials.password"];
+  const values = { ...kafka.values, "credentials.password": "" };
+  expect([lacksSecrets({ ...kafka, values }, kept), lacksSecrets(kafka, kept)]).toEqual([true, false]);
+  expect(lacksSecrets({ ...kafka, values: { ...values, authentication: "" } }, kept)).toBe(false);
+  expect(lacksSecrets({ ...kafka, kind: "objectStorage", values: {} }, kept)).toBe(false);
 });

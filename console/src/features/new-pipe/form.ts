@@ -119,6 +119,11 @@ export function withoutSecrets(form: Form): Form {
   return { ...form, values: Object.fromEntries(Object.entries(form.values).filter(([path]) => !isSecret(path))) };
 }
 
+/** Whether the connection asks for a secret that is among those, and has none. */
+export function lacksSecrets({ kind, values }: Form, secrets: readonly string[] = []): boolean {
+  return inputsOf(kind, values, "connection").some(({ path }) => secrets.includes(path) && !values[path]);
+}
+
 /** A body to show: secrets are references to the environment, as `millrace apply` replaces them. */
 export function shownBody(form: Form): Record<string, unknown> {
   const values = Object.entries(form.values).map(([path, text]) => [

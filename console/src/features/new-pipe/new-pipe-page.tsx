@@ -11,7 +11,7 @@ import { ConnectionStep } from "./connection-step.tsx";
 import { DataStep } from "./data-step.tsx";
 import { FileTry } from "./file-try.tsx";
 import { followed } from "./following.ts";
-import { emptyForm, type Form, firstValuesOf } from "./form.ts";
+import { emptyForm, type Form, firstValuesOf, lacksSecrets } from "./form.ts";
 import css from "./new-pipe.module.css";
 import { type Preset, presetGroups } from "./presets.ts";
 import { ReviewStep } from "./review-step.tsx";
@@ -48,7 +48,7 @@ function Wizard({ begin }: { readonly begin: KeptForm }) {
   const { forget } = useSaving(form, true);
   const asked = form.kind === undefined ? 1 : (search.step ?? 1);
   // A draft has no secrets: after a reload they are asked for before they are used.
-  const isLost = asked > 2 && (begin.secrets ?? []).some((path) => !form.values[path]);
+  const isLost = asked > 2 && lacksSecrets(form, begin.secrets);
   const step = isLost ? 2 : asked;
   const show = (next: number) =>
     void navigate({ search: (before) => ({ ...before, step: next === 1 ? undefined : next }) });
