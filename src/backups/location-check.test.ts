@@ -12,16 +12,17 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-async function checked(root: string) {
-  const dataDir = folder;
-  const target = new BackupTarget({
+const targetAt = (root: string) =>
+  new BackupTarget({
     location: { kind: "local", root },
     s3Keys: undefined,
     serverKeys: undefined,
     encryptionKey: undefined,
-    dataDir,
+    dataDir: folder,
   });
-  const check = new LocationCheck(target, createLogger("silent"));
+
+async function checked(root: string) {
+  const check = new LocationCheck(targetAt(root), createLogger("silent"));
   expect(check.state()).toBeUndefined();
   const stop = new AbortController();
   const running = check.loop.run(stop.signal);
@@ -42,4 +43,12 @@ test("a place that cannot be written has the reason, and the loop goes on", asyn
   writeFileSync(file, "");
   const state = await checked(join(file, "place"));
   expect(state).toMatchObject({ problem: expect.stringContaining("ENOTDIR"), failures: 0 });
+});
+
+test("a folder for a backup that cannot be made is told in a sentence, which the record of the backup has", () => {
+  const file = join(folder, "used");
+  writeFileSync(file, "");
+  expect(() => targetAt(file).stagingOf("s")).toThrow(
+    `The folder ${join(file, ".staging", "s")} cannot be made: a part of this path is a file.`,
+  );
 });

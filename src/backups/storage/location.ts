@@ -4,6 +4,7 @@
  */
 import { join, resolve } from "node:path";
 import type { Config } from "../../config.ts";
+import { AppError, asAppError, describeError } from "../../lib/errors.ts";
 import { emptyFolder, removeFolder } from "../../lib/files.ts";
 import { makeFolder } from "../../lib/make-folder.ts";
 import type { Backup, BackupLocation } from "../../store/backups/backups.ts";
@@ -68,6 +69,13 @@ function bucketLocation(url: string, settings: BackupTargetSettings): BackupLoca
   };
 }
 
+const refusals: Readonly<Record<string, string | undefined>> = {
+  ENOTDIR: "a part of this path is a file",
+  EEXIST: "a file has this name",
+  EACCES: "the user that runs Millrace may not write there",
+  EPERM: "the user that runs Millrace may not write there",
+};
+
 export class BackupTarget {
   readonly location: BackupLocation;
   readonly encryptionKey: Buffer | undefined;
@@ -111,7 +119,15 @@ export class BackupTarget {
   /** The only folder in which the engine of this service may write and read backups. Private; created when missing. */
   stagingOf(serviceId: string): string {
     const path = join(this.#stagingRoot, serviceId);
-    makeFolder(path);
+    try {
+      makeFolder(path);
+    } catch (cause) {
+      const { code = "" } = cause as NodeJS.ErrnoException;
+      const reason = refusals[code] ?? describeError(cause);
+      throw (
+        asAppError(cause) ?? new AppError("DISK_FAILED", `The folder ${path} cannot be made: ${reason}.`, { cause })
+      );
+    }
     return path;
   }
 
