@@ -257,6 +257,12 @@ describe.skipIf(chromiumMissing !== undefined)("Explore", () => {
     await isAt(fields.nth(1));
   });
 
+  test("a range that is none is told, and nothing seems to wait for its rows", async () => {
+    const { page } = await console_.open("/explore?from=tomorrow&to=now");
+    await page.getByRole("heading", { name: "This is not a range of time" }).waitFor();
+    expect(await page.getByRole("region", { name: "Rows" }).count()).toBe(0);
+  });
+
   test("a narrow screen scrolls in one direction only", async () => {
     const { page } = await console_.open("/explore");
     await page.setViewportSize({ width: 360, height: 800 });

@@ -79,26 +79,28 @@ export function Explorer({ sources, source, search, onChange }: ExplorerProps) {
         onRange={(start, end) => setRange({ from: endText(start), to: endText(end) })}
         onBucket={(start, end) => onChange({ rowsFrom: start, rowsTo: end })}
       />
-      <div className={css.below}>
-        <FieldSidebar
-          source={source}
-          fields={fields}
-          bounds={bounds}
-          filter={search.chart.series[0]}
-          onFilter={addFilter}
-        />
-        <RowsPanel
-          key={source.id}
-          source={source}
-          bounds={rows}
-          isPart={rowsFrom !== undefined}
-          filter={search.chart.series[0]}
-          onWhole={() => onChange({ rowsFrom: undefined as never, rowsTo: undefined as never })}
-          onFilter={addFilter}
-          columns={search.columns ?? []}
-          onColumns={(columns) => onChange({ columns }, true)}
-        />
-      </div>
+      {rows !== undefined && (
+        <div className={css.below}>
+          <FieldSidebar
+            source={source}
+            fields={fields}
+            bounds={bounds}
+            filter={search.chart.series[0]}
+            onFilter={addFilter}
+          />
+          <RowsPanel
+            key={source.id}
+            source={source}
+            bounds={rows}
+            isPart={rowsFrom !== undefined}
+            filter={search.chart.series[0]}
+            onWhole={() => onChange({ rowsFrom: undefined as never, rowsTo: undefined as never })}
+            onFilter={addFilter}
+            columns={search.columns ?? []}
+            onColumns={(columns) => onChange({ columns }, true)}
+          />
+        </div>
+      )}
     </div>
   );
 }
