@@ -168,6 +168,17 @@ describe.skipIf(chromiumMissing !== undefined)("every screen", () => {
     }
   });
 
+  test("reads no value of its address that it does not know", async () => {
+    for (const [path, heading] of [
+      ["pipes?state=nonsense", "Pipes"],
+      ["alerts/new?metric=nonsense", "New alert"],
+    ] as const) {
+      const { page } = await opened.open(`/${path}`);
+      await page.getByRole("heading", { level: 1, name: heading }).waitFor();
+      expect(page.url()).not.toContain("nonsense");
+    }
+  });
+
   test("keeps its headings and inputs, the very elements, while the server fails", async () => {
     const { page } = await opened.open("/");
     await page.clock.install();

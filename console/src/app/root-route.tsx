@@ -45,10 +45,18 @@ export function screen<
     getParentRoute: () => parent,
     path,
     component: lazyRouteComponent(() => codeOf(load), name),
-    validateSearch,
+    // The router keeps what a check leaves out.
+    validateSearch:
+      typeof validateSearch !== "function"
+        ? undefined
+        : (search: object) => ({ ...noneOf(search), ...validateSearch(search) }),
   };
   // The router's own type of options asks for more than it needs of a parent that is not known yet.
   return createRoute<unknown, Parent, Path, FullPath, string, ResolveId<Parent, string, Path>, Search>(
     options as never,
   );
+}
+
+function noneOf(search: object): object {
+  return Object.fromEntries(Object.keys(search).map((name) => [name, undefined]));
 }
