@@ -143,6 +143,10 @@ describe.skipIf(chromiumMissing !== undefined)("alerts", () => {
     await expect.poll(() => chosen("Which")).toBe("logs");
     expect(await page.getByLabel("Threshold").count()).toBe(0);
     expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
+    await page.getByLabel("Watches").selectOption({ label: "Free disk in percent" });
+    expect([await page.getByLabel("Name").inputValue(), await chosen("Which")]).toEqual(["", "logs"]);
+    await page.getByLabel("Watches").selectOption({ label: "Service needs attention" });
+    await page.getByLabel("Name").fill("logs needs attention");
     await page.getByLabel("Webhook", { exact: true }).selectOption({ label: "Pager" });
     await page.getByRole("button", { name: "Create alert" }).press("Enter");
     await page.getByRole("heading", { level: 1, name: "logs needs attention" }).waitFor();

@@ -118,7 +118,9 @@ function SubjectFields({
         error={subjectError}
         onChange={(watches) => {
           const chosen = metricOf({ watches });
-          onChange(chosen === undefined ? { watches } : ofStates(chosen));
+          if (chosen === undefined) return onChange({ watches });
+          const isKept = limitOptions(chosen, known).some(({ value }) => value === form.limit);
+          onChange(ofStates(chosen, isKept ? form.limit : ""));
         }}
       />
       {metric !== undefined && (

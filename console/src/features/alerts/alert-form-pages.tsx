@@ -11,7 +11,17 @@ import { toast } from "../../parts/toast.tsx";
 import { useAttempt } from "../../parts/use-attempt.ts";
 import { type Alert, alertName } from "./alert.ts";
 import { AlertFields } from "./alert-fields.tsx";
-import { type AlertForm, bodyOf, formOf, newForm, ofStates, type Subject, subjectOf, theChart } from "./alert-form.ts";
+import {
+  type AlertForm,
+  bodyOf,
+  changed,
+  formOf,
+  newForm,
+  ofStates,
+  type Subject,
+  subjectOf,
+  theChart,
+} from "./alert-form.ts";
 import type { NewAlertSearch } from "./new-alert-search.ts";
 
 /** A new alert, of the chart or states in the address or of something that is saved already. */
@@ -34,7 +44,7 @@ export function NewAlertPage() {
       {refusal !== undefined && <Note tone="warn">The chart cannot be watched. {refusal}</Note>}
       <AlertFields
         form={form}
-        onChange={(next) => setForm({ ...form, ...next })}
+        onChange={(next) => setForm(changed(form, next, name ?? title))}
         {...{ chart, busy, error }}
         title={name}
         action="Create alert"

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { chartDefinition } from "../../charts/definition.ts";
 import type { Alert } from "./alert.ts";
-import { bodyOf, formOf, missingIn, newForm, ofStates, subjectOf, subjectOptions } from "./alert-form.ts";
+import { bodyOf, changed, formOf, missingIn, newForm, ofStates, subjectOf, subjectOptions } from "./alert-form.ts";
 
 const alert = {
   ...{ id: "i", version: 3, state: "OK", name: "Errors", note: "n", source: "saved_search", savedSearchId: "s" },
@@ -69,4 +69,11 @@ test("a tile that cannot be watched is listed with the reason, and is not offere
     { value: "tile:d/line", label: "Tile D / a line" },
     { value: "tile:d/table", label: "Tile D / a table: not for a tile of type table", disabled: true },
   ]);
+});
+
+test("a proposed name goes with what it was proposed for, and another one stays", () => {
+  const form = { ...newForm("orders needs attention", undefined), ...ofStates("pipe_attention", "pipe:p") };
+  expect(changed(form, { windows: "2" }, form.name).name).toBe(form.name);
+  expect(changed(form, { limit: "" }, form.name).name).toBe("");
+  expect(changed({ ...form, name: "Mine" }, ofStates("pipe_refused_rows"), form.name).name).toBe("Mine");
 });

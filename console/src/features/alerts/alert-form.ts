@@ -38,6 +38,13 @@ export function ofStates(metric: StateMetric, limit = "") {
   return { watches: `state:${metric}`, limit, thresholdType, threshold, thresholdMax: "" };
 }
 
+/** The form after a change. The name that was proposed goes with what it was proposed for. */
+export function changed(form: AlertForm, next: Partial<AlertForm>, proposed: string | undefined): AlertForm {
+  const after = { ...form, ...next };
+  const isSame = after.watches === form.watches && after.limit === form.limit;
+  return isSame || after.name !== proposed ? after : { ...after, name: "" };
+}
+
 /** The metric of an alert of states. */
 export function metricOf({ watches }: Pick<AlertForm, "watches">): StateMetric | undefined {
   return watches.startsWith("state:") ? stateMetricOf(watches.slice("state:".length)) : undefined;
