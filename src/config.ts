@@ -37,7 +37,7 @@ export const settings = {
     .superRefine(refusing(problemOfUrl))
     .optional()
     .describe(
-      "Postgres database for the metadata, as postgres://user:password@host:5432/database; several hosts, as host1:5432,host2:5432, are a primary and its standbys. Set it in the environment, because flags are visible in `ps`; default: SQLite in dataDir. See docs/metadata-on-postgres.md",
+      "Postgres database for the metadata, as postgres://user:password@host:5432/database; several hosts, as host1:5432,host2:5432, are a primary and its standbys. Set it in the environment, because flags are visible in `ps`; default: SQLite in --data-dir. See docs/metadata-on-postgres.md",
     ),
   allowAsyncReplication: z
     .stringbool()
@@ -75,20 +75,22 @@ export const settings = {
     .string()
     .min(1)
     .optional()
-    .describe("Host name shown in service endpoints and URLs; default: the host name of publicUrl, otherwise host"),
+    .describe(
+      "Host name shown in service endpoints and URLs; default: the host name of --public-url, otherwise --host",
+    ),
   tlsCert: z
     .string()
     .min(1)
     .optional()
     .describe(
-      "PEM certificate file; together with tlsKey it enables https for the API and all services. Both files are read again when they change",
+      "PEM certificate file; together with --tls-key it enables https for the API and all services. Both files are read again when they change",
     ),
   tlsKey: z.string().min(1).optional().describe("PEM private key file"),
   secretKey: z
     .base64()
     .optional()
     .describe(
-      "Key that encrypts stored secrets: 32 bytes in base64. Set it in the environment, because flags are visible in `ps`; default: a generated key file with mode 0600 in dataDir",
+      "Key that encrypts stored secrets: 32 bytes in base64. Set it in the environment, because flags are visible in `ps`; default: a generated key file with mode 0600 in --data-dir",
     ),
   logLevel: z
     .enum(["debug", "info", "warn", "error", "silent"])
@@ -142,12 +144,12 @@ export const settings = {
     .default(10_000_000_000)
     .describe("Maximum number of rows that one chart query may read"),
   chartsPerToken: anyCount.default(8).describe("Concurrent chart requests of one access token; others wait"),
-  backupDir: z.string().min(1).optional().describe("Directory for backups; default: `backups` in dataDir"),
+  backupDir: z.string().min(1).optional().describe("Directory for backups; default: `backups` in --data-dir"),
   backupBucket: z
     .string()
     .regex(/^s3:\/\/[^/]+(\/.*)?$/, { error: "must look like s3://bucket/prefix" })
     .optional()
-    .describe("S3-compatible bucket for backups, as s3://bucket/prefix; replaces backupDir"),
+    .describe("S3-compatible bucket for backups, as s3://bucket/prefix; replaces --backup-dir"),
   backupBucketEndpoint: z.url().optional().describe("Endpoint URL of the object store, if it is not AWS S3"),
   backupBucketRegion: z.string().min(1).default("us-east-1").describe("Region of the backup bucket"),
   backupAccessKeyId: z
@@ -189,10 +191,10 @@ export const settings = {
     "Destinations that pipes may connect to: a comma-separated list of networks (10.0.0.0/8), addresses and the keywords public, private, loopback, any, none; default: any if host is a loopback address, otherwise public",
   ),
   sqlNetworks: reach.describe(
-    "Destinations that the object storage functions of SQL may connect to, in the same form; default: the value of pipeSourceNetworks if it is set, otherwise public",
+    "Destinations that the object storage functions of SQL may connect to, in the same form; default: the value of --pipe-source-networks if it is set, otherwise public",
   ),
   webhookNetworks: reach.describe(
-    "Destinations that webhooks may connect to, in the same form; default: the value of pipeSourceNetworks if it is set, otherwise public",
+    "Destinations that webhooks may connect to, in the same form; default: the value of --pipe-source-networks if it is set, otherwise public",
   ),
   servicesPerOrganization: anyCount.default(200).describe("Maximum number of services per organization"),
   memoryGbPerOrganization: anyCount

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { environmentName, flagName, loadConfig } from "../config.ts";
+import { environmentName, flagName, loadConfig, settings } from "../config.ts";
 
 const gateway = { gatewayPort: "8443", gatewayDomain: "CH.example.com" };
 const load = (settings: Record<string, string>) => loadConfig(settings, {});
@@ -41,4 +41,12 @@ test.each([
       .replace(/^\w+(?=: )/, (name) => `${flagName(name)} (${environmentName(name)})`)
       .replaceAll(/\b[a-z]+[A-Z]\w*/g, flagName),
   );
+});
+
+test("what --help says of a setting names the others by their flags", () => {
+  const names = Object.keys(settings).filter((name) => /[A-Z]/.test(name));
+  for (const [name, { description = "" }] of Object.entries(settings)) {
+    const words = description.match(/\w+/g) ?? [];
+    expect([name, words.filter((word) => names.includes(word))]).toEqual([name, []]);
+  }
 });

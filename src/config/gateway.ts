@@ -24,24 +24,24 @@ export const gatewaySettings = {
     .superRefine(refusing((text) => parsingProblem(() => parsePorts(text))))
     .optional()
     .describe(
-      "Port range for the native protocol of services, which clients such as clickhouse-client and clickhouse-go use; default: 22000-22999, and `none` where servicePorts is `none`. See docs/gateway.md",
+      "Port range for the native protocol of services, which clients such as clickhouse-client and clickhouse-go use; default: 22000-22999, and `none` where --service-ports is `none`. See docs/gateway.md",
     ),
   gatewayPort: port
     .optional()
     .describe(
-      "Port of the gateway, where every service has an endpoint by its host name, ID.gatewayDomain; default: services have endpoints on ports of their own only. See docs/gateway.md",
+      "Port of the gateway, where every service has an endpoint by its host name, which begins with its id; default: services have endpoints on ports of their own only. See docs/gateway.md",
     ),
   gatewayDomain: domain
     .optional()
-    .describe("Domain of the host names of services; its names must lead to the gateway: *.gatewayDomain in the DNS"),
+    .describe("Domain of the host names of services; its names (*.ch.example.com in the DNS) must lead to the gateway"),
   gatewayPublicUrl: z
     .url({ protocol: /^https?$/ })
     .optional()
     .describe(
-      "URL of gatewayDomain as clients see it, for use behind a load balancer or proxy, as in https://ch.example.com; service endpoints show its scheme and port; default: those of the gateway itself",
+      "URL of --gateway-domain as clients see it, for use behind a load balancer or proxy, as in https://ch.example.com; service endpoints show its scheme and port; default: those of the gateway itself",
     ),
   gatewayTlsCert: file.describe(
-    "PEM certificate file of the gateway for *.gatewayDomain; together with gatewayTlsKey it enables https there. Both files are read again when they change; default: tlsCert",
+    "PEM certificate file of the gateway for all names below --gateway-domain; together with --gateway-tls-key it enables https there. Both files are read again when they change; default: --tls-cert",
   ),
   gatewayTlsKey: file.describe("PEM private key file of the gateway's certificate"),
   gatewayProxyNetworks: z
@@ -49,19 +49,19 @@ export const gatewaySettings = {
     .superRefine(refusing((text) => parsingProblem(() => parseNetworks(text))))
     .optional()
     .describe(
-      "Load balancers and proxies that send the address of the client in a PROXY header (version 1 or 2) to the ports of services and to gatewayPort: a comma-separated list of networks (10.0.0.0/8) and addresses. Connections from them must begin with the header; headers from other addresses are not believed; default: none",
+      "Load balancers and proxies that send the address of the client in a PROXY header (version 1 or 2) to the ports of services and to --gateway-port: a comma-separated list of networks (10.0.0.0/8) and addresses. Connections from them must begin with the header; headers from other addresses are not believed; default: none",
     ),
   relayPort: port
     .optional()
     .describe(
-      "Port where the gateways of the other servers of an installation pass on requests for the embedded services of this one, encrypted with a key derived from secretKey; default: a free port",
+      "Port where the gateways of the other servers of an installation pass on requests for the embedded services of this one, encrypted with a key derived from --secret-key; default: a free port",
     ),
   relayHost: z
     .string()
     .min(1)
     .optional()
     .describe(
-      "Host name or address of this machine at which the other servers reach relayPort; default: host, or the first address of the machine if host stands for all of them",
+      "Host name or address of this machine at which the other servers reach --relay-port; default: --host, or the first address of the machine if --host stands for all of them",
     ),
 };
 

@@ -76,7 +76,8 @@ export const errorCodes = {
   ...rows(413, "PAYLOAD_TOO_LARGE", false, { PAYLOAD_TOO_LARGE: "Send a smaller body." }),
   ...rows(415, "UNSUPPORTED_MEDIA_TYPE", false, { UNSUPPORTED_MEDIA_TYPE: "Send `Content-Type: application/json`." }),
   ...rows(421, "MISDIRECTED_REQUEST", false, {
-    MISDIRECTED_REQUEST: "Use a name of the server that it knows, or set `publicHost` to the name in the Host header.",
+    MISDIRECTED_REQUEST:
+      "Use a name of the server that it knows, or set `--public-host` to the name in the Host header.",
   }),
   ...rows(422, "UNPROCESSABLE", false, {
     IDEMPOTENCY_KEY_REUSED: "Send the same body under an `Idempotency-Key`, and every other body under another key.",

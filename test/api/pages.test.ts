@@ -38,7 +38,7 @@ describe("by which name", () => {
     for (const keyed of [{ auth: null }, {}]) {
       const rebound = await api.call("GET", path, { ...keyed, headers: { host: "evil.example:8123" } });
       expect([rebound.status, rebound.body.code]).toEqual([421, "MISDIRECTED_REQUEST"]);
-      expect(rebound.body.error).toContain("set publicHost");
+      expect(rebound.body.error).toContain("set --public-host");
       const named = await api.call("GET", path, { ...keyed, headers: { host: "millrace.example" } });
       expect(named.status).not.toBe(421);
     }

@@ -28,7 +28,7 @@ export function requireKnownHost(options: {
     if (!local && headers.authorization !== undefined && /^\/(v1|api)\//.test(url)) return;
     throw new AppError(
       "MISDIRECTED_REQUEST",
-      "This server does not know its name in the Host header; set publicHost to it.",
+      "This server does not know its name in the Host header; set --public-host to it.",
     );
   };
 }
