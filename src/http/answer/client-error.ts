@@ -1,11 +1,16 @@
 /** Answers malformed and unfinished HTTP requests. They reach no route: the body has the members of both APIs. */
 import { randomUUID } from "node:crypto";
+import { maxHeaderSize } from "node:http";
 import type { Socket } from "node:net";
 import { AppError } from "../../lib/errors.ts";
 import { errorBody } from "./errors.ts";
 
 const answers: Readonly<Record<string, readonly [status: number, reason: string, message: string]>> = {
-  HPE_HEADER_OVERFLOW: [431, "Request Header Fields Too Large", "The URL and headers are too large."],
+  HPE_HEADER_OVERFLOW: [
+    431,
+    "Request Header Fields Too Large",
+    `The URL and headers have more than ${maxHeaderSize} bytes.`,
+  ],
   ERR_HTTP_REQUEST_TIMEOUT: [408, "Request Timeout", "The request was not complete in time."],
 };
 const malformed = [400, "Bad Request", "The request is not well-formed HTTP."] as const;

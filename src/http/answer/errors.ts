@@ -27,12 +27,13 @@ export function errorBody(name: ApiName, error: AppError, requestId: string): Er
   return { status: error.status, requestId, error: sentence, code: error.code, ...issues, ...engine };
 }
 
-export function toAppError(error: unknown): AppError {
+/** `bodyLimit` is that of the request, in bytes. */
+export function toAppError(error: unknown, bodyLimit?: number): AppError {
   const known = asAppError(error);
   if (known !== undefined) return known;
   switch ((error as { code?: unknown } | null)?.code) {
     case "FST_ERR_CTP_BODY_TOO_LARGE":
-      return new AppError("PAYLOAD_TOO_LARGE", "The request body is too large.", { cause: error });
+      return new AppError("PAYLOAD_TOO_LARGE", `The request body has more than ${bodyLimit} bytes.`, { cause: error });
     case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
     // A QUERY request without one.
     case "FST_ERR_ROUTE_MISSING_CONTENT_TYPE":

@@ -357,7 +357,7 @@ function sendRouterError(options: RouterOptions, error: unknown, request: Fastif
 }
 
 function sendError(options: RouterOptions, error: unknown, request: FastifyRequest, reply: FastifyReply): void {
-  const known = toAppError(error);
+  const known = toAppError(error, request.routeOptions.bodyLimit);
   const log = options.logger.child({ requestId: request.id, method: request.method, path: pathOf(request) });
   if (request.raw.socket.destroyed) log.info({ reason: known.message }, "the client went away");
   else if (known.status >= 500) log.error({ err: error, code: known.code }, "request failed");
