@@ -363,8 +363,8 @@ test("services of one name are warned of, and told apart by their ids", async ()
 
 test("doctor names what fails with a remedy, and its bundle has no secret", async () => {
   const file = join(folder, "bundle.json");
-  const { code, stdout } = await run(["doctor", "--bundle", file]);
-  expect(code).toBe(1);
+  const { code, stdout, stderr } = await run(["doctor", "--bundle", file]);
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/: [1-9]\d* of \d+ checks failed/)]);
   expect(stdout).toMatch(/fail {2}pipe clicks-old .*millrace pipe get clicks-old/);
   const bundle = readFileSync(file, "utf8");
   expect(JSON.parse(bundle).me.key.role).toBe("admin");

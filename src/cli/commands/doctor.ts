@@ -36,7 +36,11 @@ export function addDoctor(command: Command, shell: Shell): void {
         "",
       );
       const failed = checks.filter(({ result }) => result === "fail").length;
-      if (failed > 0) throw new CliError(`${failed} checks failed`, { exitCode: exitCodes.failed, code: "DOCTOR" });
+      if (failed > 0)
+        throw new CliError(`${failed} of ${checks.length} checks failed`, {
+          exitCode: exitCodes.failed,
+          code: "DOCTOR",
+        });
     });
 }
 
