@@ -150,7 +150,7 @@ describe("a service on the embedded engine", () => {
 
   test("a second control plane on the same data directory is refused", async () => {
     await expect(serve({ dataDir: served.dataDir, keepData: true })).rejects.toThrow(
-      /already uses this data directory/,
+      /already uses this data directory .*: stop it, or use another directory/,
     );
   });
 

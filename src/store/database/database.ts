@@ -284,6 +284,9 @@ export function takeLock(file: string): { close(): void } {
     return lock;
   } catch (cause) {
     lock.close();
-    throw new Error(`another Millrace process already uses this data directory (${file} is locked)`, { cause });
+    throw new Error(
+      `another Millrace process already uses this data directory (${file} is locked): stop it, or use another directory`,
+      { cause },
+    );
   }
 }
