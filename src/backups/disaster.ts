@@ -34,7 +34,11 @@ export async function restoreMetadata(options: DisasterOptions): Promise<void> {
   const worker = new FileWorker();
   try {
     const name = options.name ?? (await listMetadata(backupLocation, signal))[0];
-    if (name === undefined) throw new Error("the backup location holds no metadata backup");
+    if (name === undefined) {
+      throw new Error(
+        "this backup location holds no metadata backup: name the one with --backup-dir or --backup-bucket",
+      );
+    }
     const { createdAt, hasKey } = await fetchMetadata({ backupLocation, worker, dataDir }, name, signal);
     tell(`Restored the metadata of ${createdAt} (${name}) into ${dataDir}.`);
     const db = openDatabase(join(dataDir, "millrace.db"));
@@ -47,9 +51,9 @@ export async function restoreMetadata(options: DisasterOptions): Promise<void> {
       tell(
         "The backup does not contain the key that encrypts secrets. Before the start, copy the old secret.key into the",
       );
-      tell("data directory, or set secretKey. Without this key, the credentials of pipes must be set again.");
+      tell("data directory, or set --secret-key. Without this key, the credentials of pipes must be set again.");
     }
-    tell(`Start with: npm start -- serve --data-dir ${dataDir}`);
+    tell(`Start with: millrace serve --data-dir ${dataDir}`);
   } finally {
     await worker.close();
   }

@@ -144,7 +144,7 @@ export async function fetchMetadata(
   const folder = `${metadataFolder}${name}/`;
   const manifest = await readMetadataManifest(backupLocation, folder, signal);
   if (manifest.encrypted && backupLocation.encryptionKey === undefined) {
-    throw new Error(`metadata backup ${name} is encrypted: give its key (backupEncryptionKey)`);
+    throw new Error(`metadata backup ${name} is encrypted: give its key with --backup-encryption-key`);
   }
   const { location } = backupLocation;
   const transfer = backupLocation.transferOf({ location, encrypted: manifest.encrypted }, worker);

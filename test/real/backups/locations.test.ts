@@ -232,6 +232,7 @@ describe("when the metadata is lost", () => {
     const dataDir = mkdtempSync(join(tmpdir(), "millrace-again-"));
     if (copyKey) writeFileSync(join(dataDir, "secret.key"), secret, { mode: 0o600 });
     const restoring = () => command("restore-metadata", dataDir, vault, [], env);
+    expect(() => command("restore-metadata", dataDir, dataDir, [], env)).toThrow(/name the one with --backup-dir/);
     const told = restoring();
     expect(existsSync(join(dataDir, "millrace.db"))).toBe(true);
     expect(told).toMatch(new RegExp(`${service.id}\\) will be restored from`));
