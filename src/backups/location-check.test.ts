@@ -42,7 +42,8 @@ test("a place that cannot be written has the reason, and the loop goes on", asyn
   const file = join(folder, "file");
   writeFileSync(file, "");
   const state = await checked(join(file, "place"));
-  expect(state).toMatchObject({ problem: expect.stringContaining("ENOTDIR"), failures: 0 });
+  const problem = `The folder ${join(file, "place")} cannot be written: a part of this path is a file.`;
+  expect(state).toMatchObject({ problem, failures: 0 });
 });
 
 test("a folder for a backup that cannot be made is told in a sentence, which the record of the backup has", () => {

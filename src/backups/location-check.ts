@@ -2,7 +2,7 @@
 import { describeError } from "../lib/errors.ts";
 import type { Logger } from "../lib/logger.ts";
 import { Loop } from "../lib/loop.ts";
-import type { BackupTarget } from "./storage/location.ts";
+import { type BackupTarget, folderError } from "./storage/location.ts";
 
 /** Not below a folder of backups; the same for all installations, so that a lost one is replaced and not multiplied. */
 const checkFolder = "write-check/";
@@ -39,7 +39,8 @@ export class LocationCheck {
       await storage.removeAll(checkFolder, signal);
     } catch (error) {
       if (signal.aborted) return;
-      problem = describeError(error);
+      const { location } = this.#target;
+      problem = location.kind === "local" ? folderError(location.root, "written", error).message : describeError(error);
     }
     this.#state = { checkedAt: new Date().toISOString(), problem };
   }

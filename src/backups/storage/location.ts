@@ -72,9 +72,18 @@ function bucketLocation(url: string, settings: BackupTargetSettings): BackupLoca
 const refusals: Readonly<Record<string, string | undefined>> = {
   ENOTDIR: "a part of this path is a file",
   EEXIST: "a file has this name",
+  ENOSPC: "its disk is full",
+  EROFS: "its file system is read-only",
   EACCES: "the user that runs Millrace may not write there",
   EPERM: "the user that runs Millrace may not write there",
 };
+
+/** Says in a sentence why a folder of this machine cannot be used. */
+export function folderError(path: string, use: "made" | "written", cause: unknown): AppError {
+  const { code = "" } = cause as NodeJS.ErrnoException;
+  const message = `The folder ${path} cannot be ${use}: ${refusals[code] ?? describeError(cause)}.`;
+  return new AppError(asAppError(cause)?.code ?? "DISK_FAILED", message, { cause });
+}
 
 export class BackupTarget {
   readonly location: BackupLocation;
@@ -122,11 +131,7 @@ export class BackupTarget {
     try {
       makeFolder(path);
     } catch (cause) {
-      const { code = "" } = cause as NodeJS.ErrnoException;
-      const reason = refusals[code] ?? describeError(cause);
-      throw (
-        asAppError(cause) ?? new AppError("DISK_FAILED", `The folder ${path} cannot be made: ${reason}.`, { cause })
-      );
+      throw folderError(path, "made", cause);
     }
     return path;
   }
