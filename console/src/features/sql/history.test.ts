@@ -18,6 +18,17 @@ test("what the page itself cut is limited, not failed", () => {
   expect(outcomes).toEqual(["done", "limited", "failed", "cancelled"]);
 });
 
+test("a statement without a result has no number of rows, and one that wrote has that of the rows written", () => {
+  const columns = [{ name: "a", type: "Int32" }];
+  const states = [ended({ columns }), ended({ rowCount: 0 }), ended({ rowCount: 0, writtenRows: 2 })];
+  const counts = states.map((state) => withStatement([], state, 0)[0]).map((one) => [one?.rows, one?.written]);
+  expect(counts).toEqual([
+    [1, undefined],
+    [undefined, undefined],
+    [undefined, 2],
+  ]);
+});
+
 test("the newest is first, a repeated one is there once, and the object stays within its size", () => {
   const first = withStatement([], ended({ statement: "SELECT 1" }), 100);
   const second = withStatement(first, ended({ statement: "SELECT 2" }), 200);

@@ -13,7 +13,9 @@ export type PastStatement = {
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly ms: number;
-  readonly rows: number;
+  /** How many its result has; undefined for a statement without one. */
+  readonly rows?: number;
+  readonly written?: number;
   /** Why it failed. */
   readonly error?: string;
 };
@@ -31,13 +33,14 @@ export function outcomeOf({ status, cutAt }: Pick<RunState, "status" | "cutAt">)
 
 /** The history with a statement that has ended, newest first; a repeated one is there once. */
 export function withStatement(before: readonly PastStatement[], state: RunState, now: number): PastStatement[] {
-  const { statement, elapsedMs, rowCount, error } = state;
+  const { statement, elapsedMs, rowCount, columns, writtenRows, error } = state;
   const one: PastStatement = {
     text: statement.trim().slice(0, longestText),
     outcome: outcomeOf(state),
     at: Math.round(now - elapsedMs),
     ms: Math.round(elapsedMs),
-    rows: rowCount,
+    ...(columns.length === 0 ? {} : { rows: rowCount }),
+    ...(writtenRows === 0 ? {} : { written: writtenRows }),
     ...(error === undefined ? {} : { error: error.message.slice(0, 300) }),
   };
   const all = [one, ...before.filter(({ text }) => text !== one.text)].slice(0, most);

@@ -30,9 +30,10 @@ function OwnStatements({ serviceId, onOpen }: QueryHistoryProps) {
       {past === undefined && <Skeleton lines={3} />}
       {past?.length === 0 && <p className="muted">What you run here is kept with its outcome.</p>}
       <ul>
-        {past?.map(({ text, outcome, rows, ms, at, error }) => (
+        {past?.map(({ text, outcome, rows, written, ms, at, error }) => (
           <Entry key={text} {...{ text, onOpen, at }} isBad={outcome === "failed"} title={error}>
-            {outcome} · {outcome !== "failed" && `${counted(rows, "row")} · `}
+            {outcome} · {outcome !== "failed" && rows !== undefined && `${counted(rows, "row")} · `}
+            {written !== undefined && `${counted(written, "row")} written · `}
             {durationText(ms / 1000)}
           </Entry>
         ))}
