@@ -35,8 +35,14 @@ export function ResultPanel({ runs }: { readonly runs: Runs }) {
   // Nothing to draw: what failed without a row, and what has no result, also not yet.
   const isBare =
     state === undefined || state.columns.length === 0 || (state.error !== undefined && state.rowCount === 0);
-  const rows = state === undefined ? <NothingYet /> : <ShownResult state={state} text={outcomeText(state)} />;
-  const chart = isBare || runs.run === undefined ? rows : <ResultChart statement={runs.run.statement} state={state} />;
+  const rows =
+    state === undefined ? <NothingYet /> : <ShownResult key={runs.tabId} state={state} text={outcomeText(state)} />;
+  const chart =
+    isBare || runs.run === undefined ? (
+      rows
+    ) : (
+      <ResultChart key={runs.tabId} statement={runs.run.statement} state={state} />
+    );
   return (
     <section className={result.result} aria-label="Result">
       <Tabs

@@ -45,7 +45,9 @@ export function Workbench({ service }: { readonly service: Service }) {
     begun.current = true;
     if (isNext && matchMedia("(pointer: fine)").matches) editor.current?.focus();
   }, [activeId]);
-  const runs = useRuns(mayKeep, (state, from) => markResult(editor.current, state, from));
+  const runs = useRuns(mayKeep, (state, from, tabId) => {
+    if (tabId === activeTab(tabsStore.get()).id) markResult(editor.current, state, from);
+  });
   return (
     <div
       className={css.bench}
