@@ -101,6 +101,46 @@ export const relationalDbDescription = {
       label: "Slot",
       flag: ["--slot <name>", "Existing slot, with --mode cdc_only"],
     },
+    {
+      path: "settings.syncIntervalSeconds",
+      label: "Longest wait before an insert",
+      input: "number",
+      hint: "Seconds; empty: 60",
+    },
+    {
+      path: "settings.pullBatchSize",
+      label: "Rows that fill a batch",
+      input: "number",
+      hint: "Empty: 100,000",
+    },
+    {
+      path: "settings.initialLoadParallelism",
+      label: "Connections that copy one table",
+      input: "number",
+      hint: "Empty: 4",
+    },
+    {
+      path: "settings.snapshotNumberOfParallelTables",
+      label: "Tables that are copied at the same time",
+      input: "number",
+      hint: "Empty: 1",
+    },
+    {
+      path: "settings.slotBudgetBytes",
+      label: "Log that the slot may hold back",
+      input: "number",
+      hint: "Bytes; empty: any amount",
+    },
+    {
+      path: "settings.slotBudgetAction",
+      label: "When the slot holds back more",
+      input: "choice",
+      options: [
+        { value: "", label: "Default: warn" },
+        { value: "warn", label: "Warn" },
+        { value: "drop", label: "Drop the slot if the pipe does not run" },
+      ],
+    },
     { path: "type", label: "Type", flag: ["--type <type>", "postgres, supabase, neon, rdspostgres ..."] },
     {
       path: "tlsHost",

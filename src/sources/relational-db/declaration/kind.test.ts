@@ -1,5 +1,6 @@
 /** What a request for a Postgres pipe may name as its server. */
 import { expect, test } from "vitest";
+import { relationalDbDescription } from "./description.ts";
 import { relationalDb } from "./kind.ts";
 
 const parse = (member: "host" | "tlsHost", value: string) => {
@@ -25,4 +26,17 @@ test("a table of the destination is not the path of a file, which no statement m
   const mapping = { sourceSchemaName: "public", sourceTable: "t", targetTable: "/etc/t" };
   const config = { host: "db.example", database: "d", authentication: "IAM_ROLE", tableMappings: [mapping] };
   expect(relationalDb.rules(config).map(({ path }) => path)).toEqual(["tableMappings.0.targetTable"]);
+});
+
+test("a pipe without tables is told to name one", () => {
+  const { error } = relationalDb.request.safeParse({ host: "db.example", database: "d", tableMappings: [] });
+  expect(error?.issues.map(({ message }) => message)).toEqual(["must name at least one table"]);
+});
+
+test("every member that can change has a field with a label, and a choice where it has values", () => {
+  const { fields, mutable } = relationalDbDescription;
+  const paths: readonly string[] = fields.map(({ path }) => path);
+  expect(mutable.filter((member) => !paths.some((path) => `${path}.`.startsWith(`${member}.`)))).toEqual([]);
+  const action = fields.find(({ path }) => path === "settings.slotBudgetAction");
+  expect(action).toMatchObject({ input: "choice" });
 });

@@ -62,7 +62,7 @@ const request = z.strictObject({
       slotBudgetAction: z.enum(["warn", "drop"]).optional(),
     })
     .optional(),
-  tableMappings: z.array(tableMapping).min(1).max(10_000),
+  tableMappings: z.array(tableMapping).min(1, "must name at least one table").max(10_000),
 });
 
 export type RelationalDbConfig = z.output<typeof request>;
