@@ -40,4 +40,19 @@ describe.skipIf(chromiumMissing !== undefined)("tabs of the SQL screen", () => {
     await until("the query of the closed tab has ended", async () => (await running()) === 0);
     expect(problems).toEqual([]);
   });
+
+  test("who signs out leaves no statement to the key that signs in next", async () => {
+    const { page } = await console_.open(`/sql?service=${service.id}`);
+    const statement = page.getByRole("textbox", { name: "Statement" });
+    await statement.focus();
+    await page.keyboard.insertText("SELECT 'mine'");
+    await page.getByRole("button", { name: /admin$/ }).press("Enter");
+    await page.getByRole("menuitem", { name: "Sign out" }).press("Enter");
+    await page.getByRole("heading", { name: "Sign in to Millrace" }).waitFor();
+    // Another document: an address that differs in its fragment alone loads nothing.
+    await page.goto("about:blank");
+    await page.goto(await console_.link(`/sql?service=${service.id}`));
+    await statement.waitFor();
+    expect(await statement.textContent()).not.toContain("mine");
+  });
 });

@@ -18,9 +18,10 @@ export async function signIn(login: Login): Promise<void> {
   signedIn(result);
 }
 
-/** Ends the session at the server and closes the page. */
+/** Ends the session at the server and closes the page. What was typed is not for the key that signs in next. */
 export async function signOut(): Promise<void> {
   await request("DELETE", path).catch(() => undefined);
+  sessionStorage.clear();
   signedOut("left");
 }
 

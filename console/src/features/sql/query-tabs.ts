@@ -1,4 +1,5 @@
 /** The tabs of the editor. Each tab of the browser has its own; a copy of each is kept at the server as a draft. */
+import { sessionStore } from "../../api/session-state.ts";
 import { Store } from "../../lib/store.ts";
 
 export type QueryTab = {
@@ -47,6 +48,11 @@ tabsStore.subscribe(() => {
   } catch {
     // Full: the drafts at the server remain.
   }
+});
+
+sessionStore.subscribe(() => {
+  const tab = newTab(1);
+  if (sessionStore.get().signedOut === "left") tabsStore.set({ tabs: [tab], activeId: tab.id });
 });
 
 export function activeTab({ tabs, activeId }: QueryTabs): QueryTab {
