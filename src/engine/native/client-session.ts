@@ -51,6 +51,8 @@ type Judged = {
   readonly hasBlocks: boolean;
 };
 
+type Asked = Pick<Judged, "principal"> & Pick<ClientQuery, "settings">;
+
 export class ClientSession implements NativeConnection, Unsettled {
   readonly #socket: Socket;
   readonly #input: PacketInput;
@@ -60,6 +62,7 @@ export class ClientSession implements NativeConnection, Unsettled {
   #session: NativeSession | undefined;
   #kept: KeptAnswers | undefined;
   #keptTimer: NodeJS.Timeout | undefined;
+  #asked: Asked | undefined;
   /** Present when the engine keeps a session for this client: the temporary tables that were created in it. */
   #temporary: Set<string> | undefined;
   #isHandling = true;
@@ -257,6 +260,7 @@ export class ClientSession implements NativeConnection, Unsettled {
   async #runKept(judged: Judged): Promise<void> {
     const kept = await this.#keep(judged);
     clearTimeout(this.#keptTimer);
+    this.#asked = { principal: judged.principal, settings: judged.query.settings };
     kept.query(this.#sealed(judged, false));
   }
 
@@ -291,8 +295,9 @@ export class ClientSession implements NativeConnection, Unsettled {
     engine.socket.once("close", () => {
       if (this.#kept !== kept) return;
       this.#kept = undefined;
-      // The answer is incomplete.
-      if (this.#isRunning) this.#socket.destroySoon();
+      if (!this.#isRunning) return;
+      if (kept.isUnderWay || this.#asked === undefined) return void this.#socket.destroySoon();
+      this.#refuse(this.#asked).catch((error: unknown) => this.#fail(error));
     });
     if (this.#socket.destroyed) engine.end();
     else this.#kept = kept;
@@ -332,12 +337,22 @@ export class ClientSession implements NativeConnection, Unsettled {
       engine.query(query, hasBlocks);
       const way = { client: this.#socket, input: this.#input, engine, splicer, compressed: query.compressed };
       const kind = { isInsert: verdict.kind === "insert", isOld: isOld(session), beforeEnd };
-      const { code, isClean } = await passSingle({ ...way, ...kind });
+      const { code, isClean, isSilent } = await passSingle({ ...way, ...kind });
+      if (isSilent) await this.#refuse({ principal, settings: query.settings });
       if (code !== undefined) this.#hooks.logins.refused(code, principal);
       if (!isClean) await this.#closeLate();
     } finally {
       this.#setRunning(false);
     }
+  }
+
+  /** The engine ends a connection without a word when it cannot read a setting; over HTTP it says why. */
+  async #refuse({ principal, settings }: Asked): Promise<void> {
+    const { askAs, users } = this.#options;
+    const given = Object.fromEntries(settings.map(({ name, value }) => [name, value]));
+    const why = await askAs(engineUserOf(users, principal))("SELECT 1", given).then(() => undefined, shownException);
+    if (why !== undefined && this.#socket.writable) throw why;
+    this.#socket.destroySoon();
   }
 
   /** Reads what the client still sends, and ends the connection: nobody knows where its data would end. */

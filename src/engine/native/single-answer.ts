@@ -13,6 +13,8 @@ import type { SealedConnection } from "./sealed-connection.ts";
 export type SingleOutcome = {
   /** True when the client can send its next query on its connection: it is known where its data ends. */
   readonly isClean: boolean;
+  /** True when the engine has ended the connection before any byte of its answer. */
+  readonly isSilent: boolean;
   /** The engine's code, when the answer is an exception. */
   readonly code: number | undefined;
 };
@@ -91,5 +93,5 @@ export async function passSingle(options: SingleOptions): Promise<SingleOutcome>
   // The engine may have ended the connection before the client got the end of the answer.
   await stopped;
   code = answer?.code ?? code;
-  return { isClean: (seemsOver() && code === undefined) || sent === 0, code };
+  return { isClean: (seemsOver() && code === undefined) || sent === 0, isSilent: last < 0, code };
 }

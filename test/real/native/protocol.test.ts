@@ -255,6 +255,19 @@ test("settings of the connection are left out, unknown ones only if they are uni
   client.close();
 });
 
+test.each([
+  ["max_threads", "many", 27],
+  ["join_algorithm", "x", 418],
+  ["session_timezone", "Nowhere", 36],
+])("the value of %s that the engine cannot read is refused with its reason", async (name, value, code) => {
+  const settings = [[name, value] as const];
+  for (const text of ["SELECT 1", "INSERT INTO FUNCTION null('s String') SELECT 'a'"]) {
+    const client = await stage.connect();
+    await expect(client.query(text, { settings })).rejects.toMatchObject({ code });
+    client.close();
+  }
+});
+
 test("large data of one INSERT after another arrives whole, and the connection goes on", async () => {
   const client = await stage.connect();
   await client.query("CREATE TABLE large (s String) ENGINE = MergeTree ORDER BY tuple()");
