@@ -28,6 +28,7 @@ export async function runServerCommand(argv: readonly string[], version: string)
   const end = (found: number) => {
     code = found;
   };
+  program.configureOutput({ outputError: (text, write) => write(inOurWords(text)) });
   addServe(program, version, end);
   addWorker(program, version, end);
   addRestoreMetadata(program, end);
@@ -43,6 +44,11 @@ export async function runServerCommand(argv: readonly string[], version: string)
     return error.exitCode === 0 ? 0 : 2;
   }
   return code;
+}
+
+/** A usage error as those of all other commands. */
+function inOurWords(text: string): string {
+  return text.replace(/^error: /, "millrace: ").replace(/\n\((.*)\)\n$/, "\nhint: $1\n");
 }
 
 type SetCode = (code: number) => void;

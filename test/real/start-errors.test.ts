@@ -46,7 +46,8 @@ test.each([
   [["--data-dir", "DIR/key", "--port", "0"], 1, "DIR/key/secret.key does not hold a key of 32 bytes"],
   [["--data-dir", "DIR/port", "--port", "TAKEN"], 1, "is in use by another program: stop it, or choose another port"],
   [["--data-dir", "DIR/host", "--port", "0", "--host", "256.1.1.1"], 1, "256.1.1.1 is not an address of this machine"],
-  [["--prot", "1"], 2, "--prot"],
+  [["--prot", "1"], 2, "millrace: unknown option '--prot'\nhint: Did you mean --port?\n"],
+  [["extra"], 2, "millrace: too many arguments for 'serve'"],
   [["--service-ports", "none"], 2, "--service-ports none requires --gateway-port"],
   [["--min-free-disk-gb", "-1"], 2, "--min-free-disk-gb (MILLRACE_MIN_FREE_DISK_GB): "],
 ])("serve %j", (args, code, sentence) => {
