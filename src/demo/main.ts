@@ -127,7 +127,9 @@ async function loadHistory(api: ApiClient, params: Params, store: DemoStore): Pr
     const final = now.state === "Completed" || now.state === "Failed";
     const rows = (now.progress.sentRows ?? 0).toLocaleString("en-US");
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
-    progress(`  ${now.state.padEnd(12)} ${rows} rows, ${now.progress.filesLoaded ?? 0} files, ${seconds} s`, final);
+    const loaded = now.progress.filesLoaded ?? 0;
+    const files = `${loaded} ${loaded === 1 ? "file" : "files"}`;
+    progress(`  ${now.state.padEnd(12)} ${rows} rows, ${files}, ${seconds} s`, final);
     if (now.state === "Failed") throw new Error(`the pipe failed: ${now.lastError}`);
     if (final) return;
     await delay(100, undefined, { signal: stopping.signal });
