@@ -25,6 +25,17 @@ describe("key patterns", () => {
     ["a/?", "a/😀", true],
   ])("%s on %s: %s", (pattern, key, matches) => expect(keyPattern(pattern).matches(key)).toBe(matches));
 
+  // Pattern and keys are those of users. A regular expression needs 15 seconds for it, and hours with one part more.
+  test("a pattern of many wildcards is compared with a long key at once", () => {
+    const { matches } = keyPattern(`${"**a".repeat(4)}b`);
+    const started = performance.now();
+    expect(matches("a".repeat(400))).toBe(false);
+    expect(matches(`${"a".repeat(400)}b`)).toBe(true);
+    for (const pattern of ["**/*b", "*/**a/*b", "**?b"])
+      expect(keyPattern(pattern).matches("a/".repeat(500).concat("a"))).toBe(false);
+    expect(performance.now() - started).toBeLessThan(1_000);
+  });
+
   test("a listing is limited to what stands before the first wildcard", () => {
     expect(keyPattern("logs/2026-*/x?.json")).toMatchObject({ prefix: "logs/2026-", exact: false });
     expect(keyPattern("logs/one.json")).toMatchObject({ prefix: "logs/one.json", exact: true });
