@@ -4,7 +4,6 @@ import { refetch } from "../../api/queries.ts";
 import type { QueryRun, RunState } from "../../grid/query-run.ts";
 import { useStore } from "../../lib/store.ts";
 import { toastError } from "../../parts/toast.tsx";
-import { keepPast } from "./history.ts";
 import { activeTab, tabsStore } from "./query-tabs.ts";
 
 export type RunMessage = { readonly id: number; readonly state: RunState };
@@ -58,7 +57,7 @@ export function useRuns(mayKeep: boolean, onEnd: (state: RunState, from: number,
       const message = { id: count.current, state };
       setMessages((before) => [message, ...before].slice(0, keptMessages));
       onEnd(state, from, activeId);
-      if (mayKeep) void keepPast(serviceId, state);
+      if (mayKeep) void import("./history.ts").then(({ keepPast }) => keepPast(serviceId, state));
       void refetch("listQueries", "listServices");
       if (/^\s*(create|drop|alter|rename|insert|truncate|exchange|attach|detach)\b/i.test(text))
         void refetch("listTables");
