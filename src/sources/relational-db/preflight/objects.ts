@@ -1,6 +1,7 @@
 /** Pre-flight checks of the publication and the slot: the ones that are given, and the right to make our own. */
 import type { Issue } from "../../../lib/errors.ts";
 import { replicatedColumns } from "../server/catalog.ts";
+import { type PublishedTable, readPublished } from "../server/publication.ts";
 import { quoteName } from "../server/session.ts";
 import { issue, type Preflight, tableKey } from "./issues.ts";
 import { type SourceTableFacts, shownTable } from "./tables.ts";
@@ -11,13 +12,6 @@ type Publication = {
   readonly delete: boolean;
   readonly truncate: boolean;
   readonly viaRoot: boolean;
-};
-type Published = {
-  readonly schema: string;
-  readonly name: string;
-  /** Postgres 15 and newer. */
-  readonly columns: readonly string[] | null;
-  readonly filter: string | null;
 };
 
 export async function publicationIssues(
@@ -50,14 +44,14 @@ export async function publicationIssues(
     const remedy = `${alter} SET (publish_via_partition_root = true)`;
     return [...issues, issue(path, `${shownTable(partitioned)} is partitioned: ${remedy}`)];
   }
-  return [...issues, ...membershipIssues(parts, alter, await readPublished(parts, name))];
+  return [...issues, ...membershipIssues(parts, alter, await publishedByKey(parts, name))];
 }
 
 /** One that the pipe has made gets the tables that are new to the pipe. */
 async function ownPublicationIssues(parts: Preflight, facts: ReadonlyMap<number, SourceTableFacts>): Promise<Issue[]> {
   const name = parts.known?.names.publication;
   if (name === undefined || !(await isPublication(parts, name))) return creationIssues(parts, facts);
-  const published = await readPublished(parts, name);
+  const published = await publishedByKey(parts, name);
   const user = quoteName(parts.server.user);
   return parts.config.tableMappings.flatMap((mapping, index) => {
     const key = tableKey(mapping.sourceSchemaName, mapping.sourceTable);
@@ -94,18 +88,11 @@ function creationIssues({ config, server, tables }: Preflight, facts: ReadonlyMa
   return issues;
 }
 
-async function readPublished({ client, server }: Preflight, name: string): Promise<Map<string, Published>> {
-  const details =
-    server.version >= 150_000 ? "attnames::text[] AS columns, rowfilter AS filter" : "NULL AS columns, NULL AS filter";
-  const { rows } = await client.query<Published>(
-    `SELECT schemaname::text AS schema, tablename::text AS name, ${details}
-     FROM pg_catalog.pg_publication_tables WHERE pubname = $1`,
-    [name],
-  );
-  return new Map(rows.map((row) => [tableKey(row.schema, row.name), row]));
+async function publishedByKey({ client }: Preflight, name: string): Promise<ReadonlyMap<string, PublishedTable>> {
+  return new Map((await readPublished(client, name)).map((row) => [tableKey(row.schema, row.name), row]));
 }
 
-function membershipIssues(parts: Preflight, alter: string, published: ReadonlyMap<string, Published>): Issue[] {
+function membershipIssues(parts: Preflight, alter: string, published: ReadonlyMap<string, PublishedTable>): Issue[] {
   const issues: Issue[] = [];
   for (const [index, mapping] of parts.config.tableMappings.entries()) {
     const key = tableKey(mapping.sourceSchemaName, mapping.sourceTable);
@@ -122,9 +109,7 @@ function membershipIssues(parts: Preflight, alter: string, published: ReadonlyMa
       const message = `the publication leaves out rows of ${name} (WHERE ${found.filter}); publish all of them`;
       issues.push(issue(`${path}.sourceTable`, message));
     }
-    const columns = found.columns;
-    if (columns === null) continue;
-    const lost = replicatedColumns(table, mapping.excludedColumns).filter((column) => !columns.includes(column.name));
+    const lost = replicatedColumns(table, mapping.excludedColumns).filter(({ name }) => found.hidden.includes(name));
     if (lost.length > 0) {
       const list = lost.map((column) => column.name).join(", ");
       issues.push(

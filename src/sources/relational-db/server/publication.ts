@@ -33,14 +33,14 @@ export async function publishTables(
     await createPublication(client, names, wanted);
     return { added: wanted, hasOthers: false };
   }
-  const published = await readPublished(client, names);
+  const published = await readPublished(client, names.publication);
   const missing = wanted.filter((table) => !has(published, table));
   if (missing.length > 0) await addTables(client, names, missing);
   return { added: missing, hasOthers: names.ownPublication && published.some((table) => !has(wanted, table)) };
 }
 
 /** What the source sends of a table that it publishes. */
-type PublishedPart = TableName & {
+export type PublishedTable = TableName & {
   /** Kinds of changes that it does not send. */
   readonly unsent: string;
   /** Postgres 15 and newer: which rows it sends, and columns that it does not send. */
@@ -48,7 +48,7 @@ type PublishedPart = TableName & {
   readonly hidden: readonly string[];
 };
 
-const partsSql = `
+const publishedSql = `
   SELECT t.schemaname::text AS schema, t.tablename::text AS name, pg_catalog.to_jsonb(t)->>'rowfilter' AS filter,
     pg_catalog.concat_ws(', ', CASE WHEN NOT p.pubinsert THEN 'INSERT' END, CASE WHEN NOT p.pubupdate THEN 'UPDATE' END,
       CASE WHEN NOT p.pubdelete THEN 'DELETE' END, CASE WHEN NOT p.pubtruncate THEN 'TRUNCATE' END) AS unsent,
@@ -62,6 +62,11 @@ const partsSql = `
   FROM pg_catalog.pg_publication_tables t JOIN pg_catalog.pg_publication p ON p.pubname = t.pubname
   WHERE t.pubname = $1`;
 
+/** What a publication has; nothing for one that does not exist. */
+export async function readPublished(client: pg.Client, publication: string): Promise<readonly PublishedTable[]> {
+  return (await client.query<PublishedTable>(publishedSql, [publication])).rows;
+}
+
 /** Why changes of a table do not come, for each that the publication does not have, or has in part only. */
 export async function unsentOf<T extends TableName>(
   client: pg.Client,
@@ -69,17 +74,17 @@ export async function unsentOf<T extends TableName>(
   tables: readonly T[],
   columnsOf: (table: T) => readonly string[],
 ): Promise<ReadonlyMap<T, string>> {
-  const { rows } = await client.query<PublishedPart>(partsSql, [names.publication]);
+  const published = await readPublished(client, names.publication);
   const reasons = new Map<T, string>();
   for (const table of tables) {
-    const found = rows.find((row) => has([row], table));
+    const found = published.find((row) => has([row], table));
     const why = leftOut(found, columnsOf(table));
     if (why !== undefined) reasons.set(table, `the publication "${names.publication}" ${why}`);
   }
   return reasons;
 }
 
-function leftOut(found: PublishedPart | undefined, columns: readonly string[]): string | undefined {
+function leftOut(found: PublishedTable | undefined, columns: readonly string[]): string | undefined {
   if (found === undefined) return "does not have it any more: it was dropped, renamed or taken out";
   const { unsent, filter, hidden } = found;
   if (unsent !== "") return `does not publish ${unsent} any more`;
@@ -95,18 +100,9 @@ export async function unpublishOthers(
   mappings: readonly TableMapping[],
 ): Promise<void> {
   const wanted = mappings.map(tableOf);
-  const others = (await readPublished(client, names)).filter((table) => !has(wanted, table));
+  const others = (await readPublished(client, names.publication)).filter((table) => !has(wanted, table));
   if (others.length === 0) return;
   await client.query(`ALTER PUBLICATION ${quoteName(names.publication)} DROP TABLE ${listOf(others)}`);
-}
-
-async function readPublished(client: pg.Client, { publication }: ReplicationNames): Promise<readonly TableName[]> {
-  const { rows } = await client.query<TableName>(
-    `SELECT schemaname::text AS schema, tablename::text AS name
-     FROM pg_catalog.pg_publication_tables WHERE pubname = $1`,
-    [publication],
-  );
-  return rows;
 }
 
 async function createPublication(client: pg.Client, names: ReplicationNames, tables: readonly TableName[]) {
