@@ -48,8 +48,9 @@ export type PublishedTable = TableName & {
   readonly hidden: readonly string[];
 };
 
+// OFFSET 0: the row is made once for each table, and not for each of its columns.
 const publishedSql = `
-  SELECT t.schemaname::text AS schema, t.tablename::text AS name, pg_catalog.to_jsonb(t)->>'rowfilter' AS filter,
+  SELECT t.schemaname::text AS schema, t.tablename::text AS name, j.one->>'rowfilter' AS filter,
     pg_catalog.concat_ws(', ', CASE WHEN NOT p.pubinsert THEN 'INSERT' END, CASE WHEN NOT p.pubupdate THEN 'UPDATE' END,
       CASE WHEN NOT p.pubdelete THEN 'DELETE' END, CASE WHEN NOT p.pubtruncate THEN 'TRUNCATE' END) AS unsent,
     ARRAY(
@@ -57,9 +58,10 @@ const publishedSql = `
       JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
       JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
       WHERE n.nspname = t.schemaname AND c.relname = t.tablename AND a.attnum > 0 AND NOT a.attisdropped
-        AND NOT (pg_catalog.to_jsonb(t)->'attnames') OPERATOR(pg_catalog.?) a.attname::text
+        AND NOT (j.one->'attnames') OPERATOR(pg_catalog.?) a.attname::text
     ) AS hidden
   FROM pg_catalog.pg_publication_tables t JOIN pg_catalog.pg_publication p ON p.pubname = t.pubname
+  CROSS JOIN LATERAL (SELECT pg_catalog.to_jsonb(t) AS one OFFSET 0) j
   WHERE t.pubname = $1`;
 
 /** What a publication has; nothing for one that does not exist. */
