@@ -3,9 +3,7 @@
  * exits the process.
  */
 import { readFileSync } from "node:fs";
-import { enableCompileCache } from "node:module";
-import { homedir } from "node:os";
-import { join } from "node:path";
+import { keepCompiledCode } from "./lib/compile-cache.ts";
 import { serverCommands } from "./lib/server-commands.ts";
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
@@ -14,6 +12,7 @@ const { version } = JSON.parse(readFileSync(new URL("../package.json", import.me
 
 // Files of this process and its children are accessible to their user alone.
 process.umask(0o077);
+keepCompiledCode();
 
 const args = process.argv.slice(2);
 const [first] = args;
@@ -30,7 +29,6 @@ if (first === "--version" || first === "-V") {
   const { runServerCommand } = await import("./processes/server-command.ts");
   process.exit(await runServerCommand(process.argv, version));
 } else {
-  enableCompileCache(join(homedir(), ".cache", "millrace", "compile"));
   process.exitCode = await runCommand();
 }
 

@@ -46,25 +46,19 @@ export async function checkFiles(
   return shortened(problems.sort());
 }
 
-export type ScratchOptions = {
-  /** Removed before and after the check. */
-  readonly folder: string;
-  readonly launcherCacheDir: string;
-};
-
 /**
- * Restores everything into a scratch engine, checks every table there, and counts its rows. Empty: no problem was
- * found.
+ * Restores everything into a scratch engine in the folder, which is removed before and after, checks every table there,
+ * and counts its rows. Empty: no problem was found.
  */
 export async function checkDeep(
   transfer: FileTransfer,
   row: Backup,
-  scratch: ScratchOptions,
+  scratch: string,
   signal: AbortSignal,
 ): Promise<string[]> {
   const found = await chainOrProblem(transfer, row, signal);
   if (typeof found === "string") return [found];
-  await removeFolder(scratch.folder);
+  await removeFolder(scratch);
   try {
     return shortened(await tryRestore(transfer, found, scratch, signal));
   } catch (error) {
@@ -72,24 +66,23 @@ export async function checkDeep(
     if (error instanceof ClickHouseError) return [`the trial restore failed: ${error.message}`];
     throw error;
   } finally {
-    await removeFolder(scratch.folder);
+    await removeFolder(scratch);
   }
 }
 
 async function tryRestore(
   transfer: FileTransfer,
   chain: Chain,
-  scratch: ScratchOptions,
+  scratch: string,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const staging = join(scratch.folder, "staging");
+  const staging = join(scratch, "staging");
   const path = await stageChain(transfer, chain, staging, { forced: false, onStaged: () => {} }, signal);
   const host = await spawnEngineHost({
-    dataDir: join(scratch.folder, "data"),
-    runDir: join(scratch.folder, "run"),
+    dataDir: join(scratch, "data"),
+    runDir: join(scratch, "run"),
     maxMemoryBytes: Math.floor(totalmem() / 4),
     backupsAllowedPath: staging,
-    launcherCacheDir: scratch.launcherCacheDir,
   });
   try {
     using client = new ClickHouseClient(host.address);

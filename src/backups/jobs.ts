@@ -137,9 +137,7 @@ export class BackupJobs {
     else passed.delete(row.id);
     let problems = await checkFiles(transfer, row, passed, signal);
     if (problems.length === 0 && depth === "deep") {
-      const launcherCacheDir = join(dataDir, "cache", "launcher");
-      const scratch = { folder: join(dataDir, "scratch", row.id), launcherCacheDir };
-      problems = await checkDeep(transfer, row, scratch, signal);
+      problems = await checkDeep(transfer, row, join(dataDir, "scratch", row.id), signal);
     }
     const verification = problems.length === 0 ? ("passed" as const) : ("failed" as const);
     const at = new Date().toISOString();

@@ -91,7 +91,7 @@ export const nodeRules: Rules = {
 export type EngineAccess = {
   /** The service's data directory, in which the engine links databases to their files. It exists. */
   readonly dataDir: string;
-  /** Other folders of this service alone: run directory, backup staging, compile cache. They exist. */
+  /** Other folders of this service alone: run directory, backup staging. They exist. */
   readonly folders: readonly string[];
   readonly connectPorts: readonly number[] | "any";
   readonly bindPorts: readonly number[];
@@ -123,24 +123,15 @@ export function engineRules(access: EngineAccess): Rules {
   };
 }
 
-export type PipeWorkerAccess = {
-  /** Folders of this pipe alone. They exist. */
-  readonly folders: readonly string[];
-  /**
-   * Files that its settings name: certificates of the operator, and credentials for a source that uses the machine's.
-   */
-  readonly read: readonly string[];
-};
-
 /**
- * A pipe worker: it parses what a foreign source sends, and holds that source's secrets. It writes only to its own
- * folders and executes no program. It connects to any port, because sources listen anywhere; allowed addresses are
- * checked at name resolution. It accepts no connections.
+ * A pipe worker: it parses what a foreign source sends, and holds that source's secrets. It writes no file and executes
+ * no program. It connects to any port, because sources listen anywhere; allowed addresses are checked at name
+ * resolution. It accepts no connections. `read`: what its environment and its settings name, such as certificates of
+ * the operator, and credentials for a source that uses the machine's.
  */
-export function pipeWorkerRules({ folders, read }: PipeWorkerAccess): Rules {
+export function pipeWorkerRules(read: readonly string[]): Rules {
   return {
     ...nodeRules,
-    readWrite: [...nodeRules.readWrite, ...folders],
     read: [...nodeRules.read, ...nameResolution, ...read],
     connectPorts: "any",
     datagrams: true,

@@ -10,33 +10,30 @@ import { startLauncher } from "./start-launcher.ts";
 /** Delayed, because the program that has just started needs the processor more. */
 const refillAfterMs = 500;
 
-type Shape = { readonly stdio: StdioOptions; readonly cacheDir: string | undefined };
-
 /** Keeps one launcher ready, of the kind that was requested last. It ends with this process. */
 export class ReadyLauncher {
-  #ready: (Shape & { readonly child: ChildProcess }) | undefined;
+  #ready: { readonly stdio: StdioOptions; readonly child: ChildProcess } | undefined;
   #refilling: NodeJS.Timeout | undefined;
 
   /** A launcher that waits for its launch: the ready one, or a new one. */
-  take(stdio: StdioOptions, cacheDir: string | undefined): ChildProcess {
-    const shape = { stdio, cacheDir };
+  take(stdio: StdioOptions): ChildProcess {
     const ready = this.#ready;
     this.#ready = undefined;
     clearTimeout(this.#refilling);
-    this.#refilling = setTimeout(() => this.#refill(shape), refillAfterMs).unref();
-    if (ready === undefined) return startLauncher(stdio, cacheDir);
-    if (isDeepStrictEqual({ stdio: ready.stdio, cacheDir: ready.cacheDir }, shape)) {
+    this.#refilling = setTimeout(() => this.#refill(stdio), refillAfterMs).unref();
+    if (ready === undefined) return startLauncher(stdio);
+    if (isDeepStrictEqual(ready.stdio, stdio)) {
       hold(ready.child, "ref");
       return ready.child;
     }
     ready.child.kill("SIGKILL");
-    return startLauncher(stdio, cacheDir);
+    return startLauncher(stdio);
   }
 
-  #refill(shape: Shape): void {
-    const child = startLauncher(shape.stdio, shape.cacheDir);
+  #refill(stdio: StdioOptions): void {
+    const child = startLauncher(stdio);
     hold(child, "unref");
-    this.#ready = { ...shape, child };
+    this.#ready = { stdio, child };
     const gone = () => {
       if (this.#ready?.child === child) this.#ready = undefined;
     };

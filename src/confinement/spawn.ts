@@ -13,11 +13,6 @@ export type ConfinedOptions = {
   readonly stdio: Exclude<SpawnOptions["stdio"], undefined>;
   /** The whole environment of the program: nothing is inherited. */
   readonly environment: Readonly<Record<string, string>>;
-  /**
-   * The launcher's compile cache, for a faster start. No confined process may ever write there: the launcher runs
-   * before it is confined.
-   */
-  readonly launcherCacheDir?: string | undefined;
   /** A launcher that may be waiting already (default: one is started). */
   readonly readyLauncher?: ReadyLauncher | undefined;
   /** The control group of the child: its name, which no other child has at the time, and its limits. */
@@ -39,7 +34,7 @@ export function spawnConfined(
   rules: Rules,
   options: ConfinedOptions,
 ): ChildProcess {
-  const { stdio, environment, launcherCacheDir, readyLauncher, group } = options;
+  const { stdio, environment, readyLauncher, group } = options;
   if (confinementState().landlock === 0) return guarded(spawn(command, args, { stdio, env: environment }));
   const launch: Launch = {
     command,
@@ -50,7 +45,7 @@ export function spawnConfined(
     inherited: Array.isArray(stdio) ? stdio.flatMap((how, fd) => (fd > 2 && how !== "ignore" ? [fd] : [])) : [],
     landlock: options.landlock ?? Number.MAX_SAFE_INTEGER,
   };
-  const launcher = readyLauncher?.take(stdio, launcherCacheDir) ?? startLauncher(stdio, launcherCacheDir);
+  const launcher = readyLauncher?.take(stdio) ?? startLauncher(stdio);
   sendLaunch(launcher, launch);
   if (group !== undefined) enterGroup(launcher, availableGroups(), `millrace-${group.name}`, group);
   return guarded(launcher);

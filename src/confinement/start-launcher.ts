@@ -2,11 +2,13 @@
 
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
 import type { Writable } from "node:stream";
+import { compileCacheFolder } from "../lib/compile-cache.ts";
 import { processFile } from "../lib/program.ts";
 import { type Launch, launchVariable } from "./launch.ts";
 
 /** Starts a process that waits for `sendLaunch`. It ends when this process ends before that. */
-export function startLauncher(stdio: StdioOptions, cacheDir: string | undefined): ChildProcess {
+export function startLauncher(stdio: StdioOptions): ChildProcess {
+  const compiled = compileCacheFolder();
   const streams = Array.isArray(stdio) ? stdio : [stdio, stdio, stdio];
   return spawn(process.execPath, ["--require", processFile("launcher"), "-"], {
     stdio: [...streams, "pipe"],
@@ -14,7 +16,7 @@ export function startLauncher(stdio: StdioOptions, cacheDir: string | undefined)
     detached: true,
     env: {
       [launchVariable]: String(streams.length),
-      ...(cacheDir === undefined ? {} : { NODE_COMPILE_CACHE: cacheDir }),
+      ...(compiled === undefined ? {} : { NODE_COMPILE_CACHE: compiled }),
     },
   });
 }

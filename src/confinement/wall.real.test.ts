@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { attempt, type Outcomes } from "../../harness/probe.ts";
+import { compileCacheFolder } from "../lib/compile-cache.ts";
 import { engineRules, pipeWorkerRules } from "./process-rules.ts";
 import type { Rules } from "./rules.ts";
 import { confinementState } from "./state.ts";
@@ -22,6 +23,7 @@ const staging = at("staging", "a");
 const others = at("services", "b", "data");
 const abstract = `\0${house}`;
 const program = fileURLToPath(new URL("./wall.real.test.ts", import.meta.url));
+const compiled = compileCacheFolder() as string;
 const x64 = process.arch === "x64";
 const servers: Server[] = [];
 const victim = spawn("sleep", ["1000"], { stdio: "ignore", env: { CANARY: "in the environment" } });
@@ -69,6 +71,7 @@ function forbidden(): Record<string, string> {
     "list the installation": `fs.readdirSync(${text(house)})`,
     "write to another service": `fs.appendFileSync(${text(join(others, "rows.bin"))}, "x")`,
     "write to the program": `fs.closeSync(fs.openSync(${text(program)}, "r+"))`,
+    "leave compiled code for others": `fs.writeFileSync(${text(join(compiled, "code"))}, "x")`,
     "make a file beside its folder": `fs.writeFileSync(${text(at("services", "a", "new"))}, "x")`,
     "cut a file off": `fs.truncateSync(${text(at("decoy"))}, 3)`,
     "remove a file": `fs.unlinkSync(${text(at("decoy"))})`,
@@ -149,7 +152,13 @@ describe.skipIf(!confined)("an engine", () => {
     const outcomes = await attempt({ ...forbidden(), ...(x64 ? Object.fromEntries(calls) : {}) }, undefined);
     expect(Object.entries(outcomes).filter(([, outcome]) => outcome !== "done")).toEqual([]);
     writeFileSync(at("decoy"), "CANARY");
-    const made = [join(own, "link"), join(staging, "link"), join(staging, "pipe"), at("services", "a", "new")];
+    const made = [
+      join(own, "link"),
+      join(staging, "link"),
+      join(staging, "pipe"),
+      join(compiled, "code"),
+      at("services", "a", "new"),
+    ];
     for (const path of made) rmSync(path, { force: true });
   });
 
@@ -186,8 +195,8 @@ describe.skipIf(!confined)("an engine", () => {
 });
 
 describe.skipIf(!confined)("a pipe worker", () => {
-  test("reaches any port, and else nothing but its own folder", async () => {
-    const rules = pipeWorkerRules({ folders: [staging], read: [] });
+  test("reaches any port, and else nothing", async () => {
+    const rules = pipeWorkerRules([]);
     const { "connect to a port": connect, "send a datagram": send, ...rest } = forbidden();
     const outcomes = await attempt({ ...rest, own: `fs.readFileSync(${text(join(own, "rows.bin"))})` }, rules);
     for (const name of programs) expect(outcomes[name]).not.toBe("done");

@@ -47,13 +47,6 @@ export type EngineHostOptions = {
   readonly logFields?: Readonly<Record<string, string>>;
   /** How long the engine may take to open the data directory (default 60 s). */
   readonly readyTimeoutMs?: number;
-  /**
-   * Node's compile cache, so that the next start is faster. It belongs to this host alone, because its content is
-   * executed.
-   */
-  readonly compileCacheDir?: string;
-  /** The compile cache of the launcher; no engine can write to it. */
-  readonly launcherCacheDir?: string;
   /** A launcher that may be waiting already, for a faster start. */
   readonly readyLauncher?: ReadyLauncher;
   /** Receives the pid as soon as the process exists, before the engine answers: for a pid file. */
@@ -76,8 +69,8 @@ export async function startHostProcess(
   { standby = false }: { readonly standby?: boolean } = {},
 ): Promise<HostProcess> {
   const ports = await freePorts();
-  const { compileCacheDir, launcherCacheDir, readyLauncher, proxy } = options;
-  const { environment, reads } = childEnvironment({ home: hostDirOf(options), compileCacheDir });
+  const { readyLauncher, proxy } = options;
+  const { environment, reads } = childEnvironment({ home: hostDirOf(options) });
   const rules = engineRules({
     dataDir: options.dataDir,
     folders: await ownFolders(options),
@@ -94,7 +87,6 @@ export async function startHostProcess(
       // The engine's data lake clients read their proxy only from the environment.
       environment:
         proxy === undefined ? environment : { ...environment, http_proxy: proxy.url, https_proxy: proxy.url },
-      launcherCacheDir,
       readyLauncher,
       group: groupOf(options),
     },
@@ -144,8 +136,7 @@ async function ownFolders(options: EngineHostOptions): Promise<string[]> {
 }
 
 function foldersOf(options: EngineHostOptions): string[] {
-  const { compileCacheDir, backupsAllowedPath } = options;
-  return [parentOfRunDir(options), compileCacheDir, backupsAllowedPath].filter((path) => path !== undefined);
+  return [parentOfRunDir(options), options.backupsAllowedPath].filter((path) => path !== undefined);
 }
 
 function parentOfRunDir(options: EngineHostOptions): string {

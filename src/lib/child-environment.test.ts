@@ -25,7 +25,7 @@ const ours = {
 
 describe("the environment of a child", () => {
   test("is a list: language, time zone, certificates, and nothing that opens anything", () => {
-    expect(childEnvironment({ home: "/own", compileCacheDir: "/own/cache" }, ours)).toEqual({
+    expect(childEnvironment({ home: "/own", compiled: "/compiled" }, ours)).toEqual({
       environment: {
         PATH: "/bin",
         LANG: "de_DE.UTF-8",
@@ -34,10 +34,10 @@ describe("the environment of a child", () => {
         NODE_EXTRA_CA_CERTS: "/etc/our-ca.pem",
         HOME: "/own",
         RES_OPTIONS: "single-request",
-        NODE_COMPILE_CACHE: "/own/cache",
+        NODE_COMPILE_CACHE: "/compiled",
         AWS_EC2_METADATA_DISABLED: "true",
       },
-      reads: ["/etc/our-ca.pem"],
+      reads: ["/compiled", "/etc/our-ca.pem"],
     });
   });
 
@@ -51,7 +51,7 @@ describe("the environment of a child", () => {
   });
 
   test("of a source with a role has what the AWS clients read, and the files are named", () => {
-    const { environment, reads } = childEnvironment({ home: "/own", aws: "credentials" }, ours);
+    const { environment, reads } = childEnvironment({ home: "/own", compiled: "/compiled", aws: "credentials" }, ours);
     expect(environment).toMatchObject({
       HOME: "/our-home",
       AWS_ACCESS_KEY_ID: "key",
@@ -61,6 +61,6 @@ describe("the environment of a child", () => {
     expect(environment).not.toHaveProperty("AWS_EC2_METADATA_DISABLED");
     expect(environment).not.toHaveProperty("PGPASSWORD");
     // The folder of the token, which is replaced by a new file while the child runs.
-    expect(reads).toEqual(["/etc/our-ca.pem", "/var/run/secrets", "/our-home/.aws"]);
+    expect(reads).toEqual(["/compiled", "/etc/our-ca.pem", "/var/run/secrets", "/our-home/.aws"]);
   });
 });

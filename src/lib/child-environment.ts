@@ -3,6 +3,7 @@
  * keys of clouds and databases, and proxies: a child that checks addresses itself must not let a proxy resolve them.
  */
 import { dirname } from "node:path";
+import { compileCacheFolder } from "./compile-cache.ts";
 
 /** Language and time zone; PATH for what Node looks up; additional authorities of OpenSSL and Node. */
 const everywhere = /^(PATH|LANG|LANGUAGE|LC_[A-Z]+|TZ|TZDIR|NODE_EXTRA_CA_CERTS|SSL_CERT_FILE|SSL_CERT_DIR)$/;
@@ -22,7 +23,7 @@ const awsCredentials =
   /^AWS_(ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN|PROFILE|DEFAULT_PROFILE|CONFIG_FILE|SHARED_CREDENTIALS_FILE|ROLE_ARN|ROLE_SESSION_NAME|WEB_IDENTITY_TOKEN_FILE|CONTAINER_[A-Z_]+|EC2_METADATA_[A-Z0-9_]+|STS_REGIONAL_ENDPOINTS|USE_FIPS_ENDPOINT|USE_DUALSTACK_ENDPOINT|ENDPOINT_URL|ENDPOINT_URL_[A-Z]+|IGNORE_CONFIGURED_ENDPOINT_URLS|CA_BUNDLE)$/;
 
 /** Variables that name a file for the child to read. */
-const files = ["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR"];
+const files = ["NODE_COMPILE_CACHE", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR"];
 const awsFiles = ["AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "AWS_CA_BUNDLE"];
 /** Tokens are replaced by new files while the child runs, so it needs their folder, which contains nothing else. */
 const awsTokens = ["AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"];
@@ -32,8 +33,8 @@ export type Environment = Record<string, string>;
 export type ChildEnvironmentOptions = {
   /** A folder of the child's own, which may be missing: nothing of ours can be found through it. */
   readonly home: string;
-  /** Node's compile cache, so that the next start is faster. A folder of the child's own. */
-  readonly compileCacheDir?: string | undefined;
+  /** Where Node finds what is compiled already (default: our own folder). The child only reads it. */
+  readonly compiled?: string | undefined;
   /** `credentials`: the child may use the machine's own, and finds their files below our HOME. Default `none`. */
   readonly aws?: "none" | "region" | "credentials";
 };
@@ -44,7 +45,7 @@ export function childEnvironment(
   // biome-ignore lint/style/noProcessEnv: passed on to the child, not read as configuration.
   ours: NodeJS.ProcessEnv = process.env,
 ): { environment: Environment; reads: string[] } {
-  const { home, compileCacheDir, aws = "none" } = options;
+  const { home, compiled = compileCacheFolder(), aws = "none" } = options;
   const patterns = [
     everywhere,
     ...(aws === "none" ? [] : [awsRegion]),
@@ -56,7 +57,7 @@ export function childEnvironment(
     HOME: home,
     // The C library then sends its two questions one after the other, without sendmmsg, which no child may call.
     RES_OPTIONS: "single-request",
-    ...(compileCacheDir === undefined ? {} : { NODE_COMPILE_CACHE: compileCacheDir }),
+    ...(compiled === undefined ? {} : { NODE_COMPILE_CACHE: compiled }),
   };
   const valuesOf = (names: readonly string[]) => names.flatMap((name) => environment[name] ?? []);
   // Without this, an AWS client requests credentials from the machine's metadata service.

@@ -5,7 +5,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 const self = fileURLToPath(import.meta.url);
 const extension = extname(self);
 /** `src` or `dist`. */
-const codeRoot = join(self, "..", "..");
+export const codeRoot = join(self, "..", "..");
 
 /** The folder with package.json and docs. */
 export const packageRoot = join(codeRoot, "..");

@@ -40,7 +40,7 @@ try {
 function awaitLaunch(fd: number): Launch {
   // The first call loads the native library, which happens while nobody waits.
   landlockVersion();
-  // The compile cache belongs to us alone, and is unreachable once the process is confined.
+  // Nothing can be written there once the process is confined.
   flushCompileCache();
   const text = readFileSync(fd, "utf8");
   closeSync(fd);

@@ -15,6 +15,7 @@ import {
   settingOrigins,
   settings,
 } from "../config.ts";
+import { compileForChildren } from "../lib/compile-cache.ts";
 import { describeError } from "../lib/errors.ts";
 import { openLogger } from "../lib/logger.ts";
 import { serverCommands } from "../lib/server-commands.ts";
@@ -201,6 +202,7 @@ async function run(config: Config, version: string, start: Start): Promise<numbe
       stop.abort(reason);
     };
     const { stopped } = await start({ config, logger, version, signal: stop.signal, stop: end });
+    compileForChildren().catch((err: unknown) => logger.debug({ err }, "children compile their own code"));
     await stopped;
     if (failure !== undefined) throw failure;
     return 0;

@@ -4,7 +4,7 @@ import type { SourceKindKey } from "./contract/descriptions.ts";
 import type { Connector } from "./contract/source.ts";
 
 /** One for each kind of `contract/descriptions.ts`; the compiler reports missing ones. */
-const connectors: Record<SourceKindKey, () => Promise<Connector>> = {
+export const connectors: Record<SourceKindKey, () => Promise<Connector>> = {
   messageBroker: async () => (await import("./message-broker/connector.ts")).messageBrokerConnector,
   objectStorage: async () => (await import("./object-storage/connector.ts")).objectStorageConnector,
   managedStream: async () => (await import("./managed-stream/connector.ts")).managedStreamConnector,

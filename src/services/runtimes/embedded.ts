@@ -144,8 +144,6 @@ export class EmbeddedRuntime implements ServiceRuntime {
       merges: !isMoving,
       proxy: await this.#options.proxy.open(service.id),
       backupsAllowedPath: this.#options.backupPathOf(service.id),
-      compileCacheDir: join(home, "cache"),
-      launcherCacheDir: join(this.#options.dataDir, "cache", "launcher"),
       readyLauncher: this.#options.readyLauncher,
     };
   }

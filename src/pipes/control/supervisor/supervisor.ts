@@ -8,7 +8,6 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { AppError } from "../../../lib/errors.ts";
-import { removeFolder } from "../../../lib/files.ts";
 import type { JsonObject } from "../../../lib/json.ts";
 import { endRecorded } from "../../../lib/process.ts";
 import { TaskTable } from "../../../lib/task-table.ts";
@@ -312,8 +311,6 @@ export class PipesSupervisor {
     await this.#recordForRemoval(pipe);
     // From here on what is on record is left over, and the remover's.
     await this.#options.pipes.remove(pipe.id);
-    const cacheDir = join(this.#options.dataDir, "cache", "pipes", pipe.id);
-    await removeFolder(cacheDir);
     await this.#options.inboxes.remove(pipe.id);
     this.#forgive(pipe.id);
   }

@@ -5,7 +5,6 @@
  */
 
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
 import type { ReadyLauncher } from "../../../confinement/ready-launcher.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import { residentBytes } from "../../../lib/process.ts";
@@ -30,7 +29,7 @@ const megabyte = 2 ** 20;
 const ownMemoryBytes = 256 * megabyte;
 
 export type PoolOptions = {
-  /** Contains the compile caches in `cache/workers`, and those of processes with one pipe in `cache/pipes`. */
+  /** Distinguishes installations. */
   readonly dataDir: string;
   /** Processes per class. */
   readonly workers: number;
@@ -173,8 +172,7 @@ export class WorkerPool {
     };
     const memoryLimitBytes =
       memoryBytes === undefined ? this.#options.memoryMb * megabyte : memoryBytes + ownMemoryBytes;
-    const cacheDir = join("cache", "pipes", request.pipeId);
-    return this.#start(request, { name: request.name, cacheDir, limits, class: key, isOwn: true, memoryLimitBytes });
+    return this.#start(request, { name: request.name, limits, class: key, isOwn: true, memoryLimitBytes });
   }
 
   #startShared(key: string, request: Classed): Held {
@@ -182,21 +180,18 @@ export class WorkerPool {
     while (this.#held.has(`${key}-${index}`)) index += 1;
     const name = `${key}-${index}`;
     const memoryLimitBytes = this.#options.memoryMb * megabyte;
-    const cacheDir = join("cache", "workers", name);
-    return this.#start(request, { name, cacheDir, limits: {}, class: key, isOwn: false, memoryLimitBytes });
+    return this.#start(request, { name, limits: {}, class: key, isOwn: false, memoryLimitBytes });
   }
 
   #start(request: Classed, how: StartHow): Held {
-    const { name, cacheDir, limits, isOwn, memoryLimitBytes } = how;
-    const { dataDir, logger, readyLauncher, isShared, poke, inboxFolder } = this.#options;
+    const { name, limits, isOwn, memoryLimitBytes } = how;
+    const { logger, readyLauncher, isShared, poke, inboxFolder } = this.#options;
     const { organizationId: owner, sourceKind } = request;
     const organizationId = isShared && !isOwn ? undefined : owner;
     const child = startWorkerProcess({
       name,
       limits,
       hasCredentials: usesOwnCredentials(request.config),
-      cacheDir: join(dataDir, cacheDir),
-      launcherCacheDir: join(dataDir, "cache", "launcher"),
       readyLauncher,
       readFolders: kindOf(sourceKind).hasInbox === true ? [inboxFolder(organizationId)] : [],
     });
@@ -228,7 +223,5 @@ export class WorkerPool {
 
 type StartHow = Pick<Held, "class" | "isOwn" | "memoryLimitBytes"> & {
   readonly name: string;
-  /** In the data directory. */
-  readonly cacheDir: string;
   readonly limits: { readonly memoryBytes?: number; readonly cpuMillicores?: number };
 };

@@ -1,8 +1,6 @@
 /** Starts the confined process of pipe workers. */
 
 import type { ChildProcess } from "node:child_process";
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
 import type { GroupLimits } from "../../../confinement/cgroups.ts";
 import { pipeWorkerRules } from "../../../confinement/process-rules.ts";
 import type { ReadyLauncher } from "../../../confinement/ready-launcher.ts";
@@ -19,9 +17,6 @@ export type WorkerProcessOptions = {
   readonly name: string;
   /** True when its pipes may use the machine's own credentials in AWS. */
   readonly hasCredentials: boolean;
-  /** The worker's own compile cache, which no other running worker uses; created when missing. */
-  readonly cacheDir: string;
-  readonly launcherCacheDir: string;
   readonly readyLauncher: ReadyLauncher | undefined;
   readonly limits: Omit<GroupLimits, "tasks">;
   /** Folders that it reads. They exist. */
@@ -30,15 +25,13 @@ export type WorkerProcessOptions = {
 
 /** The process has a channel, and its standard error is a pipe that the caller reads. */
 export function startWorkerProcess(options: WorkerProcessOptions): ChildProcess {
-  const { name, hasCredentials, cacheDir, launcherCacheDir, readyLauncher, limits, readFolders } = options;
-  mkdirSync(cacheDir, { recursive: true, mode: 0o700 });
+  const { name, hasCredentials, readyLauncher, limits, readFolders } = options;
   const aws = hasCredentials ? "credentials" : "region";
-  const { environment, reads } = childEnvironment({ home: join(cacheDir, "home"), compileCacheDir: cacheDir, aws });
-  const rules = pipeWorkerRules({ folders: [cacheDir], read: [...reads, ...readFolders] });
+  const { environment, reads } = childEnvironment({ home: "/nonexistent", aws });
+  const rules = pipeWorkerRules([...reads, ...readFolders]);
   return spawnConfined(process.execPath, [processFile("pipe-worker")], rules, {
     stdio: ["ignore", "ignore", "pipe", "ipc"],
     environment,
-    launcherCacheDir,
     readyLauncher,
     group: { name: `pipe-${name}`, tasks: maxTasks, ...limits },
   });
