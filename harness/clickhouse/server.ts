@@ -13,6 +13,7 @@ import { fileURLToPath } from "node:url";
 import { type ClickHouseAddress, ClickHouseClient } from "../../src/clickhouse/client.ts";
 import { forgetLostInserts } from "../../src/engine/chdb/lost-inserts.ts";
 import { element, xml } from "../../src/engine/chdb/xml.ts";
+import { compileCacheFolder } from "../../src/lib/compile-cache.ts";
 import { killChild } from "../kill.ts";
 import { freePorts } from "../network/free-port.ts";
 
@@ -182,7 +183,8 @@ export class TestServer implements AsyncDisposable {
 }
 
 function forked(args: readonly string[], dir: string, hasBackups: boolean): ChildProcess {
-  const child = fork(childFile, { stdio: ["ignore", "ignore", "inherit", "ipc"], env: { HOME: dir } });
+  const env = { HOME: dir, NODE_COMPILE_CACHE: compileCacheFolder() };
+  const child = fork(childFile, { stdio: ["ignore", "ignore", "inherit", "ipc"], env });
   child.send({ args, hasBackups });
   return child;
 }

@@ -13,6 +13,7 @@ import { fileURLToPath } from "node:url";
 import { type ClickHouseAddress, ClickHouseClient } from "../../src/clickhouse/client.ts";
 import { type EngineRole, internalUser } from "../../src/engine/chdb/users.ts";
 import type { NativePort } from "../../src/engine/native/sealed-connection.ts";
+import { compileCacheFolder } from "../../src/lib/compile-cache.ts";
 import { freePort } from "../network/free-port.ts";
 
 const childFile = fileURLToPath(new URL("./bare-engine-child.ts", import.meta.url));
@@ -86,7 +87,8 @@ export class BareEngine implements AsyncDisposable {
   async #start(roles: readonly EngineRole[], maxMemoryBytes: number): Promise<void> {
     this.#port = await freePort();
     this.native.port = await freePort();
-    const child = fork(childFile, { stdio: ["ignore", "ignore", "inherit", "ipc"], env: { HOME: this.dir } });
+    const env = { HOME: this.dir, NODE_COMPILE_CACHE: compileCacheFolder() };
+    const child = fork(childFile, { stdio: ["ignore", "ignore", "inherit", "ipc"], env });
     this.#child = child;
     const ready = Promise.race([
       once(child, "message"),
