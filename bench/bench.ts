@@ -35,17 +35,22 @@ export async function costOf(
   return { seconds, cpuSeconds: treeCpuSecondsOf(pid, without) - cpu };
 }
 
-/** The medians of both times. */
-export function medianCost(samples: readonly Cost[]): Cost {
+/** Both times of the rounds that were disturbed least: what others do on the machine can only add to them. */
+export function leastCost(samples: readonly Cost[]): Cost {
   return {
-    seconds: median(samples.map(({ seconds }) => seconds)),
-    cpuSeconds: median(samples.map(({ cpuSeconds }) => cpuSeconds)),
+    seconds: Math.min(...samples.map(({ seconds }) => seconds)),
+    cpuSeconds: Math.min(...samples.map(({ cpuSeconds }) => cpuSeconds)),
   };
+}
+
+/** The same of many short rounds: the tenth that was disturbed least, because the shortest one of all is chance. */
+export function undisturbed(samples: readonly number[]): number {
+  return percentile(samples, 10);
 }
 
 /** A row of the human table: both times for `units` of work, the processor time for a million of them. */
 export function costRow(what: string, samples: readonly Cost[], units: number, unit = "rows") {
-  const { seconds, cpuSeconds } = medianCost(samples);
+  const { seconds, cpuSeconds } = leastCost(samples);
   return {
     what,
     seconds: round(seconds),
@@ -56,7 +61,7 @@ export function costRow(what: string, samples: readonly Cost[], units: number, u
 
 /** Processor time for a unit of work, in microseconds. */
 export function cpuUsOf(samples: readonly Cost[], units: number): number {
-  return round((medianCost(samples).cpuSeconds / units) * 1e6, 3);
+  return round((leastCost(samples).cpuSeconds / units) * 1e6, 3);
 }
 
 /**

@@ -17,10 +17,10 @@ import {
   type Cost,
   costOf,
   inTurns,
-  median,
-  medianCost,
+  leastCost,
   percentile,
   round,
+  undisturbed,
 } from "./bench.ts";
 
 export const description = "the same requests through the gateway and to the engine's own port";
@@ -101,16 +101,16 @@ async function bulkCosts(
 }
 
 function report(tiny: Pair, fresh: Pair, select: Bulk, insert: Bulk): BenchResult {
-  const over = (pair: Pair) => median(pair.gateway) - median(pair.direct);
+  const over = (pair: Pair) => undisturbed(pair.gateway) - undisturbed(pair.direct);
   const ratio = ({ costs }: Bulk, side: Side = "gateway") =>
-    medianCost(costs.direct).seconds / medianCost(costs[side]).seconds;
-  const ofLeast = ({ costs }: Bulk) => medianCost(costs.least).seconds / medianCost(costs.gateway).seconds;
-  const cpuRatio = ({ costs }: Bulk) => medianCost(costs.direct).cpuSeconds / medianCost(costs.gateway).cpuSeconds;
-  const rate = ({ bytes, costs }: Bulk, side: Side) => round(bytes / 1e6 / medianCost(costs[side]).seconds, 0);
+    leastCost(costs.direct).seconds / leastCost(costs[side]).seconds;
+  const ofLeast = ({ costs }: Bulk) => leastCost(costs.least).seconds / leastCost(costs.gateway).seconds;
+  const cpuRatio = ({ costs }: Bulk) => leastCost(costs.direct).cpuSeconds / leastCost(costs.gateway).cpuSeconds;
+  const rate = ({ bytes, costs }: Bulk, side: Side) => round(bytes / 1e6 / leastCost(costs[side]).seconds, 0);
   const small = (work: string, pair: Pair) => ({
     work,
-    direct: round(median(pair.direct)),
-    gateway: round(median(pair.gateway)),
+    direct: round(undisturbed(pair.direct)),
+    gateway: round(undisturbed(pair.gateway)),
     "p99 direct": round(percentile(pair.direct, 99)),
     "p99 gateway": round(percentile(pair.gateway, 99)),
   });

@@ -12,7 +12,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { BareEngine } from "../harness/engine/bare-engine.ts";
 import { emptyData, NativeClient, queryPacket, stringData } from "../harness/native/client.ts";
-import { type BenchResult, bareFront, inTurns, median, round } from "./bench.ts";
+import { type BenchResult, bareFront, inTurns, round, undisturbed } from "./bench.ts";
 
 export const description = "native queries and inserts through the gateway and at the engine's own port";
 
@@ -155,12 +155,12 @@ function megabytesOf(pid: number): number {
 type Measured = Readonly<Record<"tiny" | "insert" | "select" | "bulk", Times>>;
 
 function report({ tiny, insert, select, bulk }: Measured, resting: { mb: number; connections: number }): BenchResult {
-  const over = (times: Times, side: Side = "gateway") => round(median(times[side]) - median(times.direct));
-  const ratio = (times: Times, side: Side = "gateway") => round(median(times.direct) / median(times[side]));
-  const ofLeast = (times: Times) => round(median(times.least) / median(times.gateway));
+  const over = (times: Times, side: Side = "gateway") => round(undisturbed(times[side]) - undisturbed(times.direct));
+  const ratio = (times: Times, side: Side = "gateway") => round(undisturbed(times.direct) / undisturbed(times[side]));
+  const ofLeast = (times: Times) => round(undisturbed(times.least) / undisturbed(times.gateway));
   const row = (work: string, times: Times) => ({
     work,
-    ...Object.fromEntries(sides.map((side) => [side, round(median(times[side]))])),
+    ...Object.fromEntries(sides.map((side) => [side, round(undisturbed(times[side]))])),
     ...{ ratio: ratio(times), "least ratio": ratio(times, "least") },
   });
   return {

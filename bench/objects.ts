@@ -6,7 +6,7 @@ import { accessKey, startVersitygw, type TestStore } from "../harness/objects/pi
 import { versitygwMissing } from "../harness/objects/versitygw.ts";
 import { columns, createPipe, type PipeBody, pipeBody } from "../harness/pipes.ts";
 import { type BenchService, query, runningService, type Served, serve } from "../harness/serve.ts";
-import { type BenchResult, bareFront, type Cost, costOf, costRow, cpuUsOf, medianCost, round } from "./bench.ts";
+import { type BenchResult, bareFront, type Cost, costOf, costRow, cpuUsOf, leastCost, round } from "./bench.ts";
 
 const memoryGb = 4;
 
@@ -91,9 +91,9 @@ export async function inTurns(bench: ObjectsBench, work: ObjectsWork, rounds: nu
   return turns;
 }
 
-/** Medians, for so many rows or files. */
+/** The figures of so many rows or files. */
 export function resultOf({ bare, behind, engine, pipe }: Turns, units: number, unit: "rows" | "files"): BenchResult {
-  const secondsOf = (costs: readonly Cost[]) => medianCost(costs).seconds;
+  const secondsOf = (costs: readonly Cost[]) => leastCost(costs).seconds;
   const [bareSeconds, engineSeconds, pipeSeconds] = [secondsOf(bare), secondsOf(engine), secondsOf(pipe)];
   return {
     rows: [

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { BareEngine as BareServer } from "../harness/engine/bare-engine.ts";
 import { cdcPipe } from "../harness/postgres/pipes.ts";
 import { literal } from "../src/clickhouse/sql.ts";
-import { type BenchResult, type Cost, costOf, costRow, cpuUsOf, medianCost, round } from "./bench.ts";
+import { type BenchResult, type Cost, costOf, costRow, cpuUsOf, leastCost, round } from "./bench.ts";
 import {
   BareEngine,
   copyToEngine,
@@ -45,7 +45,7 @@ export async function run(): Promise<BenchResult> {
     pipe.push(await timePipe(bench, at));
     engine.push(await timeEngine(bench));
   }
-  const [copied, minimal, piped, inserted] = [copy, least, pipe, engine].map((costs) => medianCost(costs).seconds) as [
+  const [copied, minimal, piped, inserted] = [copy, least, pipe, engine].map((costs) => leastCost(costs).seconds) as [
     number,
     number,
     number,

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { query, runningService, serve, until } from "../harness/serve.ts";
-import { type BenchResult, type Cost, costOf, medianCost, percentile, round } from "./bench.ts";
+import { type BenchResult, type Cost, costOf, leastCost, percentile, round } from "./bench.ts";
 
 export const description = "first query on an idle service, against the same query on a running one; idle memory";
 
@@ -56,7 +56,7 @@ async function measure(env: Record<string, string>): Promise<Measured> {
     cold.push(wake.seconds * 1000);
     warm.push(await timed(() => query(service, "SELECT count() FROM t")));
   }
-  return { cold, warm, cpuMs: round(medianCost(wakeCosts).cpuSeconds * 1000, 0) };
+  return { cold, warm, cpuMs: round(leastCost(wakeCosts).cpuSeconds * 1000, 0) };
 }
 
 /** Resident memory a while after start, without load: of the control plane and of one running engine. */
