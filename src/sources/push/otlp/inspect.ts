@@ -5,7 +5,7 @@
 import { type Message, type MessageField, type Signal, signals } from "./messages.ts";
 import { delimited, Fields, fixed32, fixed64, MessageWriter, malformed, varint, varintEnd } from "./wire.ts";
 
-/** Values within values, such as a list of lists. Protobuf's own libraries have limits of the same size. */
+/** Messages within messages: a list takes two levels, a map three. Protobuf's own libraries have the same limit. */
 export const deepest = 100;
 
 export type Inspected = {
@@ -36,7 +36,8 @@ class Inspection {
   #problem: string | undefined;
 
   message(message: Message, fields: Fields, depth: number): void {
-    if (depth > deepest) throw malformed(`values are nested in more than ${deepest} levels`);
+    if (depth > deepest)
+      throw malformed(`values are nested in more than ${deepest} levels, of which a list takes two and a map three`);
     while (fields.next()) {
       const field = message.byNumber.get(fields.field);
       if (field === undefined) continue;

@@ -1,117 +1,162 @@
-/** A request in JSON as the same request in Protobuf: what is kept, and read later, has one form. */
+/**
+ * A request in JSON as the same request in Protobuf: what is kept, and read later, has one form. The text is read once,
+ * without a document in memory: a small body that decompresses to millions of values would otherwise stop the whole
+ * server, and integers of 64 bits would lose their last digits.
+ */
+import { isUtf8 } from "node:buffer";
 import { AppError } from "../../../lib/errors.ts";
 import { deepest } from "./inspect.ts";
+import { JsonText, type Scalar } from "./json-text.ts";
+import { MessageBuffer } from "./message-buffer.ts";
 import { type Message, type MessageField, type Signal, signals } from "./messages.ts";
-import { fixed32, fixed64, MessageWriter } from "./wire.ts";
 
 /** Throws INVALID_JSON, or BAD_REQUEST that names the member. */
 export function fromJson(signal: Signal, body: Buffer): Buffer {
-  let document: unknown;
-  try {
-    document = JSON.parse(body.toString());
-  } catch (cause) {
-    throw new AppError("INVALID_JSON", "The body is not a JSON document.", { cause });
-  }
-  return encodedMessage(signals[signal].request, document, "", 0);
+  const conversion = new Conversion(isUtf8(body) ? body : Buffer.from(body.toString()));
+  return conversion.request(signals[signal].request);
 }
 
-/** Members that are not known, and those without a value, are left out. */
-function encodedMessage(message: Message, value: unknown, path: string, depth: number): Buffer {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) throw wrong(path, "must be an object");
-  if (depth > deepest) throw wrong(path, `has values within values in more than ${deepest} levels`);
-  const to = new MessageWriter();
-  for (const [name, member] of Object.entries(value)) {
-    const field = message.byName.get(name);
-    if (field === undefined || member === null) continue;
-    const at = path === "" ? name : `${path}.${name}`;
-    if (!field.isRepeated) add(to, field, member, at, depth);
-    else if (Array.isArray(member)) {
-      for (const [index, one] of member.entries()) add(to, field, one, `${at}[${index}]`, depth);
-    } else throw wrong(at, "must be an array");
-  }
-  return to.content();
-}
+class Conversion {
+  readonly #text: JsonText;
+  readonly #to: MessageBuffer;
+  /** Where the value that is read is in the document: names of members, and places in lists. */
+  readonly #path: (string | number)[] = [];
 
-function add(to: MessageWriter, field: MessageField, value: unknown, path: string, depth: number): void {
-  const { number } = field;
-  switch (field.kind) {
-    case "message":
-      to.bytes(number, encodedMessage(field.message, value, path, depth + 1));
-      return;
-    case "string":
-      to.text(number, textOf(value, path));
-      return;
-    case "bytes":
-      to.bytes(number, decoded(textOf(value, path), "base64", path));
-      return;
-    case "traceId":
-    case "spanId":
-      to.bytes(number, decoded(textOf(value, path), "hex", path));
-      return;
-    case "bool":
-      if (typeof value !== "boolean") throw wrong(path, "must be true or false");
-      to.varint(number, value ? 1n : 0n);
-      return;
-    case "double":
-      to.fixed(number, fixed64, doubleOf(value, path));
-      return;
-    case "fixed32":
-      to.fixed(number, fixed32, littleEndian(integerOf(value, path), 4));
-      return;
-    case "time":
-    case "fixed64":
-    case "sfixed64":
-      to.fixed(number, fixed64, littleEndian(integerOf(value, path), 8));
-      return;
-    case "sint32":
-      to.varint(number, zigzag(integerOf(value, path)));
-      return;
-    default:
-      to.varint(number, integerOf(value, path));
+  constructor(body: Buffer) {
+    this.#text = new JsonText(body);
+    this.#to = new MessageBuffer(body.length);
   }
-}
 
-function textOf(value: unknown, path: string): string {
-  if (typeof value !== "string") throw wrong(path, "must be a string");
-  return value;
+  request(message: Message): Buffer {
+    this.#message(message, 0);
+    this.#text.end();
+    return this.#to.content();
+  }
+
+  /** Members that are not known, and those without a value, are left out. */
+  #message(message: Message, depth: number): void {
+    if (!this.#text.opens("{")) throw this.#wrong("must be an object");
+    if (depth > deepest)
+      throw this.#wrong(`is nested in more than ${deepest} levels, of which a list takes two and a map three`);
+    while (this.#text.hasNext("}")) {
+      const name = this.#text.name();
+      const field = message.byName.get(name);
+      if (field === undefined || this.#text.isNull()) {
+        this.#text.skip(deepest);
+        continue;
+      }
+      this.#path.push(name);
+      if (field.isRepeated) this.#list(field, depth);
+      else this.#value(field, depth);
+      this.#path.pop();
+    }
+  }
+
+  #list(field: MessageField, depth: number): void {
+    if (!this.#text.opens("[")) throw this.#wrong("must be an array");
+    for (let index = 0; this.#text.hasNext("]"); index += 1) {
+      this.#path.push(index);
+      this.#value(field, depth);
+      this.#path.pop();
+    }
+  }
+
+  #value(field: MessageField, depth: number): void {
+    if (field.kind !== "message") {
+      this.#leaf(field);
+      return;
+    }
+    const start = this.#to.open(field.number);
+    this.#message(field.message, depth + 1);
+    this.#to.close(start);
+  }
+
+  #leaf({ number, kind }: MessageField): void {
+    const value = this.#text.scalar();
+    switch (kind) {
+      case "string":
+        this.#to.bytes(number, this.#textOf(value));
+        return;
+      case "bytes":
+        this.#to.bytes(number, this.#decoded(value, "base64"));
+        return;
+      case "traceId":
+      case "spanId":
+        this.#to.bytes(number, this.#decoded(value, "hex"));
+        return;
+      case "bool":
+        if (typeof value !== "boolean") throw this.#wrong("must be true or false");
+        this.#to.varint(number, value ? 1n : 0n);
+        return;
+      case "double":
+        this.#to.fixed64(number, this.#doubleOf(value));
+        return;
+      case "fixed32":
+        this.#to.fixed32(number, this.#integerOf(value, 0n, mostOf32));
+        return;
+      case "sfixed64":
+        this.#to.fixed64(number, this.#integerOf(value, -(2n ** 63n), 2n ** 63n - 1n));
+        return;
+      case "time":
+      case "fixed64":
+        this.#to.fixed64(number, this.#integerOf(value, 0n, mostOf64));
+        return;
+      case "sint32":
+        this.#to.varint(number, zigzag(this.#integerOf(value, leastOf32, -leastOf32 - 1n)));
+        return;
+      case "int64":
+        this.#to.varint(number, this.#integerOf(value, -(2n ** 63n), 2n ** 63n - 1n));
+        return;
+      case "uint64":
+        this.#to.varint(number, this.#integerOf(value, 0n, mostOf64));
+        return;
+      default:
+        // Enumerations have a sign.
+        this.#to.varint(number, this.#integerOf(value, leastOf32, mostOf32));
+    }
+  }
+
+  #textOf(value: Scalar): string {
+    if (typeof value !== "string") throw this.#wrong("must be a string");
+    return value;
+  }
+
+  #decoded(value: Scalar, form: keyof typeof forms): Buffer {
+    const text = this.#textOf(value);
+    if (!forms[form].test(text)) throw this.#wrong(`must be ${form === "hex" ? "hexadecimal digits" : "base64"}`);
+    return Buffer.from(text, form);
+  }
+
+  /** 64-bit numbers are written as strings too. */
+  #integerOf(value: Scalar, least: bigint, most: bigint): bigint {
+    const digits = typeof value === "object" ? value?.number : value;
+    const isWritten = typeof digits === "string" && /^-?\d{1,20}$/.test(digits);
+    // A number such as 1e3.
+    const isNumber = typeof value === "object" && Number.isInteger(Number(digits));
+    if (!isWritten && !isNumber) throw this.#wrong("must be an integer, as a number or a string");
+    const integer = BigInt(isWritten ? digits : Number(digits));
+    if (integer < least || integer > most) throw this.#wrong(`must be an integer from ${least} to ${most}`);
+    return integer;
+  }
+
+  #doubleOf(value: Scalar): number {
+    if (typeof value === "object" && value !== null) return Number(value.number);
+    if (typeof value === "string" && /^(NaN|-?Infinity|-?\d+(\.\d+)?([eE][-+]?\d+)?)$/.test(value))
+      return Number(value);
+    throw this.#wrong("must be a number");
+  }
+
+  #wrong(problem: string): AppError {
+    const path = this.#path.map((part) => (typeof part === "number" ? `[${part}]` : `.${part}`)).join("");
+    return new AppError("BAD_REQUEST", `The body is not an OTLP message in JSON: ${path.slice(1) || "it"} ${problem}.`);
+  }
 }
 
 const forms = { hex: /^([0-9a-f]{2})*$/i, base64: /^[A-Za-z0-9+/_-]*={0,2}$/ };
-
-function decoded(text: string, form: keyof typeof forms, path: string): Buffer {
-  if (!forms[form].test(text)) throw wrong(path, `must be ${form === "hex" ? "hexadecimal digits" : "base64"}`);
-  return Buffer.from(text, form);
-}
-
-/** 64-bit numbers are written as strings too. */
-function integerOf(value: unknown, path: string): bigint {
-  const isNumber = typeof value === "number" && Number.isInteger(value);
-  if (!isNumber && !(typeof value === "string" && /^-?\d{1,20}$/.test(value))) {
-    throw wrong(path, "must be an integer, as a number or a string");
-  }
-  const integer = BigInt(value as string | number);
-  if (integer < -(2n ** 63n) || integer >= 2n ** 64n) throw wrong(path, "has more than 64 bits");
-  return integer;
-}
-
-function doubleOf(value: unknown, path: string): Buffer {
-  const special = typeof value === "string" && /^(NaN|-?Infinity|-?\d+(\.\d+)?([eE][-+]?\d+)?)$/.test(value);
-  if (typeof value !== "number" && !special) throw wrong(path, "must be a number");
-  const bytes = Buffer.alloc(8);
-  bytes.writeDoubleLE(Number(value));
-  return bytes;
-}
-
-function littleEndian(value: bigint, bytes: 4 | 8): Buffer {
-  const buffer = Buffer.alloc(8);
-  buffer.writeBigUInt64LE(BigInt.asUintN(bytes * 8, value));
-  return buffer.subarray(0, bytes);
-}
+const mostOf64 = 2n ** 64n - 1n;
+const mostOf32 = 2n ** 32n - 1n;
+const leastOf32 = -(2n ** 31n);
 
 function zigzag(value: bigint): bigint {
   return value < 0n ? -value * 2n - 1n : value * 2n;
-}
-
-function wrong(path: string, problem: string): AppError {
-  return new AppError("BAD_REQUEST", `The body is not an OTLP message in JSON: ${path || "it"} ${problem}.`);
 }

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { logsOf, metricsOf, spanOf, tracesOf } from "../../../../harness/push/telemetry.ts";
 import { Dice } from "../../../../harness/random.ts";
 import { AppError } from "../../../lib/errors.ts";
+import { parsedJson } from "../../../lib/json.ts";
 import { deepest, inspect } from "./inspect.ts";
 import { fromJson } from "./json.ts";
 import type { Signal } from "./messages.ts";
@@ -93,6 +94,54 @@ test("values within values are read up to a depth, and no deeper", () => {
   expect(() => fromJson("logs", Buffer.from(document))).toThrow(/in more than 100 levels/);
 });
 
+test("JSON is read without a document in memory: millions of brackets end at the first that is wrong", () => {
+  for (const piece of ["[", '{"a":']) {
+    const began = process.cpuUsage();
+    expect(() => fromJson("logs", Buffer.alloc(40_000_000, piece))).toThrow(/must be an object|too many levels/);
+    expect(process.cpuUsage(began).user).toBeLessThan(2_000_000);
+  }
+});
+
+const attribute = (value: string) =>
+  Buffer.from(`{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"attributes":[{"value":${value}}]}]}]}]}`);
+
+test.each(["9007199254740993", "9223372036854775807", "-9223372036854775808"])("%s keeps its digits", (digits) => {
+  const asNumber = fromJson("logs", attribute(`{"intValue":${digits}}`));
+  expect(asNumber).toEqual(fromJson("logs", attribute(`{"intValue":"${digits}"}`)));
+  expect(asNumber.subarray(-encodedVarint(BigInt.asUintN(64, BigInt(digits))).length)).toEqual(
+    encodedVarint(BigInt.asUintN(64, BigInt(digits))),
+  );
+});
+
+test.each(["9223372036854775808", '"-9223372036854775809"'])("%s is refused as an integer", (digits) => {
+  expect(() => fromJson("logs", attribute(`{"intValue":${digits}}`))).toThrow(
+    /value.intValue must be an integer from -9223372036854775808 to 9223372036854775807/,
+  );
+});
+
+test("what is not JSON is refused, and what is JSON is never said not to be", () => {
+  const dice = new Dice(13);
+  const seen = { json: 0, other: 0 };
+  const text = Buffer.from(JSON.stringify({ ...requests.metrics, "é\n": [1e3, -0.5, true, null, { "": "\u00e9" }] }));
+  for (let round = 0; round < 4_000; round += 1) {
+    const body = Buffer.from(text);
+    for (let n = 1 + dice.below(2); n > 0; n -= 1) {
+      body[dice.below(body.length)] = Buffer.from('{}[]:,"\\ ue-+.01é\n\u0001')[dice.below(21)] as number;
+    }
+    const isJson = parsedJson(body.toString()) !== undefined;
+    seen[isJson ? "json" : "other"] += 1;
+    let code: string | undefined;
+    try {
+      fromJson("metrics", body);
+    } catch (error) {
+      code = (error as AppError).code;
+    }
+    if (isJson) expect(code, body.toString()).not.toBe("INVALID_JSON");
+    else expect(code, body.toString()).toBeDefined();
+  }
+  expect(Math.min(seen.json, seen.other)).toBeGreaterThan(200);
+});
+
 test.each([
   ["a number that does not end", Buffer.from([0x0a, ...Array(12).fill(0xff)]), /a number does not end/],
   ["a length beyond the message", Buffer.from([0x0a, 0x7f]), /ends after its message/],
@@ -108,7 +157,10 @@ test.each([
   [{ resourceSpans: {} }, /resourceSpans must be an array/],
   [tracesOf([{ startTimeUnixNano: "1.5" }]), /spans\[0\].startTimeUnixNano must be an integer/],
   [tracesOf([{ traceId: "xyz" }]), /traceId must be hexadecimal digits/],
-  [tracesOf([{ endTimeUnixNano: "99999999999999999999" }]), /endTimeUnixNano has more than 64 bits/],
+  [
+    tracesOf([{ endTimeUnixNano: "99999999999999999999" }]),
+    /endTimeUnixNano must be an integer from 0 to 18446744073709551615/,
+  ],
   [tracesOf([{ attributes: [{ value: { bytesValue: "%" } }] }]), /bytesValue must be base64/],
   [tracesOf([{ attributes: [{ value: { boolValue: 1 } }] }]), /boolValue must be true or false/],
   [tracesOf([{ attributes: [{ value: { doubleValue: "many" } }] }]), /doubleValue must be a number/],
