@@ -86,6 +86,9 @@ describe("results", () => {
   test.each<[string, unknown, string]>([
     ["String", "x\\y\t'z\n", "x\\y\t'z\n"],
     ["Array(UInt8)", "[1,2]", "[1,2]"],
+    ["Array(String)", "['x\\'y','a\\tb','c\td','e\\\\f']", "['x\\'y','a\\tb','c\\td','e\\\\f']"],
+    ["Map(String, String)", "{'k\\'':'v'}", "{'k\\'':'v'}"],
+    ["Tuple(String, UInt8)", "('a\\'b',1)", "('a\\'b',1)"],
     ["Nullable(Int32)", null, "\\N"],
     ["UInt8", 7, "7"],
     ["Bool", true, "true"],

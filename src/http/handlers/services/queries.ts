@@ -4,6 +4,7 @@ import type { FastifyReply } from "fastify";
 import type { QueryBody } from "../../../api/queries.ts";
 import { codesOf } from "../../../clickhouse/error-codes.ts";
 import { ClickHouseException } from "../../../clickhouse/exception.ts";
+import { tokenize } from "../../../clickhouse/lexer.ts";
 import { parameterText } from "../../../clickhouse/sql.ts";
 import { untilReached } from "../../../endpoint/forward/forward-upstream.ts";
 import type { Upstreams } from "../../../endpoint/forward/upstream.ts";
@@ -112,7 +113,7 @@ async function leaseOf(
 /** Formats with a place for it report an exception after the first byte there, and the response ends regularly. */
 const exceptionInFormat = { http_write_exception_in_output_format: "1" };
 
-function parametersOf({ query: _, params = {}, database, settings = {}, format, queryId }: QueryBody): URLSearchParams {
+function parametersOf({ query, params = {}, database, settings = {}, format, queryId }: QueryBody): URLSearchParams {
   const parameters = new URLSearchParams({
     query_id: queryId ?? randomUUID(),
     default_format: format,
@@ -122,10 +123,20 @@ function parametersOf({ query: _, params = {}, database, settings = {}, format, 
   for (const [name, value] of Object.entries(settings)) {
     if (value !== undefined) parameters.set(name, typeof value === "boolean" ? String(Number(value)) : String(value));
   }
+  const composites = compositesIn(query, Object.keys(params).length);
   for (const [name, value] of Object.entries(params)) {
-    parameters.set(`param_${name}`, value === null ? "\\N" : parameterText(String(value)));
+    const text = composites.has(name) ? String(value) : parameterText(String(value));
+    parameters.set(`param_${name}`, value === null ? "\\N" : text);
   }
   return parameters;
+}
+
+const compositeForm = /^\{\s*(\w+)\s*:\s*(?:Array|Map|Tuple|Nested|Point|Ring|(?:Multi)?(?:LineString|Polygon))\b/;
+
+/** Parameters whose value the engine reads as in a statement, with escapes in quotes only. */
+function compositesIn(statement: string, values: number): ReadonlySet<string> {
+  const tokens = values === 0 ? [] : tokenize(statement).filter(({ kind }) => kind === "parameter");
+  return new Set(tokens.flatMap(({ text }) => compositeForm.exec(text)?.[1] ?? []));
 }
 
 function refusalEvent({ id, organizationId }: Service, error: ClickHouseException, context: Context): AuditEvent {
