@@ -102,7 +102,7 @@ async function storedObjects(api: Api, organizationId: string, serviceId: string
   const connection = { urls: ["https://ch.example.com"], username: "owner" };
   const connectionPassword = api.connectionPasswords.seal(serviceId, "open-sesame");
   const moveId = await api.serviceMoves.request({ serviceId, connection, connectionPassword, leaveBehind: false });
-  await api.serviceMoves.cancelled({ id: moveId, serviceId });
+  await api.serviceMoves.cancelled({ id: moveId, serviceId }, null);
   const pipeId = await api.pipes.create(
     {
       ...{ serviceId, name: "Events", sourceKind: "objectStorage", roles: undefined, fieldMappings: [], secrets: {} },

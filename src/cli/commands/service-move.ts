@@ -101,7 +101,7 @@ async function awaitMove(shell: Shell, name: string, { serviceId }: Move, flags:
 async function printMove(shell: Shell, move: Move): Promise<void> {
   const { copiedRows, totalRows, copiedBytes, totalBytes, secondsLeft } = move.progress;
   await shell.printOne(move, [
-    ["status", move.status],
+    ["status", move.cancelRequested && move.finishedAt === undefined ? `${move.status}, to be cancelled` : move.status],
     ["message", move.message],
     ["rows", `${count(copiedRows)} of ${count(totalRows)}`],
     ["bytes", `${byteSize(copiedBytes)} of ${byteSize(totalBytes)}`],

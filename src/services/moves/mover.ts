@@ -8,7 +8,7 @@ import { type ClickHouseAddress, ClickHouseClient } from "../../clickhouse/clien
 import type { AcquireEngine } from "../../clickhouse/lease.ts";
 import { identifier, tableName } from "../../clickhouse/sql.ts";
 import { sleep } from "../../lib/abort.ts";
-import { AppError } from "../../lib/errors.ts";
+import { AppError, describeError } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { settled } from "../../store/database/settled.ts";
 import type { Stores } from "../../store/open.ts";
@@ -43,9 +43,13 @@ const stopMs = 60_000;
 /** Time for replicas to fetch what another one has. */
 const arrivalMs = 60_000;
 const lookMs = 250;
+/** Time for a server to come back that has what a cancelled move made there. */
+const removalMs = 20_000;
 
 export class Mover {
   readonly #deps: MoverDeps;
+  /** When the removal of what a cancelled move has made failed first, by the move's id. */
+  readonly #removalFailedAt = new Map<string, number>();
 
   constructor(deps: MoverDeps) {
     this.#deps = deps;
@@ -148,14 +152,33 @@ export class Mover {
   }
 
   async #cancel(move: ServiceMove, signal: AbortSignal): Promise<void> {
-    await this.#withSides(move, signal, async (sides) => {
-      await removeFromTarget(sides);
-      for (const { database, name } of storedTablesOf((await readCatalogue(sides.source, signal)).objects)) {
-        await sides.source.command(`SYSTEM START MERGES ${tableName(database, name)}`, { signal });
-      }
-    });
-    await this.#deps.stores.serviceMoves.cancelled(move);
+    let stays: string | null = null;
+    try {
+      await this.#withSides(move, signal, removeFromTarget);
+    } catch (error) {
+      signal.throwIfAborted();
+      const since = this.#removalFailedAt.get(move.id) ?? performance.now();
+      this.#removalFailedAt.set(move.id, since);
+      if (performance.now() - since < removalMs) throw error;
+      // A server that is gone for good may not hold the service in its move.
+      stays = `What the move has made on the server stays there: ${describeError(error)}`.slice(0, 500);
+    }
+    await this.#startMerges(move, signal);
+    await this.#deps.stores.serviceMoves.cancelled(move, stays);
+    this.#removalFailedAt.delete(move.id);
     this.#deps.poke();
+  }
+
+  async #startMerges({ serviceId }: ServiceMove, signal: AbortSignal): Promise<void> {
+    const lease = await this.#deps.acquire(serviceId, signal);
+    try {
+      using source = new ClickHouseClient(lease.address);
+      for (const { database, name } of storedTablesOf((await readCatalogue(source, signal)).objects)) {
+        await source.command(`SYSTEM START MERGES ${tableName(database, name)}`, { signal });
+      }
+    } finally {
+      await lease.release();
+    }
   }
 
   /** What is moved. Throws when something cannot be, unless it is to be left behind. */

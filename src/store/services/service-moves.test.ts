@@ -49,7 +49,7 @@ test("a service has one open move, and an ended one makes room for the next", as
   const id = await service();
   const move = await moveOf(id);
   await expect(moveOf(id)).rejects.toMatchObject({ code: "CONFLICT" });
-  await stores.serviceMoves.cancelled(await move());
+  await stores.serviceMoves.cancelled(await move(), null);
   const again = await moveOf(id);
   expect((await stores.serviceMoves.latestOf(id))?.id).toBe((await again()).id);
 });

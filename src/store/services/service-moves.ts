@@ -134,14 +134,15 @@ export class ServiceMoves extends Store {
            database_version = '', state_message = NULL, version = version + 1, updated_at = ? WHERE id = ?`,
         ...[JSON.stringify(versioned(move.connection)), move.connectionPassword, now, move.serviceId],
       );
-      await finish(tx, move.id, { status: "completed", oldServiceId: old.id });
+      await finish(tx, move.id, { status: "completed", message: null, oldServiceId: old.id });
     });
   }
 
-  async cancelled(move: Pick<ServiceMove, "id" | "serviceId">): Promise<void> {
+  /** The message says what stays on the server, if something does. */
+  async cancelled(move: Pick<ServiceMove, "id" | "serviceId">, message: string | null): Promise<void> {
     await this.db.transaction(async (tx) => {
       await restoreDesired(tx, move);
-      await finish(tx, move.id, { status: "cancelled" });
+      await finish(tx, move.id, { status: "cancelled", message });
     });
   }
 }
@@ -178,9 +179,13 @@ async function hasOpen(db: Queries, serviceId: string): Promise<boolean> {
 }
 
 /** What was copied is forgotten. */
-async function finish(tx: Queries, id: string, members: { status: MoveStatus; oldServiceId?: string }): Promise<void> {
+async function finish(
+  tx: Queries,
+  id: string,
+  members: { status: MoveStatus; message: string | null; oldServiceId?: string },
+): Promise<void> {
   const now = new Date().toISOString();
-  const finished = { ...members, message: null, heldState: null, updatedAt: now, finishedAt: now };
+  const finished = { ...members, heldState: null, updatedAt: now, finishedAt: now };
   await updateRows(tx, "service_moves", { id }, finished);
   await tx.run("DELETE FROM service_move_parts WHERE move_id = ?", id);
   await tx.run("DELETE FROM service_move_objects WHERE move_id = ?", id);

@@ -180,3 +180,25 @@ test("a table that the server refused at first is made by a later attempt", asyn
   await until("the move is completed", async () => (await status()).status === "completed");
   for (const name of ["a", "b", "c"]) expect(await small.client.text(`SELECT sum(n) FROM ${name}`)).toBe("45\n");
 });
+
+test("a move to a server that is gone for good can be cancelled, and the service is free again", async () => {
+  await using gone = await TestServer.start();
+  const { params, ...fourth } = await runningService(served, { name: "fourth", idleScaling: false });
+  await query(
+    { params, ...fourth },
+    "CREATE TABLE a (n UInt64) ENGINE = MergeTree ORDER BY n AS SELECT number FROM numbers(9)",
+  );
+  await served.api.moveService({ params, body: { connection: { ...connection(), urls: [gone.url] } } });
+  await gone.kill();
+  await served.api.cancelServiceMove({ params });
+  await until(
+    "the move is cancelled",
+    async () => (await served.api.getServiceMove({ params })).status === "cancelled",
+  );
+  expect((await served.api.getServiceMove({ params })).message).toMatch(/^What the move has made on the server stays/);
+  await untilText("every row is there", "9", () => query({ params, ...fourth }, "SELECT count() FROM a"));
+  await query({ params, ...fourth }, "OPTIMIZE TABLE a FINAL");
+  await served.api.updateServiceState({ params, body: { command: "stop" } });
+  await until("it is stopped", async () => (await served.api.getService({ params })).state === "stopped");
+  await served.api.deleteService({ params });
+});
