@@ -37,9 +37,20 @@ export async function readDocuments(
     if (!isMap(document.contents)) throw fileError(placeOf([]), "must be a mapping");
     const folder = file === "-" ? shell.io.cwd : dirname(resolve(shell.io.cwd, file));
     const missing = replaceReferences(document, { env: shell.io.env, variables, folder });
-    found.push({ value: document.toJS() as Record<string, unknown>, placeOf, missing });
+    found.push({ value: contentOf(document, placeOf([])), placeOf, missing });
   }
   return found;
+}
+
+/** Throws where aliases repeat so much that the content has no end, or contain themselves. */
+function contentOf(document: Document.Parsed, place: string): Record<string, unknown> {
+  try {
+    const content = document.toJS() as Record<string, unknown>;
+    JSON.stringify(content);
+    return content;
+  } catch {
+    throw fileError(place, "has aliases that contain themselves, or repeat too much; write their content out");
+  }
 }
 
 /** The only document of a file. */

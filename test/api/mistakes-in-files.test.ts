@@ -144,3 +144,14 @@ test("a key that expires is compared with all that it has: the second run finds 
   expect(await apply(changed)).toMatchObject({ code: 0, stderr: "changed Key ci\n" });
   expect(await apply(changed)).toMatchObject({ code: 0, stdout: "no changes\n" });
 });
+
+test.each([
+  ["contain themselves", "kind: Service\nname: a\nspec: &x\n  tags: *x\n"],
+  [
+    "repeat without end",
+    `kind: Service\nname: a\nspec:\n  a0: &a0 [x, x, x]\n${Array.from({ length: 9 }, (_, n) => `  a${n + 1}: &a${n + 1} [${Array(9).fill(`*a${n}`).join(", ")}]\n`).join("")}`,
+  ],
+])("aliases that %s are refused with the file and the line", async (_, file) => {
+  const { code, stderr } = await apply(file);
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("x.yaml:1: has aliases that contain") });
+});
