@@ -54,7 +54,10 @@ export const errorCodes = {
   ...rows(401, "UNAUTHORIZED", false, {
     UNAUTHORIZED: "Send valid credentials; check that the key is enabled and not expired.",
   }),
-  ...rows(403, "FORBIDDEN", false, { FORBIDDEN: "Use a key whose role permits the operation." }),
+  ...rows(403, "FORBIDDEN", false, {
+    FORBIDDEN:
+      "Use a key whose role permits the operation. Some statements are available to no role; see docs/gateway.md.",
+  }),
   ...rows(404, "NOT_FOUND", false, {
     NOT_FOUND: "Check the ids. Objects of other organizations are reported as not found.",
   }),
