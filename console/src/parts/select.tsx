@@ -16,7 +16,7 @@ export function Select<T extends string>({ value, options, onChange, ...text }: 
     <Field {...text}>
       {(names) => (
         <select {...names} className={inputClass} value={value} onChange={(event) => onChange(event.target.value as T)}>
-          {options.map(optionOf)}
+          {optionsOf(options, value)}
         </select>
       )}
     </Field>
@@ -43,18 +43,20 @@ export function InlineSelect<T extends string>({ label, value, options, onChange
       onChange={(event) => onChange(event.target.value as T)}
     >
       {all !== undefined && <option value="">{all}</option>}
-      {options.map(optionOf)}
+      {optionsOf(options, value)}
     </select>
   );
 }
 
-function optionOf<T extends string>(option: T | Option<T>) {
-  const { value, label, disabled }: Option<T> = typeof option === "string" ? { value: option, label: option } : option;
-  return (
+/** With a value that none of them has, as that of something deleted: the browser would show the first one instead. */
+function optionsOf<T extends string>(options: Options<T>, value: T | undefined) {
+  const all = options.map((one): Option<T> => (typeof one === "string" ? { value: one, label: one } : one));
+  const isOffered = !value || all.some((one) => one.value === value);
+  return (isOffered ? all : [{ value, label: value }, ...all]).map(({ value, label, disabled }) => (
     <option key={value} value={value} disabled={disabled}>
       {label}
     </option>
-  );
+  ));
 }
 
 /** Objects as options: by id, under their names. */

@@ -25,8 +25,8 @@ export function ActivityFilters({ search, onChange }: FiltersProps) {
         options={groups}
         onChange={(group) => onChange({ group, type: "" })}
       />
-      <InlineSelect label="Object" {...field("object")} all="Any object" options={withOwn(objects, search.object)} />
-      <InlineSelect label="Who" {...field("actor")} all="Anybody" options={withOwn(actors, search.actor)} />
+      <InlineSelect label="Object" {...field("object")} all="Any object" options={objects} />
+      <InlineSelect label="Who" {...field("actor")} all="Anybody" options={actors} />
       <InlineSelect label="Range" {...field("range")} all="Any time" options={ranges} />
       {search.type !== undefined && (
         <Button small icon={X} onClick={() => onChange({ type: "" })}>
@@ -35,12 +35,6 @@ export function ActivityFilters({ search, onChange }: FiltersProps) {
       )}
     </div>
   );
-}
-
-/** The value of the address is an option although nothing is known about it. */
-function withOwn(options: readonly Option[], value: string | undefined): readonly Option[] {
-  const isKnown = value === undefined || options.some((option) => option.value === value);
-  return [...options, ...(isKnown ? [] : [{ value, label: value.slice(0, 8) }])];
 }
 
 function useObjects(): readonly Option[] {
