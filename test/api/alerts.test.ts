@@ -8,6 +8,7 @@ let sourceId: string;
 let savedSearchId: string;
 let dashboardId: string;
 let webhookId: string;
+let tiles: object[];
 
 const call = (method: string, path: string, body?: object, headers: Record<string, string> = {}) =>
   api.call(method, `/api/v2${path}`, { auth, headers, ...(body && { body }) });
@@ -24,7 +25,7 @@ beforeAll(async () => {
   savedSearchId = (await made("/saved-searches", { name: "Errors", sourceId })).id;
   const select = [{ aggFn: "count" }];
   const tile = { name: "Tile", x: 0, y: 0, w: 6, h: 3 };
-  const tiles = [
+  tiles = [
     { ...tile, id: "line", config: { displayType: "line", sourceId, select } },
     { ...tile, id: "table", config: { displayType: "table", sourceId, select } },
   ];
@@ -205,4 +206,17 @@ test("alerts go with what they watch", async () => {
   const alert = await made("/alerts", ofSearch({ savedSearchId: search }));
   expect((await call("DELETE", `/saved-searches/${search}`)).status).toBe(200);
   expect((await call("GET", `/alerts/${alert.id}`)).status).toBe(404);
+});
+
+test("an alert whose tile is gone is disabled as it is, and enabled only with something that exists", async () => {
+  const dashboard = await made("/dashboards", { name: "Shrinks", tiles });
+  const { data: alert } = (await call("POST", "/alerts", ofTile({ dashboardId: dashboard.id }))).body;
+  await call("PUT", `/dashboards/${dashboard.id}`, { name: "Shrinks", tiles: dashboard.tiles.slice(1) });
+  const path = `/alerts/${alert.id}`;
+  const off = await call("PUT", path, { ...alert, enabled: false });
+  expect([off.status, off.body.data?.state]).toEqual([200, "DISABLED"]);
+  const changed = await call("PUT", path, { ...alert, enabled: false, threshold: 11 });
+  expect([changed.status, changed.body.issues?.[0]?.path]).toEqual([400, "tileId"]);
+  expect((await call("PUT", path, alert)).body.issues?.[0]?.path).toBe("tileId");
+  expect((await call("PUT", path, ofTile())).body.data).toMatchObject({ enabled: true, dashboardId });
 });

@@ -1,5 +1,5 @@
 /** Alerts of the observability API: handlers write what is wanted, and the loop of alerts what it observes. */
-
+import { isDeepStrictEqual } from "node:util";
 import {
   type AlertBody,
   type AlertDefinition,
@@ -46,8 +46,8 @@ export function alertHandlers(deps: AlertDeps): Observability<Names> {
       data: recordOf(found(await alerts.find(organizationId, params.alertId))),
     }),
     replaceAlert: async ({ params: { alertId }, body }, { organizationId, expected }) => {
-      found(await alerts.find(organizationId, alertId));
-      const definition = await wanted(deps, organizationId, body);
+      const before = found(await alerts.find(organizationId, alertId));
+      const definition = await wanted(deps, organizationId, body, before.definition);
       const alert = found(await alerts.replace(organizationId, alertId, definition, expected));
       deps.poke();
       return { data: recordOf(alert) };
@@ -78,12 +78,19 @@ function recordOf(alert: Alert): AlertRecord {
 const observed = ["state", "stateMessage", "stateChangedAt", "evaluatedUntil", "silenced", "executionErrors", "teamId"];
 
 /** The definition, once what it names exists and can be evaluated. Throws AppError. */
-async function wanted(deps: AlertDeps, organizationId: string, body: AlertBody): Promise<AlertDefinition> {
+async function wanted(
+  deps: AlertDeps,
+  organizationId: string,
+  body: AlertBody,
+  before?: AlertDefinition,
+): Promise<AlertDefinition> {
   const { channels, channel = channels?.[0], ...others } = withoutNulls(body);
   const kept = Object.entries({ ...others, channel }).filter(
     ([name]) => !Object.hasOwn(setByServer, name) && !observed.includes(name),
   );
   const definition = Object.fromEntries(kept) as unknown as AlertDefinition;
+  // It is only disabled, which needs nothing of what it names: that may be deleted by now.
+  if (isDeepStrictEqual(definition, { ...before, enabled: false })) return definition;
   if ((await deps.webhooks.find(organizationId, definition.channel.webhookId)) === undefined) {
     throw missing("channel.webhookId", "webhook", definition.channel.webhookId);
   }
