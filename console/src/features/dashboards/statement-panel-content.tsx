@@ -33,9 +33,12 @@ const reads = ["runQuery"] as const;
 /** A chart of the rows of a statement. Its service is asked while it runs, and neither woken nor kept awake. */
 export function StatementPanelContent({ panel, bounds, onRange, onChange }: StatementPanelContentProps) {
   const { title, serviceId, query, look } = panel;
-  const { state, error, keptAt, ask } = useStatement(panel, bounds);
+  // What is typed runs when its input is left.
+  const [left, setLeft] = useState(query);
+  const asked = onChange === undefined ? query : left;
+  const { state, error, keptAt, ask } = useStatement({ ...panel, query: asked }, bounds);
   // Without them, the axis is that of the rows.
-  const isOfRange = Object.keys(rangeParams(query, bounds)).length > 0;
+  const isOfRange = Object.keys(rangeParams(asked, bounds)).length > 0;
   const isAway = error?.code === "SERVICE_ASLEEP";
   return (
     <>
@@ -44,11 +47,13 @@ export function StatementPanelContent({ panel, bounds, onRange, onChange }: Stat
         <StatementMenu panel={panel} />
       </div>
       {onChange !== undefined && (
-        <StatementText
-          key={query}
-          title={title}
-          text={query}
+        <TextArea
+          mono
+          label={`Statement of ${title}`}
+          hint="{from:DateTime} and {to:DateTime} are the ends of the range."
+          value={query}
           onChange={(text) => onChange({ ...panel, query: text })}
+          onBlur={() => setLeft(query)}
         />
       )}
       {error !== undefined && !isAway && <Note tone="bad">{`${error.code}: ${error.message}`}</Note>}
@@ -127,27 +132,6 @@ function rangeParams(query: string, bounds: Bounds): Record<string, string> {
 function timeParam(ms: number, type: string): string {
   if (/DateTime64/.test(type)) return (ms / 1000).toFixed(3);
   return /DateTime|Int/.test(type) ? String(Math.floor(ms / 1000)) : new Date(ms).toISOString().slice(0, 10);
-}
-
-type StatementTextProps = {
-  readonly title: string;
-  readonly text: string;
-  readonly onChange: (text: string) => void;
-};
-
-/** It runs when its input is left. */
-function StatementText({ title, text, onChange }: StatementTextProps) {
-  const [typed, setTyped] = useState(text);
-  return (
-    <TextArea
-      mono
-      label={`Statement of ${title}`}
-      hint="{from:DateTime} and {to:DateTime} are the ends of the range."
-      value={typed}
-      onChange={setTyped}
-      onBlur={() => typed !== text && onChange(typed)}
-    />
-  );
 }
 
 function StatementMenu({ panel: { title, serviceId, query, params } }: { readonly panel: StatementPanel }) {
