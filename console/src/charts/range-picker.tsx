@@ -68,7 +68,7 @@ function RangeDialog({ range, onChange, onClose }: RangeDialogProps) {
       <p role="status">
         {bounds === undefined
           ? "This is not a range of time."
-          : `${timeText(bounds.from)} to ${timeText(bounds.to)}, ${zoneText(bounds.to)}`}
+          : `${timeText(bounds.from)} to ${timeText(bounds.to)}, ${zoneText(bounds.from, bounds.to)}`}
       </p>
     </FormDialog>
   );

@@ -193,7 +193,7 @@ function ChartTable({ name, times, series, whole, unit }: ChartTableProps) {
         </caption>
         <thead>
           <tr>
-            <th scope="col">Time, {zoneText(times.at(-1) ?? 0)}</th>
+            <th scope="col">Time, {zoneText(times[0] ?? 0, times.at(-1))}</th>
             {series.map((one) => (
               <th key={one.name} scope="col">
                 {one.name}

@@ -9,9 +9,10 @@ test("a time is text in the zone, which is named with its distance at that time"
   expect(timeText(winter, "Europe/Berlin")).toBe("2026-01-15 13:00:00");
   expect(timeText(summer, "Asia/Kolkata")).toBe("2026-07-15 17:30:00");
   expect(timeText(Number.NaN)).toBe("");
-  expect(zoneText(winter, "UTC")).toBe("UTC");
-  expect(zoneText(winter, "Europe/Berlin")).toBe("Europe/Berlin (UTC+1)");
-  expect(zoneText(summer, "America/St_Johns")).toBe("America/St_Johns (UTC-2:30)");
+  expect(zoneText(winter, winter, "UTC")).toBe("UTC");
+  expect(zoneText(winter, winter, "Europe/Berlin")).toBe("Europe/Berlin (UTC+1)");
+  expect(zoneText(summer, summer, "America/St_Johns")).toBe("America/St_Johns (UTC-2:30)");
+  expect(zoneText(summer, winter, "Europe/Berlin")).toBe("Europe/Berlin (UTC+2, then UTC+1)");
 });
 
 test.each(["UTC", "Europe/Berlin", "Asia/Kolkata", "America/St_Johns"])(

@@ -48,13 +48,16 @@ export function timeText(ms: number, zone = zoneStore.get()): string {
   return format.format(ms);
 }
 
-/** The name of the zone with its distance from UTC at a time: `Europe/Berlin (UTC+1)`. */
-export function zoneText(ms: number, zone = zoneStore.get()): string {
+/** The name of the zone with its distance from UTC at a time, or at both ends of a range: `Europe/Berlin (UTC+1)`. */
+export function zoneText(ms: number, until = ms, zone = zoneStore.get()): string {
   if (zone === "UTC") return zone;
-  const minutes = Math.round(offsetMs(ms, zone) / 60_000);
+  const distances = new Set([ms, until].map((end) => distanceText(Math.round(offsetMs(end, zone) / 60_000))));
+  return `${zone} (${[...distances].join(", then ")})`;
+}
+
+function distanceText(minutes: number): string {
   const [hours, rest] = [Math.trunc(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
-  const distance = `${minutes < 0 ? "-" : "+"}${hours}${rest === 0 ? "" : `:${String(rest).padStart(2, "0")}`}`;
-  return `${zone} (UTC${distance})`;
+  return `UTC${minutes < 0 ? "-" : "+"}${hours}${rest === 0 ? "" : `:${String(rest).padStart(2, "0")}`}`;
 }
 
 /** Milliseconds since 1970 of a local time `2026-11-22T14:05:09` in the zone; NaN for a date that does not exist. */

@@ -57,7 +57,7 @@ export function RowsPanel(props: RowsPanelProps) {
         {isPart && bounds !== undefined && (
           <>
             <span className="muted">
-              {timeText(bounds.from)} to {timeText(bounds.to)}, {zoneText(bounds.to)}
+              {timeText(bounds.from)} to {timeText(bounds.to)}, {zoneText(bounds.from, bounds.to)}
             </span>
             <Button small onClick={onWhole}>
               Rows of the whole range
