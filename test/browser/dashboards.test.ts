@@ -201,6 +201,24 @@ describe.skipIf(chromiumMissing !== undefined)("dashboards", () => {
     expect(title).toBe(whole);
   });
 
+  test("a panel of a pipe that is gone says so, and does not lead away; a dashboard that is gone leads to all", async () => {
+    const { api, credentials } = console_.served;
+    const params = { organizationId: credentials.organizationId };
+    const gone = "00000000-0000-4000-8000-000000000000";
+    const panel = { kind: "pipe", title: "Lag", serviceId: service.id, pipeId: gone, metric: "lagSeconds" };
+    const content = { from: "now-1h", to: "now", panels: [panel] };
+    const { id } = await api.createSavedObject({ params, body: { kind: "dashboard", name: "Of a pipe", content } });
+    const { page, problems } = await console_.open(`/dashboards/${id}`);
+    await page.getByText(`Pipe ${gone} does not exist.`).waitFor();
+    expect(await page.getByRole("link", { name: "All dashboards" }).count()).toBe(0);
+    await api.deleteSavedObject({ params: { ...params, savedObjectId: id } });
+    await page.reload();
+    await page.getByRole("link", { name: "All dashboards" }).press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Dashboards" }).waitFor();
+    expect(problems.every((problem) => problem.startsWith("404: GET "))).toBe(true);
+    problems.length = 0;
+  });
+
   test("the mouse drags a chart to the place of another one, and its corner to another size", async () => {
     const { page } = await console_.open("/dashboards");
     await page.getByRole("link", { name: "Brought back" }).press("Enter");

@@ -29,12 +29,15 @@ export function EmptyState({ icon: Icon, title, children, actions }: EmptyStateP
 
 /** The first heading of a screen that shows nothing else. */
 function Title({ children }: { readonly children: ReactNode }) {
-  const [Heading, setHeading] = useState<"h1" | "h2">("h2");
-  // The title of the screen is there by now, if it has one.
-  useLayoutEffect(() => {
-    if (document.querySelector("h1") === null) setHeading("h1");
-  }, []);
+  const Heading = useIsAlone() ? "h1" : "h2";
   return <Heading className={css.title}>{children}</Heading>;
+}
+
+function useIsAlone(): boolean {
+  const [isAlone, setAlone] = useState(false);
+  // The title of the screen is there by now, if it has one.
+  useLayoutEffect(() => setAlone(document.querySelector("h1") === null), []);
+  return isAlone;
 }
 
 /** What failed, why, and what helps. */
@@ -42,15 +45,7 @@ export function ErrorState({ error, onRetry }: { readonly error: unknown; readon
   const known = asApiError(error);
   if (known.status === 403) return <NoPermission error={known} />;
   // What cannot be an id is none.
-  if (known.status === 404 || known.message.startsWith("Invalid request path")) {
-    const [, , list, id] = location.pathname.split("/");
-    const link = id && <ButtonLink to={`/${list}` as "/"}>All {list}</ButtonLink>;
-    return (
-      <EmptyState icon={SearchX} title="This does not exist" actions={link}>
-        It was deleted, or never existed. {known.message}
-      </EmptyState>
-    );
-  }
+  if (known.status === 404 || known.message.startsWith("Invalid request path")) return <Missing error={known} />;
   return (
     <div className={css.box} role="alert">
       <CircleAlert aria-hidden />
@@ -63,6 +58,20 @@ export function ErrorState({ error, onRetry }: { readonly error: unknown; readon
         </div>
       )}
     </div>
+  );
+}
+
+/** A screen of something that does not exist leads to its list; a part of a screen does not. */
+function Missing({ error }: { readonly error: ApiError }) {
+  const [, , list, ...ids] = location.pathname.split("/");
+  const isAlone = useIsAlone();
+  const isOfAddress = error.status === 400 || ids.some((id) => error.message.includes(id));
+  const isScreen = ids.length > 0 && (isAlone || isOfAddress);
+  const link = isScreen ? <ButtonLink to={`/${list}` as "/"}>All {list}</ButtonLink> : undefined;
+  return (
+    <EmptyState icon={SearchX} title="This does not exist" actions={link}>
+      It was deleted, or never existed. {error.message}
+    </EmptyState>
   );
 }
 
