@@ -81,7 +81,7 @@ export function EditDashboard({ begun: { id, name, version, content }, newest, o
         </>
       }
     >
-      <UnsavedDialog isChanged={draft !== begun || title !== name} />
+      <UnsavedDialog isChanged={JSON.stringify(draft) !== JSON.stringify(begun) || title !== name} />
       {isOvertaken && <Overtaken newest={newest} />}
       {told !== undefined && <Note tone="bad">{told}</Note>}
       <TextField label="Name" value={title} onChange={setTitle} />
