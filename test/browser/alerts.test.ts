@@ -195,6 +195,9 @@ describe.skipIf(chromiumMissing !== undefined)("alerts", () => {
     await page.getByRole("button", { name: "Actions of Rows" }).press("Enter");
     await page.getByRole("menuitem", { name: "Edit" }).press("Enter");
     await page.getByLabel("Threshold").fill("60");
+    await page.goBack();
+    await page.getByRole("dialog", { name: "Leave without saving?" }).waitFor();
+    await page.keyboard.press("Escape");
     told.length = 0;
     await page.getByRole("button", { name: "Save" }).press("Enter");
     await page.getByText("at least 60 rows in 1 min").waitFor();

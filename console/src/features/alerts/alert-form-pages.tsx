@@ -4,6 +4,7 @@ import { call } from "../../api/client.ts";
 import { refetch, useOperation } from "../../api/queries.ts";
 import { type ChartDefinition, seriesNames } from "../../charts/definition.ts";
 import { chartRefusal, countsRows, searchOf, tileOf } from "../../charts/watchable.ts";
+import { UnsavedDialog } from "../../parts/dialog.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Page } from "../../parts/page.tsx";
 import { Answer, Skeleton } from "../../parts/states.tsx";
@@ -69,7 +70,8 @@ export function EditAlertPage() {
 function EditAlert({ shown }: { readonly shown: Alert }) {
   // Others may change the alert meanwhile: the server refuses then.
   const [alert] = useState(shown);
-  const [form, setForm] = useState(() => formOf(alert));
+  const [begun] = useState(() => formOf(alert));
+  const [form, setForm] = useState(begun);
   const navigate = useNavigate();
   const { attempt, busy, error } = useAttempt();
   const address = { to: "/alerts/$alertId", params: { alertId: alert.id } } as const;
@@ -80,6 +82,7 @@ function EditAlert({ shown }: { readonly shown: Alert }) {
   };
   return (
     <Page title={`Edit ${alertName(alert)}`} needs="developer">
+      <UnsavedDialog isChanged={!busy && JSON.stringify(form) !== JSON.stringify(begun)} />
       <AlertFields
         form={form}
         onChange={(next) => setForm({ ...form, ...next })}
