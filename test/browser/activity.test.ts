@@ -106,7 +106,7 @@ describe.skipIf(chromiumMissing !== undefined)("activity in the console", () => 
     await fetch(`${baseUrl}/v1/organizations/${organizationId}/services`, { headers: { authorization } });
     await go("/activity/logins");
     await page.getByLabel("Type").selectOption("login_refused");
-    await page.getByRole("row", { name: /login refused/ }).waitFor();
+    await page.getByRole("row", { name: /login refused.* Issued at start key/ }).waitFor();
     expect(page.url()).toContain("type=login_refused");
     expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
     const reader = await opened.served.api.createKey({

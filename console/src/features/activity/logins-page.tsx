@@ -2,6 +2,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { ShieldCheck } from "lucide-react";
 import type { CallInput, OperationResult } from "../../api/client.ts";
 import { useOperation } from "../../api/queries.ts";
+import { useMay } from "../../api/role.ts";
 import { activityWords } from "../../lib/activity-words.ts";
 import { countText } from "../../lib/format.ts";
 import { withoutEmpty } from "../../lib/search.ts";
@@ -28,6 +29,7 @@ export function LoginsPage() {
     { query: { limit: 200, ...(type === undefined ? {} : { type: type as EventType }) } },
     { keep: true },
   );
+  const columns = columnsOf(useNames());
   return (
     <Page title="Activity">
       <ActivityTabs />
@@ -67,7 +69,15 @@ const actors: Readonly<Record<Event["actorType"], string>> = {
   database_user: "database user",
 };
 
-const columns: readonly Column<Event>[] = [
+/** Names of the keys and tokens that exist, which admins know. */
+function useNames(): ReadonlyMap<string, string> {
+  const options = { pace: "slow", enabled: useMay("admin") } as const;
+  const keys = useOperation("listKeys", {}, options).data ?? [];
+  const tokens = useOperation("listAccessTokens", {}, options).data ?? [];
+  return new Map([...keys, ...tokens].map(({ id, name }) => [id, name]));
+}
+
+const columnsOf = (names: ReadonlyMap<string, string>): readonly Column<Event>[] => [
   { header: "Last", nowrap: true, cell: ({ lastAt }) => <RelativeTime at={lastAt} /> },
   {
     header: "What",
@@ -84,7 +94,9 @@ const columns: readonly Column<Event>[] = [
     header: "Who",
     cell: ({ actorType, actorId }) => (
       <div className="stack">
-        <code title={actorId}>{actorType === "database_user" ? actorId : actorId.slice(0, 8)}</code>
+        <span title={actorId}>
+          {names.get(actorId) ?? <code>{actorType === "database_user" ? actorId : actorId.slice(0, 8)}</code>}
+        </span>
         <span className="muted">{actors[actorType]}</span>
       </div>
     ),
