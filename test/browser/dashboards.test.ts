@@ -266,6 +266,14 @@ describe.skipIf(chromiumMissing !== undefined)("dashboards", () => {
     await page.mouse.up();
     await page.getByText("Rows is 8 of 12 columns wide and 280 pixels high.").waitFor();
     expect((await panel.boundingBox())?.width).toBeGreaterThan((before?.width ?? 0) * 1.5);
+    // On a narrow screen every panel is as wide as the list, and keeps the width that it has on others.
+    await page.setViewportSize({ width: 800, height: 800 });
+    const [left, top] = await middleOf(page.getByRole("button", { name: "Size of Rows", exact: true }));
+    await page.mouse.move(left, top);
+    await page.mouse.down();
+    await page.mouse.move(left, top + 140, { steps: 4 });
+    await page.mouse.up();
+    await page.getByText("Rows is 8 of 12 columns wide and 420 pixels high.").waitFor();
   });
 
   test("a statement of SQL is a chart that is shown, edited and exported, and lets the service sleep", async () => {

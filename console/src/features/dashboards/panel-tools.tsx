@@ -96,9 +96,9 @@ function SizeHandle({ panel: { width, height }, name, onSize }: SizeHandleProps)
   const onPointerDown = (event: PointerEvent<HTMLElement>) => {
     const item = event.currentTarget.closest("li") as HTMLElement;
     const column = (item.parentElement as HTMLElement).clientWidth / 12;
-    const { left, bottom } = item.getBoundingClientRect();
+    const { right, bottom } = item.getBoundingClientRect();
     follow(event, (x, y) =>
-      onSize(nearestSize(panelWidths, (x - left) / column), nearestSize(panelHeights, height + y - bottom)),
+      onSize(nearestSize(panelWidths, width + (x - right) / column), nearestSize(panelHeights, height + y - bottom)),
     );
   };
   return (
