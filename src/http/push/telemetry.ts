@@ -4,8 +4,8 @@ import { AppError, asAppError } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { inspect } from "../../sources/push/otlp/inspect.ts";
 import { fromJson } from "../../sources/push/otlp/json.ts";
+import { MessageWriter } from "../../sources/push/otlp/message-writer.ts";
 import { type Signal, signals } from "../../sources/push/otlp/messages.ts";
-import { MessageWriter } from "../../sources/push/otlp/wire.ts";
 import { acceptTelemetry } from "./accept.ts";
 import type { Admitted, PushGate } from "./gate.ts";
 
@@ -46,7 +46,7 @@ function answer(signal: Signal, encoding: Encoding, rejected: number, reason: st
   if (rejected > 0) {
     const partial = new MessageWriter();
     partial.varint(1, BigInt(rejected));
-    partial.text(2, sentence);
+    partial.bytes(2, sentence);
     response.bytes(1, partial.content());
   }
   return response.content();
@@ -101,12 +101,12 @@ export function statusBody({ code, message }: Refusal, encoding: Encoding, retry
   if (encoding === "json") return Buffer.from(JSON.stringify({ code, message }));
   const status = new MessageWriter();
   status.varint(1, BigInt(code));
-  status.text(2, message);
+  status.bytes(2, message);
   if (retrySeconds !== undefined) {
     const [delay, info, detail] = [new MessageWriter(), new MessageWriter(), new MessageWriter()];
     delay.varint(1, BigInt(retrySeconds));
     info.bytes(1, delay.content());
-    detail.text(1, "type.googleapis.com/google.rpc.RetryInfo");
+    detail.bytes(1, "type.googleapis.com/google.rpc.RetryInfo");
     detail.bytes(2, info.content());
     status.bytes(3, detail.content());
   }

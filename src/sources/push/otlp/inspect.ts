@@ -2,8 +2,9 @@
  * Checks a request before it is acknowledged: every message in it can be read, and every record that is kept can become
  * a row. What is kept is read again later, and then nothing of it fails.
  */
+import { MessageWriter } from "./message-writer.ts";
 import { type Message, type MessageField, type Signal, signals } from "./messages.ts";
-import { delimited, Fields, fixed32, fixed64, MessageWriter, malformed, varint, varintEnd } from "./wire.ts";
+import { delimited, Fields, fixed32, fixed64, malformed, varint, varintEnd } from "./wire.ts";
 
 /** Messages within messages: a list takes two levels, a map three. Protobuf's own libraries have the same limit. */
 export const deepest = 100;

@@ -7,7 +7,7 @@ import { isUtf8 } from "node:buffer";
 import { AppError } from "../../../lib/errors.ts";
 import { deepest } from "./inspect.ts";
 import { JsonText, type Scalar } from "./json-text.ts";
-import { MessageBuffer } from "./message-buffer.ts";
+import { MessageWriter } from "./message-writer.ts";
 import { type Message, type MessageField, type Signal, signals } from "./messages.ts";
 
 /** Throws INVALID_JSON, or BAD_REQUEST that names the member. */
@@ -18,13 +18,13 @@ export function fromJson(signal: Signal, body: Buffer): Buffer {
 
 class Conversion {
   readonly #text: JsonText;
-  readonly #to: MessageBuffer;
+  readonly #to: MessageWriter;
   /** Where the value that is read is in the document: names of members, and places in lists. */
   readonly #path: (string | number)[] = [];
 
   constructor(body: Buffer) {
     this.#text = new JsonText(body);
-    this.#to = new MessageBuffer(body.length);
+    this.#to = new MessageWriter(body.length);
   }
 
   request(message: Message): Buffer {

@@ -6,9 +6,10 @@ import { AppError } from "../../../lib/errors.ts";
 import { parsedJson } from "../../../lib/json.ts";
 import { deepest, inspect } from "./inspect.ts";
 import { fromJson } from "./json.ts";
+import { MessageWriter } from "./message-writer.ts";
 import type { Signal } from "./messages.ts";
 import { Decoder } from "./otlp-batches.ts";
-import { encodedVarint, MessageWriter } from "./wire.ts";
+import { encodedVarint } from "./wire.ts";
 
 const point = { timeUnixNano: "1790000000000000000", attributes: [{ key: "a", value: { boolValue: true } }] };
 const counted = { ...point, count: 3, sum: 1 };

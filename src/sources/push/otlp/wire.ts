@@ -111,41 +111,6 @@ export function malformed(problem: string): AppError {
   return new AppError("BAD_REQUEST", `The body is not an OTLP message in Protobuf: ${problem}.`);
 }
 
-/** Writes messages: the answers, and what came as JSON. */
-export class MessageWriter {
-  readonly #pieces: Buffer[] = [];
-
-  varint(field: number, value: bigint): void {
-    this.#pieces.push(encoded(field, varint), encodedVarint(BigInt.asUintN(64, value)));
-  }
-
-  bytes(field: number, content: Buffer): void {
-    this.#pieces.push(encoded(field, delimited), encodedVarint(BigInt(content.length)), content);
-  }
-
-  text(field: number, content: string): void {
-    this.bytes(field, Buffer.from(content));
-  }
-
-  fixed(field: number, wire: typeof fixed32 | typeof fixed64, content: Buffer): void {
-    this.#pieces.push(encoded(field, wire), content);
-  }
-
-  /** The field as it is. */
-  raw({ bytes, field, wire, from, to }: Fields): void {
-    if (wire === delimited) this.bytes(field, bytes.subarray(from, to));
-    else this.#pieces.push(encoded(field, wire), bytes.subarray(from, to));
-  }
-
-  content(): Buffer {
-    return Buffer.concat(this.#pieces);
-  }
-}
-
-function encoded(field: number, wire: number): Buffer {
-  return encodedVarint(BigInt(field * 8 + wire));
-}
-
 export function encodedVarint(value: bigint): Buffer {
   const bytes: number[] = [];
   let rest = value;

@@ -1,12 +1,12 @@
-/** Writes a message with messages in it into one buffer, which grows. */
-import { delimited, encodedVarint, fixed32, fixed64, varint } from "./wire.ts";
+/** Writes messages into one buffer, which grows: the answers, and what came as JSON. */
+import { delimited, encodedVarint, type Fields, fixed32, fixed64, varint } from "./wire.ts";
 
-export class MessageBuffer {
+export class MessageWriter {
   #bytes: Buffer;
   #length = 0;
 
-  constructor(capacity: number) {
-    this.#bytes = Buffer.allocUnsafe(Math.max(capacity, 64));
+  constructor(capacity = 64) {
+    this.#bytes = Buffer.allocUnsafe(capacity);
   }
 
   varint(field: number, value: bigint): void {
@@ -39,6 +39,14 @@ export class MessageBuffer {
     if (typeof content === "string") this.#bytes.write(content, this.#length);
     else content.copy(this.#bytes, this.#length);
     this.#length += size;
+  }
+
+  /** The field as it is. */
+  raw({ bytes, field, wire, from, to }: Fields): void {
+    this.#tag(field, wire);
+    if (wire === delimited) this.#number(to - from);
+    this.#reserve(to - from);
+    this.#length += bytes.copy(this.#bytes, this.#length, from, to);
   }
 
   /** What is written until `close` is a message. */
