@@ -8,6 +8,7 @@ import { delimited, Fields, fixed32, fixed64, malformed, varint, varintEnd } fro
 
 /** Messages within messages: a list takes two levels, a map three. Protobuf's own libraries have the same limit. */
 export const deepest = 100;
+export const tooDeep = `nested in more than ${deepest} levels, of which a list takes two and a map three`;
 
 export type Inspected = {
   /** Number of the records that are kept. */
@@ -37,8 +38,7 @@ class Inspection {
   #problem: string | undefined;
 
   message(message: Message, fields: Fields, depth: number): void {
-    if (depth > deepest)
-      throw malformed(`values are nested in more than ${deepest} levels, of which a list takes two and a map three`);
+    if (depth > deepest) throw malformed(`values are ${tooDeep}`);
     while (fields.next()) {
       const field = message.byNumber.get(fields.field);
       if (field === undefined) continue;

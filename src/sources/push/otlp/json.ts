@@ -5,7 +5,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import { AppError } from "../../../lib/errors.ts";
-import { deepest } from "./inspect.ts";
+import { deepest, tooDeep } from "./inspect.ts";
 import { JsonText, type Scalar } from "./json-text.ts";
 import { MessageWriter } from "./message-writer.ts";
 import { type Message, type MessageField, type Signal, signals } from "./messages.ts";
@@ -36,8 +36,7 @@ class Conversion {
   /** Members that are not known, and those without a value, are left out. */
   #message(message: Message, depth: number): void {
     if (!this.#text.opens("{")) throw this.#wrong("must be an object");
-    if (depth > deepest)
-      throw this.#wrong(`is nested in more than ${deepest} levels, of which a list takes two and a map three`);
+    if (depth > deepest) throw this.#wrong(`is ${tooDeep}`);
     while (this.#text.hasNext("}")) {
       const name = this.#text.name();
       const field = message.byName.get(name);
@@ -92,27 +91,27 @@ class Conversion {
         this.#to.fixed64(number, this.#doubleOf(value));
         return;
       case "fixed32":
-        this.#to.fixed32(number, this.#integerOf(value, 0n, mostOf32));
+        this.#to.fixed32(number, this.#integerOf(value, integers.uint32));
         return;
       case "sfixed64":
-        this.#to.fixed64(number, this.#integerOf(value, -(2n ** 63n), 2n ** 63n - 1n));
+        this.#to.fixed64(number, this.#integerOf(value, integers.int64));
         return;
       case "time":
       case "fixed64":
-        this.#to.fixed64(number, this.#integerOf(value, 0n, mostOf64));
+        this.#to.fixed64(number, this.#integerOf(value, integers.uint64));
         return;
       case "sint32":
-        this.#to.varint(number, zigzag(this.#integerOf(value, leastOf32, -leastOf32 - 1n)));
+        this.#to.varint(number, zigzag(this.#integerOf(value, integers.int32)));
         return;
       case "int64":
-        this.#to.varint(number, this.#integerOf(value, -(2n ** 63n), 2n ** 63n - 1n));
+        this.#to.varint(number, this.#integerOf(value, integers.int64));
         return;
       case "uint64":
-        this.#to.varint(number, this.#integerOf(value, 0n, mostOf64));
+        this.#to.varint(number, this.#integerOf(value, integers.uint64));
         return;
       default:
         // Enumerations have a sign.
-        this.#to.varint(number, this.#integerOf(value, leastOf32, mostOf32));
+        this.#to.varint(number, this.#integerOf(value, integers.any32));
     }
   }
 
@@ -128,7 +127,7 @@ class Conversion {
   }
 
   /** 64-bit numbers are written as strings too. */
-  #integerOf(value: Scalar, least: bigint, most: bigint): bigint {
+  #integerOf(value: Scalar, { least, most }: Integers): bigint {
     const digits = typeof value === "object" ? value?.number : value;
     const isWritten = typeof digits === "string" && /^-?\d{1,20}$/.test(digits);
     // A number such as 1e3.
@@ -153,9 +152,15 @@ class Conversion {
 }
 
 const forms = { hex: /^([0-9a-f]{2})*$/i, base64: /^[A-Za-z0-9+/_-]*={0,2}$/ };
-const mostOf64 = 2n ** 64n - 1n;
-const mostOf32 = 2n ** 32n - 1n;
-const leastOf32 = -(2n ** 31n);
+
+type Integers = { readonly least: bigint; readonly most: bigint };
+const integers = {
+  int32: { least: -(2n ** 31n), most: 2n ** 31n - 1n },
+  uint32: { least: 0n, most: 2n ** 32n - 1n },
+  any32: { least: -(2n ** 31n), most: 2n ** 32n - 1n },
+  int64: { least: -(2n ** 63n), most: 2n ** 63n - 1n },
+  uint64: { least: 0n, most: 2n ** 64n - 1n },
+} satisfies Record<string, Integers>;
 
 function zigzag(value: bigint): bigint {
   return value < 0n ? -value * 2n - 1n : value * 2n;
