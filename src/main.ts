@@ -12,7 +12,6 @@ const { version } = JSON.parse(readFileSync(new URL("../package.json", import.me
 
 // Files of this process and its children are accessible to their user alone.
 process.umask(0o077);
-keepCompiledCode();
 
 const args = process.argv.slice(2);
 const [first] = args;
@@ -26,9 +25,11 @@ if (first === "--version" || first === "-V") {
   Object.hasOwn(serverCommands, first) ||
   (first.startsWith("-") && !commandFlag.test(first))
 ) {
+  keepCompiledCode();
   const { runServerCommand } = await import("./processes/server-command.ts");
   process.exit(await runServerCommand(process.argv, version));
 } else {
+  keepCompiledCode();
   process.exitCode = await runCommand();
 }
 

@@ -15,7 +15,7 @@ import {
   settingOrigins,
   settings,
 } from "../config.ts";
-import { compileForChildren } from "../lib/compile-cache.ts";
+import { compileForChildren } from "../lib/compile-for-children.ts";
 import { describeError } from "../lib/errors.ts";
 import { openLogger } from "../lib/logger.ts";
 import { serverCommands } from "../lib/server-commands.ts";
