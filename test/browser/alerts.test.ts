@@ -95,6 +95,9 @@ describe.skipIf(chromiumMissing !== undefined)("alerts", () => {
     expect(problems.splice(0)).toEqual(["400: POST /api/v2/alerts"]);
 
     await page.getByLabel("Threshold").fill("10");
+    await page.getByRole("link", { name: "Services", exact: true }).press("Enter");
+    await page.getByRole("dialog", { name: "Leave without saving?" }).waitFor();
+    await page.keyboard.press("Escape");
     await page.getByText(/^In the last day, [\d,]+ of [\d,]+ windows fulfil the condition: .* fired once\.$/).waitFor();
     expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
     await page.getByRole("button", { name: "Create alert" }).press("Enter");

@@ -49,7 +49,11 @@ describe.skipIf(chromiumMissing !== undefined)("services in the console", () => 
       .waitFor();
     expect(problems.splice(0)).toEqual([expect.stringMatching(/^400: POST .*\/services$/)]);
     await page.getByLabel("Disk quota in GiB").fill("");
-    await page.keyboard.press("Enter");
+    // What is filled in is left only after a question.
+    await page.goBack();
+    await page.getByRole("dialog", { name: "Leave without saving?" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByLabel("Disk quota in GiB").press("Enter");
     const dialog = page.getByRole("dialog", { name: "Connect to keyboard made" });
     await dialog.waitFor();
     const password = await dialog.getByLabel("Password", { exact: true }).inputValue();

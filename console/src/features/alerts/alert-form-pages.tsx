@@ -31,9 +31,10 @@ export function NewAlertPage() {
   const refusal = given === undefined ? undefined : chartRefusal(given);
   const chart = refusal === undefined ? given : undefined;
   const name = chart && (title ?? seriesNames(chart.series).join(", "));
-  const [form, setForm] = useState(() =>
+  const [begun] = useState(() =>
     metric === undefined ? newForm(name, chart) : { ...newForm(title, undefined), ...ofStates(metric, limit) },
   );
+  const [form, setForm] = useState(begun);
   const navigate = useNavigate();
   const { attempt, busy, error } = useAttempt();
   const create = async () => {
@@ -42,6 +43,7 @@ export function NewAlertPage() {
   };
   return (
     <Page title="New alert" needs="developer">
+      <UnsavedDialog isChanged={!busy && JSON.stringify(form) !== JSON.stringify(begun)} />
       {refusal !== undefined && <Note tone="warn">The chart cannot be watched. {refusal}</Note>}
       <AlertFields
         form={form}

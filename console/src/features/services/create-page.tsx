@@ -5,6 +5,7 @@ import { serverNow } from "../../api/server-time.ts";
 import { bytesText, relativeText } from "../../lib/format.ts";
 import { Button, ButtonLink } from "../../parts/button.tsx";
 import { Combobox } from "../../parts/combobox.tsx";
+import { UnsavedDialog } from "../../parts/dialog.tsx";
 import { Checkbox, type FormProps, fieldsOf, TextArea, TextField } from "../../parts/field.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Page, Panel } from "../../parts/page.tsx";
@@ -25,6 +26,7 @@ export function CreateServicePage() {
   const created = create.data;
   return (
     <Page title="Create service" needs="admin">
+      <UnsavedDialog isChanged={created === undefined && JSON.stringify(form) !== JSON.stringify(defaultForm)} />
       <form onSubmit={submit} noValidate className="form">
         <Fields form={form} onChange={(next) => setForm({ ...form, ...next })} error={create.error} />
         {create.error !== null && create.error.issues.length === 0 && <Note tone="bad">{create.error.message}</Note>}
