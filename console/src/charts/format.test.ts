@@ -16,6 +16,15 @@ test("a small value is not 0, and a great one keeps three digits after the point
   expect(texts).toEqual(["0", "1", "-0.0002", "0.0001235", "0.1235", "12.346", "1,234.568"]);
 });
 
+test("a value beyond 2^53 does not pretend to have all its digits", () => {
+  const texts = [Number("9007199254740991"), Number("9007199254740993"), Number("-18446744073709551615")];
+  expect(texts.map((value) => valueText(value, "number"))).toEqual([
+    "9,007,199,254,740,991",
+    "≈ 9,007,199,254,740,990",
+    "≈ -18,446,744,073,709,600,000",
+  ]);
+});
+
 test("ticks of an axis at equal distances have texts at equal distances", () => {
   const ticks = (step: number, unit: Unit = "number") => [4, 5, 6, 7].map((at) => axisText(at * step, unit));
   expect(ticks(250)).toEqual(["1K", "1.25K", "1.5K", "1.75K"]);

@@ -10,6 +10,9 @@ const exact = new Intl.NumberFormat("en-US", {
   roundingPriority: "morePrecision",
 });
 
+/** Digits that a double surely has. */
+const rounded = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 15 });
+
 /** Short, for axes. */
 export function axisText(value: number, unit: Unit, sizeText = tickText): string {
   switch (unit) {
@@ -28,11 +31,12 @@ export function axisText(value: number, unit: Unit, sizeText = tickText): string
   }
 }
 
-/** The text of tooltips, tables and announcements, with all digits that matter. */
+/** The text of tooltips, tables and announcements, with all digits that matter. Beyond 2^53 it says it is rounded. */
 export function valueText(value: number | null | undefined, unit: Unit): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return "no value";
-  if (unit === "number") return exact.format(value);
-  if (unit === "perSecond") return `${exact.format(value)}/s`;
+  const number = Math.abs(value) > Number.MAX_SAFE_INTEGER ? `≈ ${rounded.format(value)}` : exact.format(value);
+  if (unit === "number") return number;
+  if (unit === "perSecond") return `${number}/s`;
   return axisText(value, unit, bytesText);
 }
 
