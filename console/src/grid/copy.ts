@@ -26,16 +26,19 @@ function lines(columns: readonly GridColumn[], rows: readonly GridRow[], separat
 }
 
 function tsvField(value: unknown): string {
-  return value === null ? "" : cellText(value).replaceAll(/[\t\r\n]+/g, " ");
+  return harmless(value).replaceAll(/[\t\r\n]+/g, " ");
 }
 
-/** A spreadsheet takes a leading `=`, `+`, `-` or `@` of text for a formula. */
 function csvField(value: unknown): string {
+  const text = harmless(value);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** A spreadsheet takes text that begins with `=`, `+`, `-` or `@` for a formula. */
+function harmless(value: unknown): string {
   if (value === null) return "";
   const text = cellText(value);
-  const harmless =
-    typeof value === "string" && /^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;
-  return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless;
+  return typeof value === "string" && /^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;
 }
 
 /** Columns of the same name would hide each other in an object: the later ones get a number. */
