@@ -104,7 +104,7 @@ export class OtlpGrpcServer {
     const admitted = await gate.admit({ params: undefined, headers, ip }, retryIn);
     return await held.whole(stream, mostBytes + frameBytes, async (frame) => {
       const { isCompressed, content } = unframed(frame);
-      const request = { signal, encoding: "protobuf", headers } as const;
+      const request = { signal, encoding: "protobuf", headers, mostBytes } as const;
       if (!isCompressed) return await exportTelemetry(gate, admitted, { ...request, content });
       const pieces = decompressed(each(content), String(headers["grpc-encoding"]));
       return await held.whole(pieces, mostBytes, (whole) =>

@@ -47,7 +47,7 @@ async function received(
   const pieces = await requestBytes(request.raw, (piece) => sender.signature?.add(piece));
   return await held.whole(pieces, mostBytes, async (content) => {
     sender.signature?.end();
-    return await exportTelemetry(gate, admitted, { signal, encoding, content, headers });
+    return await exportTelemetry(gate, admitted, { signal, encoding, content, headers, mostBytes });
   });
 }
 

@@ -16,17 +16,19 @@ export type TelemetryRequest = {
   readonly encoding: Encoding;
   readonly content: Buffer;
   readonly headers: IncomingHttpHeaders;
+  /** What a body may have after decompression; its rows may have four times as many. */
+  readonly mostBytes: number;
 };
 
 /** The answer of the specification; it is sent when the telemetry is durable. Throws as `acceptTelemetry`. */
 export async function exportTelemetry(gate: PushGate, admitted: Admitted, request: TelemetryRequest): Promise<Buffer> {
-  const { signal, encoding, content, headers } = request;
+  const { signal, encoding, content, headers, mostBytes } = request;
   const { pipe, inbox, sender } = admitted;
   const { config } = pipe;
   const { format = "JSONEachRow" } = config;
   if (format !== "otlp") throw new AppError("BAD_REQUEST", `This pipe accepts ${format}, and no OpenTelemetry.`);
   const sent = encoding === "json" ? fromJson(signal, content) : content;
-  const { records, body, rejected, reason = "" } = inspect(signal, sent);
+  const { records, body, rejected, reason = "" } = inspect(signal, sent, 4 * mostBytes);
   const bytes = body.length;
   if (records > 0) {
     const { isRepeat } = await acceptTelemetry({ signal, body, records, headers, config, inbox });

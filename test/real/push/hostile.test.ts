@@ -66,6 +66,19 @@ test.each(Object.entries(bombs))(
   },
 );
 
+test("telemetry whose rows would be many times as large as its body is refused", async () => {
+  const attributes = [{ key: "k", value: { stringValue: "x".repeat(limit / 5) } }];
+  const logRecords = Array.from({ length: 60 }, () => ({}));
+  const body = JSON.stringify({ resourceLogs: [{ resource: { attributes }, scopeLogs: [{ logRecords }] }] });
+  const headers = { "content-type": "application/json", authorization: telemetry.key };
+  const answer = await fetch(`${telemetry.url}/v1/logs`, { method: "POST", body, headers });
+  expect(answer.status).toBe(413);
+  expect(await answer.json()).toEqual({
+    code: 8,
+    message: expect.stringMatching(/more than 4194304 bytes: send fewer/),
+  });
+});
+
 test.each([
   ["cut off", "gzip", gzipSync(rows(1, 100)).subarray(0, 60), 400],
   ["followed by other bytes", "gzip", Buffer.concat([gzipSync(rows(1, 3)), Buffer.from("more")]), 400],

@@ -132,6 +132,10 @@ export class Block {
     return this.#columns.map(({ name }) => name);
   }
 
+  get bytes(): number {
+    return this.#columns.reduce((sum, { parts }) => sum + parts.reduce((size, part) => size + part.size, 0), 0);
+  }
+
   /** A column of numbers or times. */
   plain(name: string, type: string): Bytes {
     const values = new Bytes();

@@ -2,6 +2,7 @@
  * Checks a request before it is acknowledged: every message in it can be read, and every record that is kept can become
  * a row. What is kept is read again later, and then nothing of it fails.
  */
+import { AppError } from "../../../lib/errors.ts";
 import { MessageWriter } from "./message-writer.ts";
 import { type Message, type MessageField, type Signal, signals } from "./messages.ts";
 import { delimited, Fields, fixed32, fixed64, malformed, varint, varintEnd } from "./wire.ts";
@@ -20,10 +21,16 @@ export type Inspected = {
   readonly reason: string | undefined;
 };
 
-/** Throws BAD_REQUEST. */
-export function inspect(signal: Signal, body: Buffer): Inspected {
+/** About the bytes of a row beside those of its record. */
+const rowBytes = 100;
+
+/**
+ * Throws BAD_REQUEST, and PAYLOAD_TOO_LARGE when the rows would have more than `mostRowBytes`: each has the attributes
+ * of its resource and scope, so that a body of 1 MB could otherwise be more than the memory of the pipe's worker.
+ */
+export function inspect(signal: Signal, body: Buffer, mostRowBytes = Number.POSITIVE_INFINITY): Inspected {
   const { request } = signals[signal];
-  const found = new Inspection();
+  const found = new Inspection(mostRowBytes);
   found.message(request, new Fields(body), 0);
   const { records, rejected, reason } = found;
   if (rejected === 0) return { records, body, rejected, reason };
@@ -36,15 +43,26 @@ class Inspection {
   reason: string | undefined;
   /** What is wrong with the record that is being read. */
   #problem: string | undefined;
+  readonly #mostRowBytes: number;
+  #rowBytes = 0;
+
+  constructor(mostRowBytes = Number.POSITIVE_INFINITY) {
+    this.#mostRowBytes = mostRowBytes;
+  }
 
   message(message: Message, fields: Fields, depth: number): void {
     if (depth > deepest) throw malformed(`values are ${tooDeep}`);
+    const before = this.records;
+    let shared = 0;
     while (fields.next()) {
       const field = message.byNumber.get(fields.field);
       if (field === undefined) continue;
+      const records = this.records;
       if (field.kind !== "message") this.#problem ??= leafProblem(field, fields);
       else this.#inner(field, fields, depth);
+      if (this.records === records) shared += fields.to - fields.from;
     }
+    this.#addRowBytes(shared * (this.records - before));
   }
 
   /** What is wrong with a record. */
@@ -62,9 +80,18 @@ class Inspection {
     }
     const problem = this.record(field.message, fields.inside());
     this.records += 1;
+    this.#addRowBytes(fields.to - fields.from + rowBytes);
     if (problem === undefined) return;
     this.rejected += 1;
     this.reason ??= problem;
+  }
+
+  #addRowBytes(bytes: number): void {
+    this.#rowBytes += bytes;
+    if (this.#rowBytes <= this.#mostRowBytes) return;
+    const rows = "The rows of this request, each with the attributes of its resource and scope,";
+    const advice = "send fewer records in one request";
+    throw new AppError("PAYLOAD_TOO_LARGE", `${rows} would have more than ${this.#mostRowBytes} bytes: ${advice}.`);
   }
 }
 

@@ -24,6 +24,8 @@ export type OtlpBatchesParts = {
   readonly limits: Pick<BatchLimits, "maxRows" | "maxBytes">;
 };
 
+type IsFull = (rows: number, bytes: number, decodedBytes: number) => boolean;
+
 export class OtlpBatches implements BatchMaker {
   readonly #parts: OtlpBatchesParts;
 
@@ -33,7 +35,9 @@ export class OtlpBatches implements BatchMaker {
 
   async collect(first: number, end: number): Promise<Made> {
     const { maxRows, maxBytes } = this.#parts.limits;
-    return await this.#made({ first, last: end - 1 }, (rows, bytes) => rows >= maxRows || bytes >= maxBytes);
+    return await this.#made({ first, last: end - 1 }, (rows, bytes, decoded) => {
+      return rows >= maxRows || bytes >= maxBytes || decoded >= 4 * maxBytes;
+    });
   }
 
   async rebuild(range: RowRange): Promise<Made> {
@@ -50,7 +54,7 @@ export class OtlpBatches implements BatchMaker {
 
   release(): void {}
 
-  async #made({ first, last }: RowRange, isFull: (rows: number, bytes: number) => boolean): Promise<Made> {
+  async #made({ first, last }: RowRange, isFull: IsFull): Promise<Made> {
     const decoder = new Decoder();
     let [rows, fetchedBytes, end] = [0, 0, last + 1];
     for await (const frame of this.#parts.reader.frames(first, last + 1)) {
@@ -59,7 +63,7 @@ export class OtlpBatches implements BatchMaker {
       decoder.add(g as Signal, body);
       rows += n;
       fetchedBytes += body.length;
-      if (!isFull(rows, fetchedBytes)) continue;
+      if (!isFull(rows, fetchedBytes, decoder.bytes)) continue;
       end = o + n;
       break;
     }
@@ -87,6 +91,11 @@ export class Decoder {
     if (signal === "logs") this.#logs.add(body);
     else if (signal === "traces") this.#traces.add(body);
     else this.#metrics.add(body);
+  }
+
+  /** Bytes of all blocks: those of the requests, and what rows have in common for each of them. */
+  get bytes(): number {
+    return Object.values(this.#blocks()).reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
   /** In the order of the tables, without those that get no rows. */

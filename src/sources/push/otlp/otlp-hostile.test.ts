@@ -4,11 +4,12 @@ import { logsOf, metricsOf, spanOf, tracesOf } from "../../../../harness/push/te
 import { Dice } from "../../../../harness/random.ts";
 import { AppError } from "../../../lib/errors.ts";
 import { parsedJson } from "../../../lib/json.ts";
+import type { Frame } from "../inbox/frames.ts";
 import { deepest, inspect } from "./inspect.ts";
 import { fromJson } from "./json.ts";
 import { MessageWriter } from "./message-writer.ts";
 import type { Signal } from "./messages.ts";
-import { Decoder } from "./otlp-batches.ts";
+import { Decoder, OtlpBatches } from "./otlp-batches.ts";
 import { encodedVarint } from "./wire.ts";
 
 const point = { timeUnixNano: "1790000000000000000", attributes: [{ key: "a", value: { boolValue: true } }] };
@@ -93,6 +94,31 @@ test("values within values are read up to a depth, and no deeper", () => {
   expect(() => inspect("logs", nested(2_000))).toThrow(/nested in more than 100 levels/);
   const document = `{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"body":${'{"arrayValue":{"values":['.repeat(5_000)}${"]}}".repeat(5_000)}}]}]}]}`;
   expect(() => fromJson("logs", Buffer.from(document))).toThrow(/in more than 100 levels/);
+});
+
+const resource = message(1, message(1, message(2, message(1, Buffer.alloc(1_000_000, "x")))));
+const records = (count: number) =>
+  message(2, Buffer.concat(Array.from({ length: count }, () => message(2, Buffer.alloc(0)))));
+
+test("a batch ends before its rows are many times the bytes of its requests", async () => {
+  const body = message(1, Buffer.concat([resource, records(40)]));
+  const frames = async function* () {
+    for (let o = 0; o < 400; o += 40) yield { facts: { o, n: 40, g: "logs" }, body } as unknown as Frame;
+  };
+  const limits = { maxRows: 1_000_000, maxBytes: 20_000_000 };
+  const reader = { frames, piecesOf: async function* () {} };
+  const made = await new OtlpBatches({ reader, database: "d", limits }).collect(0, 400);
+  expect(made.range).toEqual({ first: 0, last: 79 });
+});
+
+test.each(["before", "after"])("the attributes of a resource, %s its records, count for each row", (where) => {
+  const bodyOf = (count: number) =>
+    message(1, Buffer.concat(where === "before" ? [resource, records(count)] : [records(count), resource]));
+  expect(inspect("logs", bodyOf(50), 100_000_000).records).toBe(50);
+  expect(() => inspect("logs", bodyOf(150), 100_000_000)).toThrow(/would have more than 100000000 bytes: send fewer/);
+  expect(() => inspect("logs", message(1, message(2, Buffer.alloc(4_000_000, "\x12\x00"))), 100_000_000)).toThrow(
+    /send fewer records in one request/,
+  );
 });
 
 test("JSON is read without a document in memory: millions of brackets end at the first that is wrong", () => {
