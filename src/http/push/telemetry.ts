@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { AppError, asAppError } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { inspect } from "../../sources/push/otlp/inspect.ts";
+import { inspect, mostExpansion } from "../../sources/push/otlp/inspect.ts";
 import { fromJson } from "../../sources/push/otlp/json.ts";
 import { MessageWriter } from "../../sources/push/otlp/message-writer.ts";
 import { type Signal, signals } from "../../sources/push/otlp/messages.ts";
@@ -16,7 +16,7 @@ export type TelemetryRequest = {
   readonly encoding: Encoding;
   readonly content: Buffer;
   readonly headers: IncomingHttpHeaders;
-  /** What a body may have after decompression; its rows may have four times as many. */
+  /** What a body may have after decompression. */
   readonly mostBytes: number;
 };
 
@@ -28,7 +28,7 @@ export async function exportTelemetry(gate: PushGate, admitted: Admitted, reques
   const { format = "JSONEachRow" } = config;
   if (format !== "otlp") throw new AppError("BAD_REQUEST", `This pipe accepts ${format}, and no OpenTelemetry.`);
   const sent = encoding === "json" ? fromJson(signal, content) : content;
-  const { records, body, rejected, reason = "" } = inspect(signal, sent, 4 * mostBytes);
+  const { records, body, rejected, reason = "" } = inspect(signal, sent, mostExpansion * mostBytes);
   const bytes = body.length;
   if (records > 0) {
     const { isRepeat } = await acceptTelemetry({ signal, body, records, headers, config, inbox });

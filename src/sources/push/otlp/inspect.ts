@@ -21,6 +21,9 @@ export type Inspected = {
   readonly reason: string | undefined;
 };
 
+/** Rows may have so many times the bytes that a body or a batch may have. */
+export const mostExpansion = 4;
+
 /** About the bytes of a row beside those of its record. */
 const rowBytes = 100;
 
@@ -28,7 +31,7 @@ const rowBytes = 100;
  * Throws BAD_REQUEST, and PAYLOAD_TOO_LARGE when the rows would have more than `mostRowBytes`: each has the attributes
  * of its resource and scope, so that a body of 1 MB could otherwise be more than the memory of the pipe's worker.
  */
-export function inspect(signal: Signal, body: Buffer, mostRowBytes = Number.POSITIVE_INFINITY): Inspected {
+export function inspect(signal: Signal, body: Buffer, mostRowBytes?: number): Inspected {
   const { request } = signals[signal];
   const found = new Inspection(mostRowBytes);
   found.message(request, new Fields(body), 0);

@@ -12,6 +12,7 @@ import type { Frame } from "../inbox/frames.ts";
 import type { InboxReader } from "../reader.ts";
 import type { BatchMaker, Made } from "../source.ts";
 import type { Block } from "./columns.ts";
+import { mostExpansion } from "./inspect.ts";
 import { Logs } from "./logs.ts";
 import type { Signal } from "./messages.ts";
 import { Metrics } from "./metrics.ts";
@@ -24,8 +25,6 @@ export type OtlpBatchesParts = {
   readonly limits: Pick<BatchLimits, "maxRows" | "maxBytes">;
 };
 
-type IsFull = (rows: number, bytes: number, decodedBytes: number) => boolean;
-
 export class OtlpBatches implements BatchMaker {
   readonly #parts: OtlpBatchesParts;
 
@@ -35,8 +34,8 @@ export class OtlpBatches implements BatchMaker {
 
   async collect(first: number, end: number): Promise<Made> {
     const { maxRows, maxBytes } = this.#parts.limits;
-    return await this.#made({ first, last: end - 1 }, (rows, bytes, decoded) => {
-      return rows >= maxRows || bytes >= maxBytes || decoded >= 4 * maxBytes;
+    return await this.#made({ first, last: end - 1 }, (rows, bytes, decoder) => {
+      return rows >= maxRows || bytes >= maxBytes || decoder.bytes >= mostExpansion * maxBytes;
     });
   }
 
@@ -54,7 +53,10 @@ export class OtlpBatches implements BatchMaker {
 
   release(): void {}
 
-  async #made({ first, last }: RowRange, isFull: IsFull): Promise<Made> {
+  async #made(
+    { first, last }: RowRange,
+    isFull: (rows: number, bytes: number, decoder: Decoder) => boolean,
+  ): Promise<Made> {
     const decoder = new Decoder();
     let [rows, fetchedBytes, end] = [0, 0, last + 1];
     for await (const frame of this.#parts.reader.frames(first, last + 1)) {
@@ -63,7 +65,7 @@ export class OtlpBatches implements BatchMaker {
       decoder.add(g as Signal, body);
       rows += n;
       fetchedBytes += body.length;
-      if (!isFull(rows, fetchedBytes, decoder.bytes)) continue;
+      if (!isFull(rows, fetchedBytes, decoder)) continue;
       end = o + n;
       break;
     }
