@@ -21,6 +21,18 @@ test("the engine asks the store for a list of them, and for each of them once", 
   expect(asked).toHaveLength(files - 1);
 });
 
+test("one of them without a row does not keep the others from being loaded, and causes no error", async () => {
+  await using store = await startFauxqs();
+  await using served = await serve({ env: { MILLRACE_SQL_NETWORKS: "any" } });
+  const service = await runningService(served, { idleScaling: false });
+  for (let at = 0; at < 30; at += 1)
+    await store.put(`some/${at + 10}.json`, at === 7 ? "\n" : rows(at * 10, at * 10 + 10));
+  const id = await createPipe(served, service, pipeBody(store, "some/*.json", "some") as PipeBody);
+  await untilState(served, service, id, "Completed");
+  expect(await query(service, "SELECT count(), uniqExact(id) FROM some")).toBe("290\t290");
+  expect(await query(service, "SELECT count() FROM some_pipes_error")).toBe("0");
+});
+
 test("a thousand objects with long names are few batches, and a bad one is found in few steps", async () => {
   await using store = await startFauxqs();
   await using served = await serve({ env: { MILLRACE_SQL_NETWORKS: "any" } });

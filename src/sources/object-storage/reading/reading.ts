@@ -37,8 +37,11 @@ const patience = {
  */
 const unpackedSettings = { max_download_threads: 1, s3_max_single_read_retries: 1, s3_use_adaptive_timeouts: 0 };
 
-/** The packer limits the names of a batch, which stand in the statement twice. */
-const manyNames = { max_query_size: 2 ** 20 };
+/**
+ * The packer limits the names of a batch, which stand in the statement twice. The versions that no row has stay in a
+ * join, although the condition after it is not true for them: it throws.
+ */
+const manyNames = { max_query_size: 2 ** 20, query_plan_convert_outer_join_to_inner_join: 0, join_use_nulls: 0 };
 
 export type Statement = {
   readonly sql: string;
@@ -286,8 +289,9 @@ export class ObjectStatements {
   async #call(files: readonly ObjectFile[], format: string, structure: string, signal: AbortSignal, folder?: string) {
     const { reader, compression } = await this.#reader(files, format, signal, folder);
     const table = `${reader.head}${literal(format)}, ${literal(structure)}, ${literal(compression)})`;
+    const pathOf = (key: string) => this.#store.pathOf(key);
     return {
-      call: `${table} WHERE ${versionGuard(files, (key) => this.#store.pathOf(key), folder !== undefined)}`,
+      call: `${table} ${folder === undefined ? `WHERE ${versionGuard(files, pathOf)}` : joinedVersions(files, pathOf)}`,
       params: escaped(reader.params),
     };
   }
@@ -297,25 +301,30 @@ export class ObjectStatements {
 const bare = "replaceAll(assumeNotNull(_etag), '\"', '')";
 
 /** Every row must come from the versions named: another version of an object fails the statement. */
-function versionGuard(files: readonly ObjectFile[], pathOf: (key: string) => string, listed: boolean): string {
+function versionGuard(files: readonly ObjectFile[], pathOf: (key: string) => string): string {
   const [file] = files as [ObjectFile];
   if (files.length === 1) {
     const mine = isPlainKey(file.key) ? "" : `_path = ${literal(pathOf(file.key))} AND `;
     return `${mine}NOT throwIf(${mine}${bare} != ${literal(file.etag)}, '${changedMarker}')`;
   }
-  const versions = setOf(files.map(({ key, etag }) => `${pathOf(key)}\n${etag}`));
-  const same = `concat(_path, '\\n', ${bare}) IN ${versions}`;
-  if (!listed) return `NOT throwIf(NOT ${same}, '${changedMarker}')`;
-  // What else a listing has is ignored. A condition for `_path` alone would make the engine ask for each object.
-  const paths = setOf(files.map(({ key }) => pathOf(key)));
-  const mine = `concat(_path, substring(${bare}, 1, 0)) IN ${paths}`;
-  // With AND, the engine chooses rows before each part of it, which costs more than to compute both.
-  return `(${mine}) > throwIf((${mine}) > (${same}), '${changedMarker}')`;
+  return `NOT throwIf(${version} NOT IN ${versionsOf(files, pathOf)}, '${changedMarker}')`;
 }
 
+/**
+ * The same for objects that the engine lists. What else a listing has is ignored. A version without a row fails the
+ * statement: its object may be gone, which only a request for the object itself can tell from one without rows.
+ */
+function joinedVersions(files: readonly ObjectFile[], pathOf: (key: string) => string): string {
+  const join = `AS _object RIGHT JOIN ${versionsOf(files, pathOf)} AS _listed ON ${version} = _listed._version`;
+  return `${join} WHERE NOT throwIf(_object._path = '', '${changedMarker}')`;
+}
+
+const version = `concat(_path, '\\n', ${bare})`;
+
 /** A set of the engine. It costs less than a list of literals, whose text the engine handles again for each object. */
-function setOf(values: readonly string[]): string {
-  return `(SELECT arrayJoin([${values.map(literal).join(", ")}]))`;
+function versionsOf(files: readonly ObjectFile[], pathOf: (key: string) => string): string {
+  const versions = files.map(({ key, etag }) => literal(`${pathOf(key)}\n${etag}`));
+  return `(SELECT arrayJoin([${versions.join(", ")}]) AS _version)`;
 }
 
 const asLines = { name: "LineAsString", structure: "line String" };
