@@ -23,7 +23,7 @@ import { findBadRows } from "./reading/rejects.ts";
 import { type KeyPattern, keyPattern } from "./selection/glob.ts";
 import { Packer, type PackLimits, packId, partsOf, whyGivenUp } from "./selection/packing.ts";
 import { type ListedPage, withNext } from "./selection/runs.ts";
-import { marksOf, Tracker } from "./selection/tracker.ts";
+import { isGivenUp, marksOf, Tracker } from "./selection/tracker.ts";
 import { bytesOf, type ObjectFile, type ObjectStore } from "./stores/store.ts";
 
 type Batch = SourceBatch<ObjectDurable>;
@@ -247,11 +247,13 @@ export class ObjectSource implements Source<ObjectDurable> {
     const open: string[] = [];
     let failed = false;
     for (const { key, file } of message.objects.filter((object) => this.#pattern.matches(object.key))) {
-      const version = file ?? (await this.stat(key, signal));
+      const mark = await this.#tracker.resultOf(key);
+      // Only the store knows whether an object that was gone has come back.
+      const version = (mark?.result === "gone" ? undefined : file) ?? (await this.stat(key, signal));
       // Already given up: the message is delivered again until the queue moves it to the dead letters.
-      const isGivenUp = await this.#tracker.isGivenUp(key, version?.etag);
-      failed ||= isGivenUp;
-      if (isGivenUp || version === undefined || version.size === 0) continue;
+      const givenUp = isGivenUp(mark, version?.etag);
+      failed ||= givenUp;
+      if (givenUp || version === undefined || version.size === 0) continue;
       const { fresh, replaced } = await this.#tracker.news([version]);
       await this.#tracker.skip(replaced, this.#store);
       this.#tracker.take(fresh);

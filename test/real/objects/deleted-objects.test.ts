@@ -1,11 +1,12 @@
 /** Objects that are deleted between their notification and their batch: the real program, a real engine and store. */
+import { createHash } from "node:crypto";
 import { CreateQueueCommand, SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { expect, test } from "vitest";
 import { accessKey, bucket, startFauxqs } from "../../../harness/objects/pipe-stores.ts";
 import { createPipe, details, pipeBody, rows } from "../../../harness/pipes.ts";
 import { query, runningService, serve, until } from "../../../harness/serve.ts";
 
-test("one that is gone is asked for once per step to it, and the others of its batch are loaded", async () => {
+test("one that is gone is asked for once per step to it, and the others of its batch are loaded; it is loaded when it comes back", async () => {
   await using store = await startFauxqs();
   await using served = await serve();
   const service = await runningService(served);
@@ -22,14 +23,16 @@ test("one that is gone is asked for once per step to it, and the others of its b
   const gone = "gone/17.json";
   await store.remove(gone);
   // With a size and a version, so that the store is not asked before the batch.
-  const version = { size: 100, eTag: "5d41402abc4b2a76b9719d911017c592" };
-  const Records = keys.map((key) => ({
-    eventName: "ObjectCreated:Put",
-    s3: { bucket: { name: bucket }, object: key === gone ? { key, ...version } : { key } },
-  }));
-  const MessageBody = JSON.stringify({ Records });
-  await sqs.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody }));
-  sqs.destroy();
+  const content = rows(170, 180);
+  const version = { size: content.length, eTag: createHash("md5").update(content).digest("hex") };
+  const notify = async (created: readonly string[]) => {
+    const Records = created.map((key) => ({
+      eventName: "ObjectCreated:Put",
+      s3: { bucket: { name: bucket }, object: key === gone ? { key, ...version } : { key } },
+    }));
+    await sqs.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: JSON.stringify({ Records }) }));
+  };
+  await notify(keys);
   const count = async () => await query(service, "SELECT count() FROM gone").catch(() => "");
   await until("the others are loaded", async () => (await count()) === String((files - 1) * 10));
   const errors = async () => await query(service, "SELECT origin, message FROM gone_pipes_error").catch(() => "");
@@ -38,4 +41,9 @@ test("one that is gone is asked for once per step to it, and the others of its b
   // In the batch of all, in that of a tenth of it, and alone.
   const asked = store.requests.filter((line) => /^(?:GET|HEAD) .*\/gone\/17\.json/.test(line));
   expect(asked).toHaveLength(3);
+  await store.put(gone, content);
+  await notify([gone]);
+  await until("the one is loaded", async () => (await count()) === String(files * 10));
+  expect(await query(service, "SELECT uniqExact(id) FROM gone")).toBe(String(files * 10));
+  sqs.destroy();
 });

@@ -54,7 +54,7 @@ const pack = z.object({
 
 /**
  * The result for an object version. `again`: it is to be loaded once more, in the version that is there then. `gone`:
- * it was deleted before it was loaded, so that another version is loaded.
+ * it was deleted before it was loaded, so that what comes back is loaded, also the same version.
  */
 const fileMark = z.object({
   etag: z.string(),

@@ -69,8 +69,8 @@ export class Tracker {
       const mark = known.get(fileMark(file.key));
       if (mark === undefined) fresh.push(file);
       else if (mark.result === "again") fresh.push({ ...file, again: mark.again ?? 1 });
-      else if (mark.etag === file.etag) continue;
       else if (mark.result === "gone") fresh.push(file);
+      else if (mark.etag === file.etag) continue;
       else replaced.push(mark.again === undefined ? file : { ...file, again: mark.again });
     }
     this.#known = open.size > 0 || fresh.length + replaced.length > 0 ? undefined : digest;
@@ -114,13 +114,6 @@ export class Tracker {
 
   async resultOf(key: string): Promise<FileMark | undefined> {
     return (await this.#context.ledger.marks([fileMark(key)])).get(fileMark(key));
-  }
-
-  /** Whether this version was given up; without one, whether any was. */
-  async isGivenUp(key: string, etag: string | undefined): Promise<boolean> {
-    const mark = await this.resultOf(key);
-    if (mark === undefined || (mark.result !== "failed" && mark.result !== "gone")) return false;
-    return etag === undefined || etag === mark.etag;
   }
 
   take(files: readonly ObjectFile[]): void {
@@ -171,6 +164,12 @@ export class Tracker {
   #cursorKey(): `cursor:${string}` {
     return `cursor:${this.#context.replica.index}/${this.#context.replica.count}`;
   }
+}
+
+/** Whether the version that is there was given up; without one, whether any was. One that was gone has come back. */
+export function isGivenUp(mark: FileMark | undefined, etag: string | undefined): boolean {
+  if (mark?.result === "gone") return etag === undefined;
+  return mark?.result === "failed" && (etag === undefined || etag === mark.etag);
 }
 
 export function marksOf(files: readonly ObjectFile[], result: FileMark["result"]): ObjectDurable["marks"] {
