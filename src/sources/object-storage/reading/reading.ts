@@ -300,12 +300,15 @@ export class ObjectStatements {
 /** The version that the engine reads, without the quotes that some stores and some of the engine's requests add. */
 const bare = "replaceAll(assumeNotNull(_etag), '\"', '')";
 
-/** Every row must come from the versions named: another version of an object fails the statement. */
+/**
+ * Every row must come from the versions named: another version of an object fails the statement. A cast keeps 25.8 from
+ * checking the dictionary of a column, which has an empty value that no row has.
+ */
 function versionGuard(files: readonly ObjectFile[], pathOf: (key: string) => string): string {
   const [file] = files as [ObjectFile];
   if (files.length === 1) {
     const mine = isPlainKey(file.key) ? "" : `_path = ${literal(pathOf(file.key))} AND `;
-    return `${mine}NOT throwIf(${mine}${bare} != ${literal(file.etag)}, '${changedMarker}')`;
+    return `${mine}NOT throwIf(CAST(${mine}${bare} != ${literal(file.etag)}, 'UInt8'), '${changedMarker}')`;
   }
   return `NOT throwIf(${version} NOT IN ${versionsOf(files, pathOf)}, '${changedMarker}')`;
 }
@@ -316,7 +319,7 @@ function versionGuard(files: readonly ObjectFile[], pathOf: (key: string) => str
  */
 function joinedVersions(files: readonly ObjectFile[], pathOf: (key: string) => string): string {
   const join = `AS _object RIGHT JOIN ${versionsOf(files, pathOf)} AS _listed ON ${version} = _listed._version`;
-  return `${join} WHERE NOT throwIf(_object._path = '', '${changedMarker}')`;
+  return `${join} WHERE NOT throwIf(CAST(_object._path = '', 'UInt8'), '${changedMarker}')`;
 }
 
 const version = `concat(_path, '\\n', ${bare})`;
