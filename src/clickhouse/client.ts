@@ -8,6 +8,7 @@ import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { Agent, type IncomingMessage, request } from "../lib/node-http.ts";
 import { withoutMiddle } from "../lib/public-text.ts";
+import { clickHouseCodes } from "./error-codes.ts";
 import { type Host, hostHealth, isForAnotherHost, limitConnecting } from "./hosts.ts";
 
 /** A ClickHouse HTTP endpoint with its credentials. */
@@ -40,6 +41,8 @@ export type QueryOptions = {
   readonly database?: string;
   readonly queryId?: string;
   readonly settings?: Readonly<Record<string, string | number | boolean>>;
+  /** Settings that only save work: a server that does not know one of them is asked again without them. */
+  readonly tuning?: Readonly<Record<string, string | number | boolean>>;
   /** Bound as `{name:Type}` parameters, already in the engine's text form. */
   readonly params?: Readonly<Record<string, string>>;
   /** Data of an INSERT; the statement is then sent in the URL. A Buffer must not change before the response. */
@@ -134,7 +137,17 @@ export class ClickHouseClient {
    * Runs a statement; the returned message is the response body as it arrives. Throws on an engine error. Each of
    * several hosts is tried once. When none can, the first error of an engine is thrown, if any answered.
    */
-  async stream(sql: string, options: QueryOptions = {}): Promise<IncomingMessage> {
+  async stream(sql: string, { tuning, ...options }: QueryOptions = {}): Promise<IncomingMessage> {
+    try {
+      return await this.#stream(sql, { ...options, settings: { ...options.settings, ...tuning } });
+    } catch (error) {
+      const isUnknown = error instanceof ClickHouseError && error.code === clickHouseCodes.UNKNOWN_SETTING;
+      if (tuning === undefined || !isUnknown) throw error;
+      return await this.#stream(sql, options);
+    }
+  }
+
+  async #stream(sql: string, options: QueryOptions): Promise<IncomingMessage> {
     if (this.#hosts.length === 1) return await this.#answer(await this.#send(this.#address, sql, options));
     let first: unknown;
     for (const host of hostHealth.order(this.#hosts, options.spread)) {

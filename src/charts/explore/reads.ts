@@ -33,7 +33,7 @@ export type EngineRead = {
   readonly signal: AbortSignal;
   readonly client: ClickHouseClient;
   /** Runs a query and reads its whole answer. Throws AppError. */
-  query(sql: string, options?: Pick<QueryOptions, "params" | "settings">): Promise<string>;
+  query(sql: string, options?: Pick<QueryOptions, "params" | "settings" | "tuning">): Promise<string>;
 };
 
 export type SourceRead = EngineRead &
@@ -116,11 +116,12 @@ export class SourceReads {
   }
 
   #engineRead(client: ClickHouseClient, signal: AbortSignal, counted: Mutable<ReadCount>): EngineRead {
-    const query: EngineRead["query"] = async (sql, { params, settings } = {}) => {
+    const query: EngineRead["query"] = async (sql, { params, settings, tuning } = {}) => {
       const limits = { ...this.#deps.turns.settings(maxResultRows), max_result_bytes: maxAnswerBytes };
       const options = {
         ...(params && { params }),
         settings: { ...limits, ...settings },
+        ...(tuning && { tuning }),
         headers: readOnlyMode,
         signal,
       };

@@ -63,7 +63,7 @@ const settings = {
  * The engine's filter by the best values so far would take the place of a PREWHERE by the stretch, and whole rows of
  * the table would be read, and hashed for the cursor, to find the few of the page.
  */
-const settingsOfRows = { ...settings, use_top_k_dynamic_filtering: 0 } as const;
+const tuning = { use_top_k_dynamic_filtering: 0 } as const;
 
 export class Search {
   readonly #reads: SourceReads;
@@ -207,9 +207,7 @@ ${[from, ...conditions].join(" AND ")}
 ORDER BY ${sortTerms(keys).join(", ")} LIMIT ${limit + 1} OFFSET ${after?.seen ?? offset}
 FORMAT JSONCompactEachRowWithNamesAndTypes`;
   if (isTooLong({ sql, params })) throw new AppError("BAD_REQUEST", tooLong);
-  const { columns, rows } = await engineRows(
-    await read.query(sql, { params: params.values(), settings: settingsOfRows }),
-  );
+  const { columns, rows } = await engineRows(await read.query(sql, { params: params.values(), settings, tuning }));
   const page = rows.slice(0, limit);
   const positions = page.map((row) => row.slice(0, keys.length) as KeyValue[]);
   const last = positions.at(-1);
