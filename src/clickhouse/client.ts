@@ -47,6 +47,8 @@ export type QueryOptions = {
   readonly params?: Readonly<Record<string, string>>;
   /** Data of an INSERT; the statement is then sent in the URL. A Buffer must not change before the response. */
   readonly body?: Buffer | Readable;
+  /** The body, a Buffer, is a table of this name for the statement. The engine limits the statement to 128 KiB. */
+  readonly bodyTable?: { readonly name: string; readonly structure: string; readonly format: string };
   readonly headers?: Readonly<Record<string, string>>;
   /** Which of several working hosts is asked first, as any number; statements with the same number ask the same one. */
   readonly spread?: number;
@@ -192,9 +194,12 @@ export class ClickHouseClient {
     const settings = { ...(isExternal ? progressSettings : {}), ...options.settings, ...this.#address.settings };
     for (const [name, value] of Object.entries(settings)) query.set(name, settingText(value));
     for (const [name, value] of Object.entries(options.params ?? {})) query.set(`param_${name}`, value);
-    const body = bodyOf(sql, options.body);
-    if (body === options.body) query.set("query", sql);
     const headers: Record<string, string> = { ...options.headers };
+    const body =
+      options.bodyTable === undefined
+        ? bodyOf(sql, options.body)
+        : tableForm(sql, options.bodyTable, options.body, headers);
+    if (body === options.body) query.set("query", sql);
     if (isExternal) Object.assign(headers, basicAuthorization(user, password));
     else {
       if (user !== undefined) headers["X-ClickHouse-User"] = user;
@@ -233,6 +238,23 @@ const maxUrlStatement = 65_536;
 function bodyOf(sql: string, data: QueryOptions["body"]): string | NonNullable<QueryOptions["body"]> {
   if (data === undefined) return sql;
   return Buffer.isBuffer(data) && sql.length > maxUrlStatement ? Buffer.concat([Buffer.from(`${sql}\n`), data]) : data;
+}
+
+/** A form with the statement and a table, as the engine's "external data" has it. Sets the header that says so. */
+function tableForm(
+  sql: string,
+  { name, structure, format }: NonNullable<QueryOptions["bodyTable"]>,
+  data: QueryOptions["body"],
+  headers: Record<string, string>,
+): Buffer {
+  const boundary = randomUUID();
+  headers["content-type"] = `multipart/form-data; boundary=${boundary}`;
+  const part = (disposition: string, value: string) =>
+    `--${boundary}\r\ncontent-disposition: form-data; name=${disposition}\r\n\r\n${value}`;
+  const fields = { query: sql, [`${name}_structure`]: structure, [`${name}_format`]: format };
+  const head = Object.entries(fields).map(([field, value]) => `${part(`"${field}"`, value)}\r\n`);
+  const start = `${head.join("")}${part(`"${name}"; filename="${name}"`, "")}`;
+  return Buffer.concat([Buffer.from(start), data as Buffer, Buffer.from(`\r\n--${boundary}--\r\n`)]);
 }
 
 function settingText(value: string | number | boolean): string {

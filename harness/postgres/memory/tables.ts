@@ -111,7 +111,7 @@ export class MemoryTables {
       ?.split(", ")
       .map((text) => text.slice(1, -1));
     if (columns === undefined) throw unknown(sql);
-    const rows = sql.includes(" WITH read AS MATERIALIZED ")
+    const rows = sql.includes(" WITH read AS (")
       ? lines.map((line) => fetched(table, columns, line, !sql.includes("throwIf")))
       : lines.map((line) => rowOf(columns, line));
     table.tokens.add(token);

@@ -181,6 +181,7 @@ export class DestinationWriter {
         ...(this.#parts.spreads ? { spread: spreadOf(settings) } : {}),
         ...(insert.params === undefined ? {} : { params: insert.params }),
         ...(insert.body === undefined ? {} : { body: insert.body() }),
+        ...(insert.bodyTable === undefined ? {} : { bodyTable: insert.bodyTable }),
       }),
     );
     const summary = await written.catch(async (error: unknown) => {

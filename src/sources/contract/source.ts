@@ -6,6 +6,7 @@
 import type { Server } from "node:net";
 import type { Readable } from "node:stream";
 import type { z } from "zod";
+import type { QueryOptions } from "../../clickhouse/client.ts";
 import type { TableForm } from "../../clickhouse/table-form.ts";
 import type { Issue } from "../../lib/errors.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
@@ -36,14 +37,12 @@ export type Durable = {
   readonly marks: Readonly<Record<string, Json>>;
 };
 
-/** One INSERT of a batch. The runner adds the deduplication token and the frozen settings. */
-export type Insert = {
+/** One INSERT of a batch. The runner adds the deduplication token and the frozen settings. Secrets are in `params`. */
+export type Insert = Pick<QueryOptions, "params" | "bodyTable"> & {
   /** The full statement. Data is either read by the engine itself (`SELECT ... FROM s3(...)`) or sent as `body`. */
   readonly sql: string;
   /** Fresh bytes for every attempt. */
   readonly body?: () => Buffer | Readable;
-  /** Bound parameters of the statement; secrets are passed here and never in `sql`. */
-  readonly params?: Readonly<Record<string, string>>;
   /** Its identity in a batch that may be rebuilt without some inserts, with the same `settings`. Default: its index. */
   readonly key?: string;
   /** Rows of the source that it carries. Absent where only the engine knows, which then counts the rows it writes. */

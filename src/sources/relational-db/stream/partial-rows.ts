@@ -84,11 +84,11 @@ export class PartialRows {
   }
 
   take(): Insert {
-    const sql = this.#sql([...this.#lacking].toSorted((a, b) => a - b));
+    const statement = this.#statement([...this.#lacking].toSorted((a, b) => a - b));
     const body = this.#writer.take();
     this.#lookups.clear();
     this.#lacking.clear();
-    return { sql, body: () => body, settings: { ...streamSettings, ...readOnce } };
+    return { ...statement, body: () => body, settings: streamSettings };
   }
 
   #isEarlyAt(version: string): boolean {
@@ -105,7 +105,7 @@ export class PartialRows {
     return lacking;
   }
 
-  #sql(lacking: readonly number[]): string {
+  #statement(lacking: readonly number[]): Pick<Insert, "sql" | "bodyTable"> {
     const { columns, key, sourceColumns, database, target } = this.#plan;
     const oldKey = key.map((name, index) => {
       const column = sourceColumns.find((each) => each.name === name) as (typeof sourceColumns)[number];
@@ -139,19 +139,18 @@ export class PartialRows {
     const isLacking = "notEmpty(i.lacking)";
     const deleted = this.#isEarly ? `if(${isLacking} AND d.alive = 0, 1, i.deleted)` : "i.deleted";
     const refused = this.#isEarly ? "0" : `throwIf(${isLacking} AND d.seen = 0, ${literal(unseen)})`;
-    return (
-      `INSERT INTO ${table} (${names}) WITH read AS MATERIALIZED (SELECT ${read} FROM input(${literal(structure)})) ` +
+    // The statement reads the rows twice.
+    const bodyTable = { name: "sent", structure, format: "TabSeparated" };
+    const sql =
+      `INSERT INTO ${table} (${names}) WITH read AS (SELECT ${read} FROM ${bodyTable.name}) ` +
       `SELECT ${filled.join(", ")}, i.version, ${deleted} FROM read AS i LEFT JOIN (SELECT ${fetched} FROM ${table} ` +
       `WHERE (${keyNames}) IN (SELECT ${keyNumbers.join(", ")} FROM read) ` +
       `ORDER BY ${identifier(deletedColumn)}, ${identifier(versionColumn)} DESC LIMIT 1 BY ${keyNames}) AS d ` +
       `ON ${keyNumbers.map((name) => `i.${name} = d.${name}`).join(" AND ")} ` +
-      `WHERE ${refused} = 0 FORMAT TabSeparated`
-    );
+      `WHERE ${refused} = 0`;
+    return { sql, bodyTable };
   }
 }
-
-/** The data of a request can be read once, and the statement needs it twice. */
-const readOnce = { enable_materialized_cte: 1 } as const;
 
 const lackingColumn = "_lacking";
 /** The message about a row that cannot be completed. */
