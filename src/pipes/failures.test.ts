@@ -22,6 +22,7 @@ const inFile =
 test.each([
   ["36, of a reader that does not know a type", 36, `Cannot insert Avro decimal with scale 0: ${inFile}`, "data"],
   ["48, of a reader that does not know a feature", 48, `Not implemented: ${inFile}`, "data"],
+  ["36, for the key of an object", 36, "Invalid S3 key: 'in//a' (http://host/in//a). (BAD_ARGUMENTS)", "data"],
   ["36, of the statement", 36, "Cannot insert", "destination"],
   [
     "241, for more than there can be",

@@ -131,6 +131,8 @@ function ofEngine(error: ClickHouseError): Failure {
   if (code === clickHouseCodes.S3_ERROR && /HTTP response code: 404\b/.test(error.message))
     return { ...known("source"), isMissing: true };
   if (sourceCodes.has(code)) return known("source");
+  // A batch of an earlier version: an object with such a key must not stop the others.
+  if (/^Code: 36\. DB::Exception: Invalid S3 key: /.test(error.message)) return known("data");
   // A file whose compression this build of the engine cannot read must not stop the others.
   if (/Unsupported compression method/.test(error.message)) return known("data");
   if (isDataError(error)) return known("data");

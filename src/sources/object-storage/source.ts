@@ -32,6 +32,9 @@ const pagesAhead = 100;
 const strangeMessage =
   "The queue has a message of another form than those of S3, SNS and EventBridge: it is left there, and nothing is loaded for it.";
 const deletedMessage = "The object was deleted before it was loaded.";
+const unknownFormat = "The format cannot be told from the suffix of the key; set `format`.";
+/** It refuses such a path, or reads the object that has a single `/` in its place. */
+const doubleSlash = "The engine cannot read an object whose key has `//` or begins with `/`.";
 
 /** What a listing has found: its last key, or the one before it; and whether one call was enough. */
 type Listed = { readonly last: string | undefined; readonly isOnePage: boolean };
@@ -209,8 +212,9 @@ export class ObjectSource implements Source<ObjectDurable> {
     const packer = new Packer({ ...limits, ...(page === undefined ? {} : { page }) }, this.#config.compression);
     for (const file of files) {
       const format = this.#urlFormat ?? inferFormat(file.key);
-      if (format === undefined) {
-        yield await this.#giveUp(file, "The format cannot be told from the suffix of the key; set `format`.", signal);
+      const isReadable = !this.#store.pathOf(file.key).includes("//");
+      if (format === undefined || !isReadable) {
+        yield await this.#giveUp(file, isReadable ? unknownFormat : doubleSlash, signal);
         continue;
       }
       for (const pack of packer.add(file, format)) yield await this.#batch(pack, signal);
@@ -337,14 +341,8 @@ export class ObjectSource implements Source<ObjectDurable> {
 
   async #batch(pack: Pack, signal: AbortSignal): Promise<Batch> {
     const id = packId(pack);
-    const rejected = pack.rejected ?? [];
-    const common = {
-      lane: id,
-      id,
-      replay: pack,
-      rejected,
-      ...(pack.continues === undefined ? {} : { continues: pack.continues }),
-    };
+    const continues = pack.continues === undefined ? {} : { continues: pack.continues };
+    const common = { lane: id, id, replay: pack, rejected: pack.rejected ?? [], ...continues };
     if (pack.givenUp === true) {
       const counts = { filesFailed: pack.files.length };
       return { ...common, inserts: [], marks: marksOf(pack.files, pack.gone === true ? "gone" : "failed"), counts };

@@ -30,16 +30,19 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   await engine.client.text("CREATE OR REPLACE TABLE t (id Int64) ENGINE = MergeTree ORDER BY id");
-  for (const name of ["a", "b", "c"]) await remote.put(`in/${name}.json`, `{"id": ${name.charCodeAt(0)}}`);
 });
 
 describe.each([
-  ["one object", 1, undefined],
-  ["objects that are asked for", 3, undefined],
-  ["objects that are listed", 3, "in/"],
-])("%s", (_name, count, folder) => {
+  ["one object", 1, undefined, "in/"],
+  ["one object whose key is a pattern of others", 1, undefined, "odd/*{?"],
+  ["objects that are asked for", 3, undefined, "in/"],
+  ["objects that are listed", 3, "in/", "in/"],
+])("%s", (_name, count, folder, prefix) => {
+  beforeEach(async () => {
+    for (const name of ["a", "b", "c"]) await remote.put(`${prefix}${name}.json`, `{"id": ${name.charCodeAt(0)}}`);
+  });
   const load = async () => {
-    const files = (await store.list("in/", undefined, signal)).files.slice(0, count);
+    const files = (await store.list(prefix, undefined, signal)).files.slice(0, count);
     const options = { oneBlock: true, lenient: false, threads: 1, ...(folder === undefined ? {} : { folder }) };
     return await statements.insert(files, "JSONEachRow", options, signal);
   };
@@ -63,14 +66,14 @@ describe.each([
 
   test("load no row when one of them has changed since it was listed", async () => {
     const insert = await load();
-    await remote.put("in/a.json", '{"id": 2}');
+    await remote.put(`${prefix}a.json`, '{"id": 2}');
     await expect(run(insert)).rejects.toThrow(`DB::Exception: ${changedMarker}`);
     expect(await engine.client.text("SELECT count() FROM t")).toBe("0\n");
   });
 
   test("load no row when one of them is gone since it was listed", async () => {
     const insert = await load();
-    await remote.remove("in/a.json");
+    await remote.remove(`${prefix}a.json`);
     await expect(run(insert)).rejects.toThrow(folder === undefined ? "404" : `DB::Exception: ${changedMarker}`);
     expect(await engine.client.text("SELECT count() FROM t")).toBe("0\n");
   });
