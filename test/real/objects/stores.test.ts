@@ -1,4 +1,5 @@
 /** Formats, compressions, Azure and outages, each with the real program and a real engine. */
+import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { accountKey, azuriteMissing, startAzurite, type TestAzure } from "../../../harness/objects/azurite.ts";
 import { startFauxqs, type TestStore } from "../../../harness/objects/pipe-stores.ts";
@@ -61,6 +62,23 @@ describe("formats and compressions", () => {
     expect(await query(service, `SELECT count(), sum(id), any(name) LIKE 'name %' FROM ${table}`)).toBe(
       "1000\t499500\t1",
     );
+  });
+
+  test("lines of CSV may end in LF, CR LF or CR, in files of one piece and of several", async () => {
+    // The engine parses about 10 MB at once.
+    const lines = Array.from({ length: 150_000 }, (_, id) => `${id},"a\r""b"" ${"x".repeat(80)}"`);
+    for (const [name, end] of [
+      ["lf", "\n"],
+      ["crlf", "\r\n"],
+      ["cr", "\r"],
+    ] as const) {
+      await store.put(`${name}/small.csv`, ["id,name", "150000,b", "150001,b", ""].join(end));
+      await store.put(`${name}/large.csv.gz`, gzipSync(["id,name", ...lines].join(end)));
+      await untilState(served, service, await create(pipeBody(store, `${name}/*`, name)), "Completed");
+      expect(
+        await query(service, `SELECT count(), uniqExact(id), uniqExact(name), max(length(name)) FROM ${name}`),
+      ).toBe("150002\t150002\t2\t86");
+    }
   });
 
   test("whole JSON objects, and another delimiter", async () => {

@@ -107,6 +107,8 @@ export function objectFormatSettings(
       input_format_csv_empty_as_default: 1,
       // A first row that equals our column names is still a row.
       input_format_csv_detect_header: 0,
+      // Without it, a file whose lines end in CR has a header and no row.
+      input_format_csv_allow_cr_end_of_line: 1,
       ...(delimiter === undefined ? {} : { format_csv_delimiter: delimiter }),
     };
   }
