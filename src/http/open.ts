@@ -24,6 +24,7 @@ import { workerSamples } from "../pipes/control/progress/worker-metrics.ts";
 import type { ServiceAccess } from "../services/access.ts";
 import type { ServiceDisks } from "../services/disks.ts";
 import type { Services } from "../services/open.ts";
+import { TelemetryReader } from "../sources/push/otlp/reader.ts";
 import type { AuditTrail } from "../store/access/audit-events.ts";
 import type { OrganizationLimits } from "../store/database/limits.ts";
 import type { LeasedStores } from "../store/open.ts";
@@ -227,6 +228,7 @@ function pushOptions(
     ...{ signal, mostBytes, tls: tls !== undefined, pipes: pushPipes },
     gate: new PushGate({ authenticator, inboxes, space, isShared, pipes: pushPipes, leases: stores.leases }),
     held: new HeldBodies(heldBodies * mostBytes),
+    reader: new TelemetryReader(mostBytes),
   };
 }
 

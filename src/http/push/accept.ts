@@ -54,6 +54,8 @@ type Telemetry = {
   readonly signal: Signal;
   /** In Protobuf, checked. Released when it is durable. */
   readonly body: Buffer;
+  /** SHA-256 of the body. */
+  readonly digest: string;
   readonly records: number;
   readonly headers: IncomingHttpHeaders;
   readonly config: PushConfig;
@@ -61,13 +63,14 @@ type Telemetry = {
 };
 
 /** A request of OpenTelemetry. Without a key the body is its own: senders repeat the same bytes. Throws the same. */
-export async function acceptTelemetry({ signal, body, records, headers, config, inbox }: Telemetry): Promise<Accepted> {
+export async function acceptTelemetry(telemetry: Telemetry): Promise<Accepted> {
+  const { signal, body, digest, records, headers, config, inbox } = telemetry;
   const { folder } = inbox;
-  const intake = { config, mediaType: undefined, folder, mostBytes: body.length, digests: true };
+  const intake = { config, mediaType: undefined, folder, mostBytes: body.length, digests: false };
   try {
-    const taken = await takeIn([body], { ...intake, memoryBytes: telemetryMemoryBytes });
+    const taken = { ...(await takeIn([body], { ...intake, memoryBytes: telemetryMemoryBytes })), digest };
     // Empty records of two signals have the same bytes.
-    const key = keyOf(headers, config) ?? `${signal} ${taken.digest}`;
+    const key = keyOf(headers, config) ?? `${signal} ${digest}`;
     return await kept({ config, inbox, taken, key, facts: { n: records, g: signal } });
   } catch (error) {
     throw diskError(error);

@@ -18,10 +18,9 @@ import type { Logger } from "../../lib/logger.ts";
 import type { Signal } from "../../sources/push/otlp/messages.ts";
 import { followCertificate, tlsOptions } from "../server/tls.ts";
 import { decompressed } from "./bodies.ts";
-import type { OtlpHttpOptions } from "./otlp-http.ts";
-import { exportTelemetry, outcomeOf, type Refusal, statusBody } from "./telemetry.ts";
+import { exportTelemetry, outcomeOf, type Refusal, statusBody, type TelemetryOptions } from "./telemetry.ts";
 
-export type OtlpGrpcOptions = OtlpHttpOptions & {
+export type OtlpGrpcOptions = TelemetryOptions & {
   readonly tls: CertificateFiles | undefined;
   readonly logger: Logger;
 };
@@ -104,11 +103,11 @@ export class OtlpGrpcServer {
     const admitted = await gate.admit({ params: undefined, headers, ip }, retryIn);
     return await held.whole(stream, mostBytes + frameBytes, async (frame) => {
       const { isCompressed, content } = unframed(frame);
-      const request = { signal, encoding: "protobuf", headers, mostBytes } as const;
-      if (!isCompressed) return await exportTelemetry(gate, admitted, { ...request, content });
+      const request = { signal, encoding: "protobuf", headers, connection: stream } as const;
+      if (!isCompressed) return await exportTelemetry(this.#options, admitted, { ...request, content });
       const pieces = decompressed(each(content), String(headers["grpc-encoding"]));
       return await held.whole(pieces, mostBytes, (whole) =>
-        exportTelemetry(gate, admitted, { ...request, content: whole }),
+        exportTelemetry(this.#options, admitted, { ...request, content: whole }),
       );
     });
   }

@@ -2,22 +2,16 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { AppError, notFound } from "../../lib/errors.ts";
 import { isSignal } from "../../sources/push/otlp/messages.ts";
+import type { Encoding } from "../../sources/push/otlp/reader.ts";
 import { setHeaders } from "../answer/headers.ts";
 import { mediaTypeOf } from "./accept.ts";
 import { requestBytes } from "./bodies.ts";
-import { askedOf, type PushGate } from "./gate.ts";
-import { type Encoding, exportTelemetry, type HeldBodies, outcomeOf, statusBody } from "./telemetry.ts";
-
-export type OtlpHttpOptions = {
-  readonly gate: PushGate;
-  readonly held: HeldBodies;
-  /** A body may have as many after decompression. */
-  readonly mostBytes: number;
-};
+import { askedOf } from "./gate.ts";
+import { exportTelemetry, outcomeOf, statusBody, type TelemetryOptions } from "./telemetry.ts";
 
 const types: Readonly<Record<Encoding, string>> = { json: "application/json", protobuf: "application/x-protobuf" };
 
-export async function receiveTelemetry(options: OtlpHttpOptions, request: FastifyRequest, reply: FastifyReply) {
+export async function receiveTelemetry(options: TelemetryOptions, request: FastifyRequest, reply: FastifyReply) {
   const mediaType = mediaTypeOf(request.headers);
   const encoding = mediaType === types.protobuf ? "protobuf" : "json";
   reply.header("content-type", types[encoding]);
@@ -32,12 +26,13 @@ export async function receiveTelemetry(options: OtlpHttpOptions, request: Fastif
 }
 
 async function received(
-  { gate, held, mostBytes }: OtlpHttpOptions,
+  options: TelemetryOptions,
   request: FastifyRequest,
   reply: FastifyReply,
   encoding: Encoding,
   retryIn: (seconds: number) => void,
 ): Promise<Buffer> {
+  const { gate, held, mostBytes } = options;
   const { headers } = request;
   const { signal } = request.params as { readonly signal: string };
   if (!isSignal(signal)) throw notFound("Signal", signal);
@@ -47,7 +42,13 @@ async function received(
   const pieces = await requestBytes(request.raw, (piece) => sender.signature?.add(piece));
   return await held.whole(pieces, mostBytes, async (content) => {
     sender.signature?.end();
-    return await exportTelemetry(gate, admitted, { signal, encoding, content, headers, mostBytes });
+    return await exportTelemetry(options, admitted, {
+      signal,
+      encoding,
+      content,
+      headers,
+      connection: request.raw.socket,
+    });
   });
 }
 

@@ -10,16 +10,16 @@ import { refuseOtherMethods } from "../server/server.ts";
 import { accept } from "./accept.ts";
 import { originHeaders } from "./admission.ts";
 import { askedOf, type PushGate, retryAfter } from "./gate.ts";
-import { type OtlpHttpOptions, receiveTelemetry } from "./otlp-http.ts";
+import { receiveTelemetry } from "./otlp-http.ts";
 import type { PushPipe, PushPipes } from "./pipes.ts";
+import type { TelemetryOptions } from "./telemetry.ts";
 
 /** A sender that waits for its rows to be visible is answered after this time in any case. */
 const waitMs = 30_000;
 
-export type PushOptions = OtlpHttpOptions & {
+export type PushOptions = TelemetryOptions & {
   readonly pipes: PushPipes;
   readonly tls: boolean;
-  readonly signal: AbortSignal;
 };
 
 export function addPush(server: FastifyInstance, options: PushOptions): void {

@@ -1,40 +1,77 @@
 /** What OTLP over HTTP and over gRPC have in common: a request is checked, made durable, and answered. */
+import type { EventEmitter } from "node:events";
 import type { IncomingHttpHeaders } from "node:http";
+import { childOf } from "../../lib/abort.ts";
 import { AppError, asAppError } from "../../lib/errors.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { inspect, mostExpansion } from "../../sources/push/otlp/inspect.ts";
-import { fromJson } from "../../sources/push/otlp/json.ts";
+import { yieldWhenLong } from "../../lib/yield.ts";
 import { MessageWriter } from "../../sources/push/otlp/message-writer.ts";
 import { type Signal, signals } from "../../sources/push/otlp/messages.ts";
+import {
+  type Encoding,
+  isSmall,
+  type ReadTelemetry,
+  readTelemetry,
+  type TelemetryReader,
+  type TelemetryTask,
+} from "../../sources/push/otlp/reader.ts";
 import { acceptTelemetry } from "./accept.ts";
 import type { Admitted, PushGate } from "./gate.ts";
-
-export type Encoding = "json" | "protobuf";
 
 export type TelemetryRequest = {
   readonly signal: Signal;
   readonly encoding: Encoding;
   readonly content: Buffer;
   readonly headers: IncomingHttpHeaders;
-  /** What a body may have after decompression. */
+  /** Closes when the sender leaves. */
+  readonly connection: EventEmitter;
+};
+
+export type TelemetryOptions = {
+  readonly gate: PushGate;
+  readonly held: HeldBodies;
+  readonly reader: TelemetryReader;
+  /** A body may have as many after decompression. */
   readonly mostBytes: number;
+  readonly signal: AbortSignal;
 };
 
 /** The answer of the specification; it is sent when the telemetry is durable. Throws as `acceptTelemetry`. */
-export async function exportTelemetry(gate: PushGate, admitted: Admitted, request: TelemetryRequest): Promise<Buffer> {
-  const { signal, encoding, content, headers, mostBytes } = request;
+export async function exportTelemetry(
+  options: TelemetryOptions,
+  admitted: Admitted,
+  request: TelemetryRequest,
+): Promise<Buffer> {
+  const { signal, encoding, content, headers } = request;
   const { pipe, inbox, sender } = admitted;
   const { config } = pipe;
   const { format = "JSONEachRow" } = config;
   if (format !== "otlp") throw new AppError("BAD_REQUEST", `This pipe accepts ${format}, and no OpenTelemetry.`);
-  const sent = encoding === "json" ? fromJson(signal, content) : content;
-  const { records, body, rejected, reason = "" } = inspect(signal, sent, mostExpansion * mostBytes);
+  const task = { signal, encoding, content, mostBytes: options.mostBytes };
+  const read = isSmall(task) ? readTelemetry(task) : await readLarge(options, task, request.connection);
+  const { records, body, digest, rejected, reason = "" } = read;
   const bytes = body.length;
   if (records > 0) {
-    const { isRepeat } = await acceptTelemetry({ signal, body, records, headers, config, inbox });
-    if (!isRepeat) gate.spend(sender, records, bytes);
+    const { isRepeat } = await acceptTelemetry({ signal, body, digest, records, headers, config, inbox });
+    if (!isRepeat) options.gate.spend(sender, records, bytes);
   }
   return answer(signal, encoding, rejected, reason);
+}
+
+/** Ends when the sender leaves, or the server stops. */
+async function readLarge(
+  { reader, signal }: TelemetryOptions,
+  task: TelemetryTask,
+  connection: EventEmitter,
+): Promise<ReadTelemetry> {
+  using waiting = childOf(signal);
+  const left = () => waiting.abort(new AppError("BAD_REQUEST", "The sender left before its body was read."));
+  connection.once("close", left);
+  try {
+    return await reader.read(task, waiting.signal);
+  } finally {
+    connection.off("close", left);
+  }
 }
 
 function answer(signal: Signal, encoding: Encoding, rejected: number, reason: string): Buffer {
@@ -143,9 +180,22 @@ export class HeldBodies {
         if (this.#held > this.#most)
           throw new AppError("OVERLOADED", "The server holds too many bodies at this moment.");
       }
-      return await use(kept.length === 1 ? (kept[0] as Buffer) : Buffer.concat(kept));
+      const body = kept.length === 1 ? (kept[0] as Buffer) : await joined(kept, size);
+      kept.length = 0;
+      return await use(body);
     } finally {
       this.#held -= size;
     }
   }
+}
+
+/** Copying the largest body takes as long as all that may be done in one turn of the event loop. */
+async function joined(pieces: readonly Buffer[], size: number): Promise<Buffer> {
+  const body = Buffer.allocUnsafe(size);
+  let at = 0;
+  for (const piece of pieces) {
+    await yieldWhenLong();
+    at += piece.copy(body, at);
+  }
+  return body;
 }

@@ -11,6 +11,8 @@ const literals = [
   ["false", false],
   ["null", null],
 ] as const;
+/** A body may have millions of them. */
+const digits = Array.from({ length: 10 }, (_, digit) => ({ number: String(digit) }));
 const numberForm = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/;
 
 /** Every method throws INVALID_JSON where the text is not JSON. */
@@ -65,6 +67,8 @@ export class JsonText {
     if (byte === 0x7b || byte === 0x5b) return undefined;
     const from = this.#at;
     while (isOfWord(this.#bytes[this.#at])) this.#at += 1;
+    const digit = this.#at === from + 1 ? digits[(byte as number) - 0x30] : undefined;
+    if (digit !== undefined) return digit;
     const word = this.#bytes.toString("latin1", from, this.#at);
     if (numberForm.test(word)) return { number: word };
     const literal = literals.find(([text]) => text === word);

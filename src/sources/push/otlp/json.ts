@@ -10,9 +10,9 @@ import { JsonText, type Scalar } from "./json-text.ts";
 import { MessageWriter } from "./message-writer.ts";
 import { type Message, type MessageField, type Signal, signals } from "./messages.ts";
 
-/** Throws INVALID_JSON, or BAD_REQUEST that names the member. */
-export function fromJson(signal: Signal, body: Buffer): Buffer {
-  const conversion = new Conversion(isUtf8(body) ? body : Buffer.from(body.toString()));
+/** Throws INVALID_JSON, BAD_REQUEST that names the member, and PAYLOAD_TOO_LARGE when the result would be larger. */
+export function fromJson(signal: Signal, body: Buffer, mostBytes?: number): Buffer {
+  const conversion = new Conversion(isUtf8(body) ? body : Buffer.from(body.toString()), mostBytes);
   return conversion.request(signals[signal].request);
 }
 
@@ -22,9 +22,9 @@ class Conversion {
   /** Where the value that is read is in the document: names of members, and places in lists. */
   readonly #path: (string | number)[] = [];
 
-  constructor(body: Buffer) {
+  constructor(body: Buffer, mostBytes?: number) {
     this.#text = new JsonText(body);
-    this.#to = new MessageWriter(body.length);
+    this.#to = new MessageWriter(body.length, mostBytes);
   }
 
   request(message: Message): Buffer {
@@ -122,7 +122,9 @@ class Conversion {
 
   #decoded(value: Scalar, form: keyof typeof forms): Buffer {
     const text = this.#textOf(value);
-    if (!forms[form].test(text)) throw this.#wrong(`must be ${form === "hex" ? "hexadecimal digits" : "base64"}`);
+    const isHalf = form === "hex" && text.length % 2 === 1;
+    if (isHalf || !forms[form].test(text))
+      throw this.#wrong(`must be ${form === "hex" ? "hexadecimal digits" : "base64"}`);
     return Buffer.from(text, form);
   }
 
@@ -151,7 +153,7 @@ class Conversion {
   }
 }
 
-const forms = { hex: /^([0-9a-f]{2})*$/i, base64: /^[A-Za-z0-9+/_-]*={0,2}$/ };
+const forms = { hex: /^[0-9a-f]*$/i, base64: /^[A-Za-z0-9+/_-]*={0,2}$/ };
 
 type Integers = { readonly least: bigint; readonly most: bigint };
 const integers = {

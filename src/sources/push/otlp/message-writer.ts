@@ -1,11 +1,14 @@
 /** Writes messages into one buffer, which grows: the answers, and what came as JSON. */
+import { AppError } from "../../../lib/errors.ts";
 import { delimited, encodedVarint, type Fields, fixed32, fixed64, varint } from "./wire.ts";
 
 export class MessageWriter {
   #bytes: Buffer;
+  readonly #most: number;
   #length = 0;
 
-  constructor(capacity = 64) {
+  constructor(capacity = 64, most = Number.POSITIVE_INFINITY) {
+    this.#most = most;
     this.#bytes = Buffer.allocUnsafe(capacity);
   }
 
@@ -94,7 +97,11 @@ export class MessageWriter {
 
   #reserve(size: number): void {
     if (this.#length + size <= this.#bytes.length) return;
-    const larger = Buffer.allocUnsafe(2 * (this.#length + size));
+    const needed = this.#length + size;
+    if (needed > this.#most) {
+      throw new AppError("PAYLOAD_TOO_LARGE", `The body has more than ${this.#most} bytes in Protobuf.`);
+    }
+    const larger = Buffer.allocUnsafe(Math.min(2 * needed, this.#most));
     this.#bytes.copy(larger, 0, 0, this.#length);
     this.#bytes = larger;
   }
