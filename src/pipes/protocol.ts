@@ -69,7 +69,7 @@ export type Calls<D extends Durable = Durable> = {
   /** Permits the service's engine to read from the address until this worker ends. */
   permitEngine(target: DialTarget): Promise<void>;
   /** A listener that the service's engine may read from until this worker ends. It is sent with the reply. */
-  listenForEngine(): Promise<Server>;
+  listenForEngine(isSure?: boolean): Promise<Server>;
 };
 
 /** The lane of batches that replay or discard refused rows. */

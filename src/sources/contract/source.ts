@@ -150,8 +150,8 @@ export type NetworkContext = {
   readonly organizationId: string;
   /** Permits the destination's engine to read from an address of the source, until the worker or the check ends. */
   permitEngine(target: DialTarget): Promise<void>;
-  /** A listener on 127.0.0.1 that the destination's engine may read from. Its connections belong to the caller. */
-  listenForEngine(): Promise<Server>;
+  /** A listener on 127.0.0.1 that an engine may read from: with `isSure`, only one that surely reaches it. */
+  listenForEngine(isSure?: boolean): Promise<Server>;
 };
 
 /** What a source receives besides its configuration. */

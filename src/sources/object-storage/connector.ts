@@ -17,7 +17,7 @@ import type {
 import type { ObjectDurable } from "./declaration/durable.ts";
 import type { ObjectStorageConfig } from "./declaration/kind.ts";
 import { conflictingFields } from "./reading/fields.ts";
-import { inferFormat, isBzip2, isUnpacked, type ObjectFormat } from "./reading/formats.ts";
+import { bridgeModeOf, inferFormat, isBzip2, type ObjectFormat } from "./reading/formats.ts";
 import { LineReplay } from "./reading/line-replay.ts";
 import { ObjectBridge } from "./reading/object-bridge.ts";
 import { ObjectStatements } from "./reading/reading.ts";
@@ -130,7 +130,7 @@ function requireMapping({ columns }: TargetTable, format: ObjectFormat): void {
 
 /** The embedded engine is built without bzip2, and we decompress only formats that are read sequentially. */
 function checkCompression(config: ObjectStorageConfig, key: string, format: ObjectFormat): void {
-  if (!isBzip2(key, config.compression) || isUnpacked(key, format, config.compression)) return;
+  if (!isBzip2(key, config.compression) || bridgeModeOf(key, format, config.compression) !== undefined) return;
   const remedy = `use the compression of ${format} itself, or none`;
   throw invalidMember("compression", `${format} inside bzip2 cannot be read; ${remedy}.`);
 }

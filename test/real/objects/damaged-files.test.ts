@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { damageFiles } from "../../../harness/objects/damage-run.ts";
 import { damaged, fileColumns, fileFormats, intactFiles } from "../../../harness/objects/damaged-files.ts";
 import { FileReader } from "../../../harness/objects/file-reader.ts";
-import { startFauxqs, type TestStore } from "../../../harness/objects/pipe-stores.ts";
+import { accessKey, startFauxqs, type TestStore } from "../../../harness/objects/pipe-stores.ts";
 import { createPipe, pipeBody, untilState } from "../../../harness/pipes.ts";
 import { Dice } from "../../../harness/random.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
@@ -89,6 +89,29 @@ describe("a pipe", () => {
     const messages = await query(service, "SELECT message FROM mixed_pipes_error");
     for (const secret of [served.dataDir, process.cwd(), "SK-of-pipe"]) expect(messages).not.toContain(secret);
   });
+
+  test.each(["zst", "lz4"])(
+    "loads no row of %s text that breaks off, wherever it does, and says so",
+    async (suffix) => {
+      const login = `'${accessKey.accessKeyId}', '${accessKey.secretKey.replaceAll(/['\\]/g, "\\$&")}'`;
+      const select = "SELECT number AS id, toString(cityHash64(number)) AS name FROM numbers(20000)";
+      const written = `${suffix}/whole.json.${suffix}`;
+      await query(service, `INSERT INTO FUNCTION s3('${store.url(written)}', ${login}, 'JSONEachRow') ${select}`);
+      const bytes = await store.get(written);
+      await store.put(`${suffix}/twice.json.${suffix}`, Buffer.concat([bytes, bytes]));
+      const parts = [bytes.length >> 1, bytes.length - 1, bytes.length + (bytes.length >> 1)];
+      for (const part of parts) {
+        await store.put(`${suffix}/${part}.json.${suffix}`, Buffer.concat([bytes, bytes]).subarray(0, part));
+      }
+      const columns = [{ name: "id", type: "UInt64" }];
+      await untilState(served, service, await load(suffix, columns), "Completed");
+      expect(await query(service, `SELECT count(), uniqExact(id) FROM ${suffix}`)).toBe("60000\t20000");
+      const message = "The compressed data of the object breaks off or is damaged.";
+      expect((await query(service, `SELECT origin, message FROM ${suffix}_pipes_error`)).split("\n").sort()).toEqual(
+        parts.map((part) => `bucket/${suffix}/${part}.json.${suffix}\t${message}`).sort(),
+      );
+    },
+  );
 
   test("puts a file aside that ends the engine, and goes on", async () => {
     const columns = [

@@ -180,8 +180,8 @@ export class PipeChecks {
     const withdrawals: (() => void)[] = [this.#begin(organizationId)];
     const permitEngine = async ({ host, port }: DialTarget) =>
       void withdrawals.push(permits.add(serviceId, { kind: "source", host, port }));
-    const listenFor = (engine: ClickHouseAddress) => async () => {
-      const { listener, withdraw } = await listenForEngine(permits, serviceId, engine);
+    const listenFor = (engine: ClickHouseAddress) => async (isSure?: boolean) => {
+      const { listener, withdraw } = await listenForEngine(permits, serviceId, engine, isSure);
       withdrawals.push(withdraw);
       return listener;
     };

@@ -219,8 +219,9 @@ export class Replica implements Tenant {
         if (this.#over) return;
         this.#permits.push(this.#parts.permits.add(this.#parts.serviceId, { kind: "source", host, port }));
       },
-      listenForEngine: async () => {
-        const { listener, withdraw } = await listenForEngine(this.#parts.permits, this.#parts.serviceId, this.#engine);
+      listenForEngine: async (isSure) => {
+        const { permits, serviceId } = this.#parts;
+        const { listener, withdraw } = await listenForEngine(permits, serviceId, this.#engine, isSure);
         if (this.#over) withdraw();
         else this.#permits.push(withdraw);
         return listener;

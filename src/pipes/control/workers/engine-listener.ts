@@ -9,14 +9,17 @@ import type { Permits } from "../../../outgoing/permits.ts";
 
 /**
  * Opened here, in the control plane, because a pipe worker may not bind ports. `withdraw` revokes the permit. Throws
- * DESTINATION_INVALID for a server on another machine, which would not reach it.
+ * DESTINATION_INVALID for a server on another machine, which would not reach it, and with `isSure` for each that is not
+ * an engine of ours.
  */
 export async function listenForEngine(
   permits: Permits,
   serviceId: string,
   engine: ClickHouseAddress | undefined,
+  isSure = false,
 ): Promise<{ readonly listener: Server; readonly withdraw: () => void }> {
-  if (engine?.isExternal === true && !isHere(engine.host)) throw new AppError("DESTINATION_INVALID", tooFar);
+  if (engine?.isExternal === true && (isSure || !isHere(engine.host)))
+    throw new AppError("DESTINATION_INVALID", tooFar);
   // Connections wait until the recipient of the listener accepts them.
   const listener = createServer().listen(0, "127.0.0.1");
   await once(listener, "listening");

@@ -50,10 +50,15 @@ export function isCompressed(key: string, compression: ObjectStorageConfig["comp
 }
 
 /**
- * True for objects that we decompress because the engine cannot: text in bzip2. Other formats cannot be read in bzip2.
+ * How the bridge serves text that the engine cannot read by itself: `unpacked` from bzip2, in which other formats are
+ * refused; `whole` from compressions in which the engine does not notice that a file breaks off.
  */
-export function isUnpacked(key: string, format: string, compression: ObjectStorageConfig["compression"]) {
-  return isBzip2(key, compression) && !isColumnar(format);
+export function bridgeModeOf(key: string, format: string, compression: ObjectStorageConfig["compression"]) {
+  if (isColumnar(format)) return undefined;
+  if (isBzip2(key, compression)) return "unpacked";
+  const method = engineCompression(compression);
+  const isFramed = method === "auto" ? /\.(zstd?|lz4)$/i.test(key) : method === "zstd" || method === "lz4";
+  return isFramed ? "whole" : undefined;
 }
 
 export function isBzip2(key: string, compression: ObjectStorageConfig["compression"]): boolean {

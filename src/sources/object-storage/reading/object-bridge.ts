@@ -1,6 +1,7 @@
 /**
- * Serves a store's objects to the engine: a small S3 server in this process, on loopback. It has two uses. `unpacked`
- * objects are decompressed by the bridge, because the engine's build cannot do it. `plain` ones belong to a store whose
+ * Serves a store's objects to the engine: a small S3 server in this process, on loopback. It has three uses.
+ * `unpacked` objects are decompressed by the bridge, because the engine's build cannot do it. `whole` ones pass
+ * unchanged, and fail where they break off, which the engine would not notice. `plain` ones belong to a store whose
  * client in the engine bypasses the proxy of outgoing connections. To the engine they are ordinary objects: path,
  * version and time are the store's own, so mappings, bad rows and exactly-once need no special rules. The bridge holds
  * only bytes in transit.
@@ -15,6 +16,7 @@ import type { NetworkContext } from "../../contract/source.ts";
 import { enginePattern } from "../stores/keys.ts";
 import type { ByteRange, ObjectFile, ObjectStore, ReadCall } from "../stores/store.ts";
 import { Bzip2Error, decompressBzip2 } from "./bzip2.ts";
+import { BrokenFrameError, wholeFrames } from "./frames.ts";
 
 /** The length is unknown until the end: any larger one works, because the engine reads to the end of the response. */
 const anyLength = 2 ** 40;
@@ -23,13 +25,14 @@ const damagedStatus = 422;
 /** Requested versions, and the errors of objects, are kept for this many keys. */
 const maxRemembered = 1_000;
 
-export type BridgeMode = "unpacked" | "plain";
+const bridgeModes = ["unpacked", "whole", "plain"] as const;
+export type BridgeMode = (typeof bridgeModes)[number];
 
 export class ObjectBridge {
   readonly #store: ObjectStore;
   readonly #network: NetworkContext;
   /** A reader must know one: it is the access key of the engine's requests, and selects the mode. */
-  readonly #tokens: Readonly<Record<BridgeMode, string>> = { unpacked: newToken(), plain: newToken() };
+  readonly #tokens = { unpacked: newToken(), whole: newToken(), plain: newToken() };
   readonly #versions = new Map<string, string>();
   readonly #problems = new Map<string, { readonly etag: string; readonly message: string }>();
   readonly #stop = new AbortController();
@@ -41,9 +44,13 @@ export class ObjectBridge {
     this.#network = network;
   }
 
-  /** How the engine reads these keys; `listed` as in `enginePattern`. */
+  /** How the engine reads these keys; `listed` as in `enginePattern`. Throws as `listenForEngine`. */
   async reader(keys: readonly string[], mode: BridgeMode, listed?: string): Promise<ReadCall> {
-    this.#listener ??= this.#listen();
+    // A server that reads such objects by itself must not depend on whether it reaches the bridge.
+    this.#listener ??= this.#listen(mode === "whole").catch((error: unknown) => {
+      this.#listener = undefined;
+      throw error;
+    });
     const { port } = (await this.#listener).address() as AddressInfo;
     const path = enginePattern(keys, encodeURIComponent, listed);
     const params = {
@@ -70,11 +77,11 @@ export class ObjectBridge {
     return this.#store.pathOf("").slice(0, -1);
   }
 
-  async #listen(): Promise<Server> {
+  async #listen(isSure: boolean): Promise<Server> {
     const server = createServer((request, response) => {
       this.#answer(request, response).catch(() => response.destroy());
     });
-    const listener = await this.#network.listenForEngine();
+    const listener = await this.#network.listenForEngine(isSure);
     listener.on("connection", (socket) => {
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));
@@ -95,7 +102,7 @@ export class ObjectBridge {
       if (key === "") return await this.#list(url.searchParams, mode, response);
       if (request.method === "HEAD") return await this.#head(key, mode, response);
       const range = rangeOf(request);
-      return await (mode === "plain" ? this.#get(key, range, response) : this.#getUnpacked(key, range, response));
+      return await (mode === "plain" ? this.#get(key, range, response) : this.#getChecked(key, mode, range, response));
     } catch (error) {
       if (response.headersSent) response.destroy();
       else end(response, isMissing(error) ? 404 : 503);
@@ -106,7 +113,7 @@ export class ObjectBridge {
     const given = /Credential=([0-9a-f]+)\//.exec(request.headers.authorization ?? "")?.[1] ?? "";
     const isToken = (token: string) =>
       given.length === token.length && timingSafeEqual(Buffer.from(given), Buffer.from(token));
-    return (["unpacked", "plain"] as const).find((mode) => isToken(this.#tokens[mode]));
+    return bridgeModes.find((mode) => isToken(this.#tokens[mode]));
   }
 
   /** Serves keys with characters that the engine treats as wildcards. */
@@ -114,7 +121,7 @@ export class ObjectBridge {
     const after = query.get("continuation-token") ?? undefined;
     const page = await this.#store.list(query.get("prefix") ?? "", after, this.#stop.signal);
     const contents = page.files.map(({ key, etag, size }) => {
-      const version = `<ETag>"${xml(etag)}"</ETag><Size>${mode === "plain" ? size : anyLength}</Size>`;
+      const version = `<ETag>"${xml(etag)}"</ETag><Size>${lengthIn(mode, size)}</Size>`;
       return `<Contents><Key>${xml(key)}</Key>${version}<LastModified>2000-01-01T00:00:00.000Z</LastModified></Contents>`;
     });
     const next = page.more ? `<NextContinuationToken>${xml(page.last ?? "")}</NextContinuationToken>` : "";
@@ -127,9 +134,9 @@ export class ObjectBridge {
   async #head(key: string, mode: BridgeMode, response: ServerResponse): Promise<void> {
     const { etag, modified, size } = await this.#store.head(key, this.#stop.signal);
     remember(this.#versions, key, etag);
-    if (mode === "unpacked" && this.#problems.get(key)?.etag === etag) return end(response, damagedStatus);
+    if (mode !== "plain" && this.#problems.get(key)?.etag === etag) return end(response, damagedStatus);
     describe(response, etag, modified);
-    response.setHeader("Content-Length", mode === "plain" ? size : anyLength);
+    response.setHeader("Content-Length", lengthIn(mode, size));
     response.end();
   }
 
@@ -153,24 +160,31 @@ export class ObjectBridge {
   }
 
   /** The version that the engine was given, from the requested byte to the end. */
-  async #getUnpacked(key: string, range: ByteRange | undefined, response: ServerResponse): Promise<void> {
+  async #getChecked(
+    key: string,
+    mode: BridgeMode,
+    range: ByteRange | undefined,
+    response: ServerResponse,
+  ): Promise<void> {
     const start = range?.start ?? 0;
-    const { etag, modified, body } = await this.#store.download(key, this.#versions.get(key), this.#stop.signal);
+    const { etag, modified, size, body } = await this.#store.download(key, this.#versions.get(key), this.#stop.signal);
+    const length = lengthIn(mode, size);
     try {
       if (this.#problems.get(key)?.etag === etag) return end(response, damagedStatus);
-      const blocks = from(decompressBzip2(body), start);
+      const blocks = from(mode === "unpacked" ? decompressBzip2(body) : wholeFrames(body), start);
       // The first block before the response begins: an object that is not bzip2 then causes an error status, not a
       // truncated response.
       const first = await blocks.next();
       describe(response, etag, modified);
+      if (mode === "whole") response.setHeader("Content-Length", size - start);
       if (range !== undefined) {
         response.statusCode = 206;
-        response.setHeader("Content-Range", `bytes ${start}-${anyLength - 1}/${anyLength}`);
+        response.setHeader("Content-Range", `bytes ${start}-${length - 1}/${length}`);
       }
       if (first.done !== true) response.write(first.value);
       await pipeline(Readable.from(blocks, { objectMode: false }), response);
     } catch (error) {
-      if (!(error instanceof Bzip2Error)) throw error;
+      if (!(error instanceof Bzip2Error || error instanceof BrokenFrameError)) throw error;
       remember(this.#problems, key, { etag, message: error.message });
       if (response.headersSent) response.destroy();
       else end(response, damagedStatus);
@@ -209,6 +223,10 @@ function describe(response: ServerResponse, etag: string, modified: Date): void 
   response.setHeader("ETag", `"${etag}"`);
   response.setHeader("Last-Modified", modified.toUTCString());
   response.setHeader("Accept-Ranges", "bytes");
+}
+
+function lengthIn(mode: BridgeMode, size: number): number {
+  return mode === "unpacked" ? anyLength : size;
 }
 
 function end(response: ServerResponse, status: number): void {

@@ -1,5 +1,6 @@
 /** The statements by which the engine reads exactly the object versions of a batch. */
 import { identifier, literal, parameterText, tableName } from "../../../clickhouse/sql.ts";
+import type { AppError } from "../../../lib/errors.ts";
 import type { SlowInsert } from "../../contract/slow-insert.ts";
 import type { Insert, TargetTable } from "../../contract/source.ts";
 import { inferenceSettings } from "../../messages/found-fields.ts";
@@ -8,7 +9,7 @@ import type { ObjectStorageConfig } from "../declaration/kind.ts";
 import { isPlainKey } from "../stores/keys.ts";
 import type { ObjectFile, ObjectStore } from "../stores/store.ts";
 import { type FieldPlan, fieldPlan } from "./fields.ts";
-import { engineCompression, isRowFormat, isUnpacked, type ObjectFormat, objectFormatSettings } from "./formats.ts";
+import { bridgeModeOf, engineCompression, isRowFormat, type ObjectFormat, objectFormatSettings } from "./formats.ts";
 import type { ObjectBridge } from "./object-bridge.ts";
 
 /** Objects that one statement of many small ones reads concurrently. */
@@ -243,29 +244,35 @@ export class ObjectStatements {
     return { ...plan, expressions: plan.fittingExpressions, condition };
   }
 
-  #isUnpacked([file]: readonly ObjectFile[], format: string): boolean {
-    return file !== undefined && isUnpacked(file.key, format, this.#config.compression);
+  #bridgeMode([file]: readonly ObjectFile[], format: string) {
+    return file && bridgeModeOf(file.key, format, this.#config.compression);
   }
 
   /** The engine sees decompressed bytes, whose number differs from the object's size. */
   #sizeOf(files: readonly ObjectFile[], format: ObjectFormat): string | undefined {
-    if (!this.#isUnpacked(files, format)) return undefined;
+    if (this.#bridgeMode(files, format) !== "unpacked") return undefined;
     const paths = files.map((file) => literal(this.#store.pathOf(file.key))).join(", ");
     return `transform(toString(_path), [${paths}], [${files.map((file) => file.size).join(", ")}], 0)`;
   }
 
   async #reader(files: readonly ObjectFile[], format: string, signal: AbortSignal, folder?: string) {
     const keys = files.map(({ key }) => key);
-    if (this.#isUnpacked(files, format)) {
-      return { reader: await this.#bridge.reader(keys, "unpacked", folder), compression: "none" };
+    const mode = this.#bridgeMode(files, format);
+    const compression = mode === "unpacked" ? "none" : engineCompression(this.#config.compression);
+    const own = this.#store.reader?.bind(this.#store);
+    if (own === undefined) return { reader: await this.#bridge.reader(keys, mode ?? "plain", folder), compression };
+    if (mode === undefined) return { reader: await own(keys, signal, folder), compression };
+    try {
+      return { reader: await this.#bridge.reader(keys, mode, folder), compression };
+    } catch (error) {
+      // A server that is not ours may not reach the bridge, but can read the objects.
+      if (mode !== "whole" || (error as AppError).code !== "DESTINATION_INVALID") throw error;
+      return { reader: await own(keys, signal, folder), compression };
     }
-    const reader =
-      (await this.#store.reader?.(keys, signal, folder)) ?? (await this.#bridge.reader(keys, "plain", folder));
-    return { reader, compression: engineCompression(this.#config.compression) };
   }
 
   #settings(files: readonly ObjectFile[], format: ObjectFormat): Record<string, string | number> {
-    const unpacked = this.#isUnpacked(files, format) ? unpackedSettings : {};
+    const unpacked = this.#bridgeMode(files, format) === undefined ? {} : unpackedSettings;
     const named = files.length > 1 ? manyNames : {};
     return {
       ...patience,

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { Pack } from "../declaration/durable.ts";
 import type { ObjectStorageConfig } from "../declaration/kind.ts";
-import { isCompressed, isUnpacked, type ObjectFormat } from "../reading/formats.ts";
+import { bridgeModeOf, isCompressed, type ObjectFormat } from "../reading/formats.ts";
 import { isPlainKey } from "../stores/keys.ts";
 import type { ObjectFile } from "../stores/store.ts";
 import { type ListedPage, Runs } from "./runs.ts";
@@ -50,7 +50,7 @@ export class Packer {
   #files: ObjectFile[] = [];
   #format: ObjectFormat | undefined;
   #packed = false;
-  #unpacked = false;
+  #bridgeMode: string | undefined;
   #bytes = 0;
   #chars = 0;
   #added = 0;
@@ -67,7 +67,7 @@ export class Packer {
   /** Returns the packs that are complete with this file. */
   add(file: ObjectFile, format: ObjectFormat): Pack[] {
     const packed = isPacked(file, format, this.#compression);
-    const unpacked = isUnpacked(file.key, format, this.#compression);
+    const bridgeMode = bridgeModeOf(file.key, format, this.#compression);
     this.#added += 1;
     if (!isPlainKey(file.key) || !fitsOneBlock(file.size, packed)) {
       const threads = this.#limits.threads[this.#added > 1 ? "beside" : "alone"];
@@ -80,7 +80,7 @@ export class Packer {
     const full =
       this.#format !== format ||
       this.#packed !== packed ||
-      this.#unpacked !== unpacked ||
+      this.#bridgeMode !== bridgeMode ||
       this.#files.length >= this.#maxFiles ||
       this.#bytes + file.size > this.#limits.maxBytes ||
       this.#chars + chars > maxListedChars ||
@@ -90,7 +90,7 @@ export class Packer {
     this.#end = end;
     this.#format = format;
     this.#packed = packed;
-    this.#unpacked = unpacked;
+    this.#bridgeMode = bridgeMode;
     this.#files.push(file);
     this.#bytes += file.size;
     this.#chars += chars;
