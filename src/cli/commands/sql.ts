@@ -31,7 +31,7 @@ export function addSql(command: Command, shell: Shell): void {
     .argument("[service]", "Service; not needed if there is only one")
     .argument("[query]", "One or more statements, separated by semicolons")
     .option("-f, --file <file>", "File with statements; - is stdin")
-    .option("--param <name=value>", "Value of a {name:Type} parameter; may be repeated", repeated)
+    .option("--param <name=value>", "Value of a {name:Type} parameter, \\N for NULL; may be repeated", repeated)
     .option("--database <name>", "Database of names without one; default `default`")
     .option("--format <name>", "Any output format of ClickHouse; default: by -o")
     .option("--max-rows <n>", "Ends the result after this number of rows, to a block")
@@ -81,7 +81,7 @@ function optionsOf(shell: Shell, { id }: ServiceObject, flags: SqlFlags, forPeop
     serviceId: id,
     database: flags.database,
     format: flags.format ?? formatOf(shell, forPeople),
-    params: Object.fromEntries((flags.param ?? []).map((text) => pairFlag("--param", text))),
+    params: Object.fromEntries((flags.param ?? []).map(parameterOf)),
     settings: present({
       max_result_rows: maxRows,
       result_overflow_mode: maxRows === undefined ? undefined : "break",
@@ -90,6 +90,12 @@ function optionsOf(shell: Shell, { id }: ServiceObject, flags: SqlFlags, forPeop
     wake: flags.wake === false ? "never" : "auto",
     readonly: flags.readOnly === true,
   };
+}
+
+/** `\N` is NULL, as in the engine's own client. */
+function parameterOf(text: string): [name: string, value: string | null] {
+  const [name, value] = pairFlag("--param", text);
+  return [name, value === "\\N" ? null : value];
 }
 
 /** The format of the engine for an output format. A result that is piped streams without limit. */

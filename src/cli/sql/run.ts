@@ -9,7 +9,7 @@ export type StatementOptions = {
   readonly serviceId: string;
   readonly database: string | undefined;
   readonly format: string;
-  readonly params: Readonly<Record<string, string>>;
+  readonly params: Readonly<Record<string, string | null>>;
   readonly settings: Readonly<Record<string, unknown>>;
   readonly wake: "auto" | "never";
   readonly readonly: boolean;

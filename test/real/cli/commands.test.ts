@@ -113,6 +113,8 @@ describe("statements", () => {
   test("several of them, parameters, formats, and stdin", async () => {
     const two = await run(["sql", "analytics", "SELECT {x:Int64} AS a; SELECT ';' AS b", "--param", "x=7"]);
     expect(two).toMatchObject({ code: 0, stdout: "a\n7\nb\n;\n" });
+    const isNull = await run(["sql", "SELECT {x:Nullable(String)} IS NULL AS y", "--param", "x=\\N"]);
+    expect(isNull).toMatchObject({ code: 0, stdout: "y\n1\n" });
     const piped = await run(["sql", "analytics", "--format", "CSV"], { stdin: "SELECT 'a', 1" });
     expect(piped).toMatchObject({ code: 0, stdout: '"a",1\n' });
     expect(JSON.parse((await run(["sql", "SELECT toUInt64(-1) AS n", "-o", "ndjson"])).stdout)).toBeDefined();
