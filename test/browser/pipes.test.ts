@@ -92,6 +92,8 @@ describe.skipIf(chromiumMissing !== undefined)("pipes in the console", () => {
     const saved = page.waitForResponse((response) => response.request().method() === "PATCH");
     await page.getByLabel("Access key id").fill("AKIA");
     expect((await saved).request().postData()).not.toContain("not to be kept");
+    await page.getByRole("link", { name: "Services", exact: true }).press("Enter");
+    await page.getByText("the secrets that you have typed are lost").press("Escape");
     await page.reload();
     await page.getByLabel("URL").waitFor();
     expect(await page.getByLabel("URL").inputValue()).toBe("https://bucket.example/in/*.json");

@@ -158,8 +158,10 @@ export function ConfirmDialog({ typed, onConfirm, children, ...rest }: ConfirmDi
   );
 }
 
+type UnsavedDialogProps = { readonly isChanged: boolean; readonly lost?: string };
+
 /** Asks before the page is left while something on it is changed and not saved. */
-export function UnsavedDialog({ isChanged }: { readonly isChanged: boolean }) {
+export function UnsavedDialog({ isChanged, lost = "What you have changed here is lost." }: UnsavedDialogProps) {
   const blocker = useBlocker({
     shouldBlockFn: ({ current, next }) => isChanged && current.pathname !== next.pathname,
     enableBeforeUnload: isChanged,
@@ -175,7 +177,7 @@ export function UnsavedDialog({ isChanged }: { readonly isChanged: boolean }) {
       onConfirm={async () => proceed()}
       onClose={reset}
     >
-      <p>What you have changed here is lost.</p>
+      <p>{lost}</p>
     </ConfirmDialog>
   );
 }

@@ -3,12 +3,14 @@ import { Check } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { useOperation } from "../../api/queries.ts";
 import { Button } from "../../parts/button.tsx";
+import { UnsavedDialog } from "../../parts/dialog.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Page, Panel } from "../../parts/page.tsx";
 import { Skeleton } from "../../parts/states.tsx";
 import { cloneOf } from "./clone.ts";
 import { ConnectionStep } from "./connection-step.tsx";
 import { DataStep } from "./data-step.tsx";
+import { inputsOf, isSecret } from "./fields.ts";
 import { FileTry } from "./file-try.tsx";
 import { followed } from "./following.ts";
 import { emptyForm, type Form, firstValuesOf, lacksSecrets } from "./form.ts";
@@ -63,6 +65,10 @@ function Wizard({ begin }: { readonly begin: KeptForm }) {
   ];
   return (
     <>
+      <UnsavedDialog
+        isChanged={inputsOf(form.kind, form.values).some(({ path }) => isSecret(path) && form.values[path])}
+        lost="The draft stays at this address, but the secrets that you have typed are lost."
+      />
       <Steps step={step} onStep={show} />
       <Panel title={form.label === "" ? titles[step - 1] : `${titles[step - 1]}: ${form.label}`}>
         {isLost && <Note>Secrets are not kept in a draft. Type them again to go on.</Note>}

@@ -42,7 +42,7 @@ export function ReviewStep({ form, change, forget }: ReviewStepProps) {
       const { id, name } = await call("createPipe", { params, body: bodyOf(form) } as never);
       toast(`${name} is created.`, "info");
       await Promise.all([forget(), refetch("listAllPipes", "listServices")]);
-      await navigate({ to: "/pipes/$serviceId/$pipeId", params: { ...params, pipeId: id } });
+      await navigate({ to: "/pipes/$serviceId/$pipeId", params: { ...params, pipeId: id }, ignoreBlocker: true });
     });
   };
   return (

@@ -4,6 +4,7 @@ import type { Issue } from "../../api/error.ts";
 import { useChange, useOperation } from "../../api/queries.ts";
 import { bytesText, countText } from "../../lib/format.ts";
 import { Button } from "../../parts/button.tsx";
+import { UnsavedDialog } from "../../parts/dialog.tsx";
 import { Checkbox, fieldsOf, TextArea, TextField } from "../../parts/field.tsx";
 import { Note } from "../../parts/note.tsx";
 import { Bytes, Count } from "../../parts/numbers.tsx";
@@ -40,6 +41,7 @@ export function MoveSetup({ service }: { readonly service: Service }) {
   const others = error === null ? [] : otherIssues(error.issues);
   return (
     <>
+      <UnsavedDialog isChanged={JSON.stringify(form) !== JSON.stringify(emptyMove)} />
       <form
         className="form"
         noValidate
