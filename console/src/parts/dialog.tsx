@@ -13,7 +13,10 @@ import { useAttempt } from "./use-attempt.ts";
 
 type DialogProps = {
   readonly open: boolean;
-  /** Called by Esc, a click outside and the close button. Absent: the dialog can only be ended by its own controls. */
+  /**
+   * Called by Esc, the close button and, unless there is a form to lose, a click outside. Absent: the dialog can only
+   * be ended by its own controls.
+   */
   readonly onClose?: () => void;
   readonly title: ReactNode;
   readonly children: ReactNode;
@@ -73,7 +76,11 @@ export function Dialog({ open, onClose, title, children, actions, wide, onSubmit
   );
   const column = { display: "contents" } as const;
   return (
-    <Base.Root open={open} onOpenChange={(next) => !next && onClose?.()}>
+    <Base.Root
+      open={open}
+      onOpenChange={(next) => !next && onClose?.()}
+      disablePointerDismissal={onSubmit !== undefined}
+    >
       <Base.Portal>
         <Base.Backdrop className={classes(css.backdrop, layered && css.layered)} />
         <Base.Popup
