@@ -126,7 +126,33 @@ test("a file without a document is a mistake, so that `--prune` does not delete 
   }
 });
 
-test("a name that is missing is asked for", async () => {
+test("what needs an access token says so before anything is made, and is never left out silently", async () => {
+  writeFileSync(
+    join(line.folder, "y.yaml"),
+    "kind: Service\nname: half\nspec: {}\n---\nkind: Webhook\nname: half\nspec: { service: generic, url: https://a.example/ }\n",
+  );
+  for (const command of ["apply -f y.yaml --yes", "diff -f y.yaml", "export --all", "export alert"]) {
+    const { code, stdout, stderr } = await line.run(command);
+    expect({ command, code, stdout, stderr }).toMatchObject({
+      ...{ command, code: 4, stdout: "", stderr: expect.stringContaining("need an access token") },
+    });
+  }
+  expect((await line.run("service list -o name")).stdout).not.toContain("half");
+});
+
+test("a key that may only read exports pipes and plans, also what is pruned, whatever its access token", async () => {
+  const body = { name: "reader", roles: ["read_only"] };
+  const { result } = (await line.api.call("POST", "/v1/organizations/{o}/keys", { body })).body;
+  const env = { MILLRACE_KEY: `${result.keyId}:${result.keySecret}` };
+  const exported = await line.run("export", { env: { ...env, MILLRACE_ACCESS_TOKEN: "refused" } });
+  expect(exported).toMatchObject({ code: 0, stderr: "", stdout: expect.stringContaining("kind: Pipe") });
+  writeFileSync(join(line.folder, "y.yaml"), exported.stdout);
+  expect(await line.run("diff -f y.yaml --prune", { env })).toMatchObject({ code: 0, stdout: "no changes\n" });
+});
+
+test("a name that is missing is asked for, and a specification that is a list is refused", async () => {
+  const list = await apply("kind: Service\nname: listed\nspec: []\n");
+  expect(list).toMatchObject({ code: 2, stderr: expect.stringContaining("x.yaml:3: spec must be a mapping") });
   const { code, stderr } = await apply("kind: Service\nspec: {}\n");
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("x.yaml:1: name is required") });
 });

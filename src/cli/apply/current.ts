@@ -8,20 +8,19 @@ import { isSaved, readSaved, savedKinds, withNames } from "./saved.ts";
 /** Tags by which `apply` knows its own objects: `applied.pipe.<id>`, with the set as the value. */
 export const labelPrefix = "applied.";
 
-/** Everything that the kinds of documents describe. What needs an access token is left out without one. */
+/** Services, and what these kinds of documents describe. */
 export async function readCurrent(client: CliClient, kinds: readonly ObjectKind[]): Promise<CurrentObject[]> {
   const services = await client.call("listServices", {});
   const nameOf = new Map(services.map(({ id, name }) => [id, name]));
   // Saved objects name pipes, sources and one another.
   const hasSaved = kinds.some(isSaved);
   const has = (kind: ObjectKind) => kinds.includes(kind);
-  const hasToken = client.credentials.accessToken !== undefined;
   const [pipes, sources, keys, schedules, saved] = await Promise.all([
     has("Pipe") || hasSaved ? listPipesOf(client, services) : [],
-    (has("Source") || hasSaved) && hasToken ? sourcesOf(client) : [],
+    has("Source") || hasSaved ? sourcesOf(client) : [],
     has("Key") ? client.call("listKeys", {}) : [],
     has("BackupSchedule") ? schedulesOf(client, services) : [],
-    hasSaved && hasToken ? Promise.all(savedKinds.map((kind) => readSaved(client, kind))) : [],
+    hasSaved ? Promise.all(savedKinds.map((kind) => readSaved(client, kind))) : [],
   ]);
   const objects: CurrentObject[] = [
     ...services.map((service) => serviceDocument(service)),

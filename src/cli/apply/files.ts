@@ -89,7 +89,7 @@ function objectOf(file: FileDocument): WantedObject {
   if (kind === undefined) throw fileError(placeOf(["kind"]), unknownText(String(value.kind), objectKinds, "kind"));
   const service = textMember(file, "service", withService.includes(kind));
   const name = textMember(file, "name", kind !== "BackupSchedule") ?? String(service);
-  if (typeof value.spec !== "object" || value.spec === null)
+  if (typeof value.spec !== "object" || value.spec === null || Array.isArray(value.spec))
     throw fileError(placeOf(["spec"]), "spec must be a mapping");
   const [missing] = file.missing.filter(({ path }) => !isSecretPath(path.replace(/^spec\./, "")));
   if (missing !== undefined) throw fileError(placeOf(missing.path.split(".")), missing.message);

@@ -7,14 +7,7 @@ import { carryOut } from "../apply/carry-out.ts";
 import type { Change } from "../apply/compare.ts";
 import { readCurrent } from "../apply/current.ts";
 import { exported } from "../apply/export.ts";
-import {
-  type CurrentObject,
-  type ObjectKind,
-  objectKinds,
-  readWanted,
-  titleOf,
-  type WantedObject,
-} from "../apply/files.ts";
+import { type CurrentObject, type ObjectKind, readWanted, titleOf, type WantedObject } from "../apply/files.ts";
 import { orphans } from "../apply/labels.ts";
 import { type PlannedStep, planDocument, planLines, planOf } from "../apply/plan.ts";
 import { isSaved, lostReference } from "../apply/saved.ts";
@@ -78,7 +71,10 @@ async function planned(shell: Shell, flags: PlanFlags): Promise<Planned> {
   const variables = Object.fromEntries((flags.var ?? []).map((text) => pairFlag("--var", text)));
   const wanted = await readWanted(shell, flags.file, variables);
   const client = await shell.client();
-  const existing = await readCurrent(client, flags.prune === true ? objectKinds : wanted.map(({ kind }) => kind));
+  const kinds = wanted.map(({ kind }) => kind);
+  // Nothing else has a mark. Sources are for an access token, without which they stay.
+  if (flags.prune === true) kinds.push("Pipe", ...(client.credentials.accessToken ? ["Source" as const] : []));
+  const existing = await readCurrent(client, kinds);
   const steps = planOf(wanted, existing);
   checkNames(wanted, existing);
   if (flags.prune !== true) return { steps, existing };
@@ -181,10 +177,10 @@ function secretKeeper(
   return (name) => shell.say(`${name}: set its password with \`millrace service password\``);
 }
 
-const exportedWords = {
+const exportedWords: Readonly<Record<string, ObjectKind>> = {
   ...{ service: "Service", schedule: "BackupSchedule", pipe: "Pipe", source: "Source" },
   ...{ webhook: "Webhook", search: "SavedSearch", dashboard: "Dashboard", alert: "Alert" },
-} as const;
+};
 
 /** Adds the arguments of `export`. */
 export function addExport(command: Command, shell: Shell): void {
@@ -194,14 +190,15 @@ export function addExport(command: Command, shell: Shell): void {
     .action(async (objects: readonly string[], flags: { all?: boolean }) => {
       const client = await shell.client();
       const named = objects.filter((object) => !Object.hasOwn(exportedWords, object));
-      const kinds = objects.flatMap((word) =>
-        Object.hasOwn(exportedWords, word) ? exportedWords[word as "pipe"] : [],
-      );
-      const all = flags.all === true ? Object.values(exportedWords) : kinds.length > 0 ? kinds : ["Service", "Pipe"];
-      const existing = await readCurrent(client, objectKinds);
+      const kinds = objects.flatMap((word) => (named.includes(word) ? [] : (exportedWords[word] ?? [])));
+      const all = flags.all
+        ? Object.values(exportedWords)
+        : kinds.length > 0
+          ? kinds
+          : ["Service" as const, "Pipe" as const];
+      const existing = await readCurrent(client, all);
       const chosen = existing.filter(
-        ({ kind, name, service }) =>
-          (all as readonly string[]).includes(kind) && (named.length === 0 || named.includes(service ?? name)),
+        ({ kind, name, service }) => all.includes(kind) && (named.length === 0 || named.includes(service ?? name)),
       );
       for (const name of named) {
         if (existing.some((one) => one.name === name || one.service === name)) continue;

@@ -93,5 +93,5 @@ test("a pipe of it is made by flags, loads every row, keeps its secret, and is e
   const shown = await cli("pipe", "get", "Numbers", "-o", "json");
   expect(shown).toContain('"counter"');
   expect(shown).not.toContain("sesame");
-  expect(await cli("export", "--all")).toContain(`token: \${env:NUMBERS_TOKEN}`);
+  expect(await cli("export", "pipe")).toContain(`token: \${env:NUMBERS_TOKEN}`);
 });
