@@ -47,13 +47,13 @@ function useObjects(): readonly Option[] {
 }
 
 /** Only admins know the keys. */
+export function useKeys() {
+  return useOperation("listKeys", {}, { pace: "slow", enabled: useMay("admin") }).data ?? [];
+}
+
 function useActors(): readonly Option[] {
-  const enabled = useMay("admin");
-  const keys = useOperation("listKeys", {}, { pace: "slow", enabled }).data ?? [];
-  return [
-    { value: "system", label: "Millrace itself" },
-    ...keys.map(({ id, name }) => ({ value: id, label: `Key ${name}` })),
-  ];
+  const keys = useKeys().map(({ id, name }) => ({ value: id, label: `Key ${name}` }));
+  return [{ value: "system", label: "Millrace itself" }, ...keys];
 }
 
 export function ActivityTabs() {

@@ -11,7 +11,7 @@ import { RelativeTime } from "../../parts/relative-time.tsx";
 import { InlineSelect } from "../../parts/select.tsx";
 import { Answer, EmptyState, Skeleton } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
-import { ActivityTabs } from "./activity-filters.tsx";
+import { ActivityTabs, useKeys } from "./activity-filters.tsx";
 
 const route = getRouteApi("/activity/logins");
 
@@ -71,10 +71,8 @@ const actors: Readonly<Record<Event["actorType"], string>> = {
 
 /** Names of the keys and tokens that exist, which admins know. */
 function useNames(): ReadonlyMap<string, string> {
-  const options = { pace: "slow", enabled: useMay("admin") } as const;
-  const keys = useOperation("listKeys", {}, options).data ?? [];
-  const tokens = useOperation("listAccessTokens", {}, options).data ?? [];
-  return new Map([...keys, ...tokens].map(({ id, name }) => [id, name]));
+  const tokens = useOperation("listAccessTokens", {}, { pace: "slow", enabled: useMay("admin") }).data ?? [];
+  return new Map([...useKeys(), ...tokens].map(({ id, name }) => [id, name]));
 }
 
 const columnsOf = (names: ReadonlyMap<string, string>): readonly Column<Event>[] => [
