@@ -71,10 +71,16 @@ describe.skipIf(missing !== undefined)("a source with more than a page", () => {
     await page.getByText("in/103.json").waitFor();
     await page.getByRole("button", { name: "Next" }).click();
     await page.getByLabel("Field of id").waitFor();
+    const saved = page.waitForResponse((one) => one.request().postData()?.split('"field"').length === 4);
     for (const place of [2, 3]) {
       await page.getByRole("button", { name: "Add column" }).click();
       await page.getByLabel(`Type of column ${place}`).waitFor();
     }
     expect(await namedAlike(page.getByRole("main"))).toEqual([]);
+    // Its draft is not listed with the drafts of statements.
+    await saved;
+    await page.goto(`${opened.served.credentials.baseUrl}/console/sql`);
+    await page.getByRole("tab", { name: "Saved" }).click();
+    await page.getByRole("region", { name: "Your drafts" }).getByText("What you type is kept here.").waitFor();
   });
 });

@@ -75,7 +75,8 @@ export function useSaving(form: Form, isEnabled: boolean): { readonly forget: ()
 /** The id of a draft that did not exist before. */
 async function save(known: Known, text: string) {
   const content = JSON.parse(text) as Form;
-  const name = content.name.trim() || `New pipe from ${content.label}`;
+  // The name tells it from the drafts of statements.
+  const name = `New pipe from ${content.label}`;
   try {
     if (known.id === undefined) {
       const made = await call("createSavedObject", { body: { kind: "draft", name, content } as never });
