@@ -171,16 +171,18 @@ describe.skipIf(chromiumMissing !== undefined)("the SQL screen", () => {
   test("parameters are inputs, and a shared link carries them and the statement", async () => {
     const { page, context } = await open();
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
-    await write(page, "SELECT {n:UInt8} + 1 AS sum");
-    await page.getByLabel("n", { exact: true }).fill("41");
-    await page.getByRole("button", { name: "Run", exact: true }).press("Enter");
-    await page.getByRole("gridcell", { name: "42" }).waitFor();
+    await write(page, "SELECT ifNull({n:Nullable(UInt8)}, 6) + 1 AS sum");
+    for (const [value, sum] of Object.entries({ 41: "42", "\\N": "7" })) {
+      await page.getByLabel("n", { exact: true }).fill(value);
+      await page.getByRole("button", { name: "Run", exact: true }).press("Enter");
+      await page.getByRole("gridcell", { name: sum }).waitFor();
+    }
     await page.getByRole("button", { name: "Copy a link to the statement" }).press("Enter");
     await page.getByText("The link is copied").waitFor();
     const link = new URL(await page.evaluate(() => navigator.clipboard.readText()));
     const other = await console_.open(link.pathname.replace("/console", "") + link.search);
-    await eventually(() => editor(other.page).textContent()).toContain("{n:UInt8}");
-    expect(await other.page.getByLabel("n", { exact: true }).inputValue()).toBe("41");
+    await eventually(() => editor(other.page).textContent()).toContain("{n:Nullable(UInt8)}");
+    expect(await other.page.getByLabel("n", { exact: true }).inputValue()).toBe("\\N");
     expect(other.page.url()).not.toContain("UInt8");
   });
 

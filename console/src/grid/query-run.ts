@@ -47,7 +47,9 @@ const settings = {
 
 /** The body of a request for this statement. */
 export function queryBody({ serviceId: _, params, ...rest }: Statement, format: string) {
-  return { ...rest, params: { ...params }, format, settings };
+  // `\N` is NULL, as in the engine's own client.
+  const values = Object.entries(params).map(([name, value]) => [name, value === "\\N" ? null : value]);
+  return { ...rest, params: Object.fromEntries(values), format, settings };
 }
 
 export class QueryRun {
