@@ -67,9 +67,20 @@ describe.skipIf(chromiumMissing !== undefined)("services in the console", () => 
   });
 
   test("the list filters by name and state in its address, and / reaches the filter", async () => {
-    service = await runningService(opened.served, { name: "second <b>hostile</b>" });
+    const tags = [
+      { key: "team", value: "a-name-that-is-longer-than-a-line" },
+      { key: "applied.service.1", value: "default" },
+    ];
+    service = await runningService(opened.served, { name: "second <b>hostile</b>", tags });
     await go("/services");
-    await page.getByRole("link", { name: "second <b>hostile</b>" }).waitFor();
+    const link = page.getByRole("link", { name: "second <b>hostile</b>" });
+    await link.waitFor();
+    // Tags leave the name its line, and the marks of `millrace apply` are not among them.
+    await page.setViewportSize({ width: 360, height: 740 });
+    expect((await link.boundingBox())?.height).toBeLessThan(30);
+    expect(await page.getByText("team=a-name").count()).toBe(1);
+    expect(await page.getByText("applied.").count()).toBe(0);
+    await page.setViewportSize({ width: 1280, height: 800 });
     expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
     await page.getByRole("heading", { level: 1 }).click();
     await page.keyboard.press("/");

@@ -61,7 +61,7 @@ export function Table<Row, Key extends string>(props: TableProps<Row, Key> & Key
             <tr key={rowKey(row)}>
               {columns.map((column) => (
                 <td key={column.header} className={cellClass(column)} data-label={column.header}>
-                  {column.cell(row)}
+                  <div className={css.cell}>{column.cell(row)}</div>
                 </td>
               ))}
             </tr>

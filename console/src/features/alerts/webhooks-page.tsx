@@ -9,7 +9,7 @@ import { Menu, MenuItem, MenuSeparator } from "../../parts/menu.tsx";
 import { Page, Panel } from "../../parts/page.tsx";
 import { RelativeTime } from "../../parts/relative-time.tsx";
 import { Answer, EmptyState } from "../../parts/states.tsx";
-import { type Column, Table } from "../../parts/table.tsx";
+import { type Column, mainLinkClass, Table } from "../../parts/table.tsx";
 import { type Alert, alertName, lastFailure } from "./alert.ts";
 import { AlertTabs } from "./alert-parts.tsx";
 import type { Webhook } from "./watched.ts";
@@ -54,7 +54,7 @@ function columnsOf(alerts: readonly Alert[] | undefined): Column<Webhook>[] {
       header: "Name",
       cell: ({ name, description }) => (
         <span className="stack">
-          <span>{name}</span>
+          <span className={mainLinkClass}>{name}</span>
           {description !== undefined && <span className="muted">{description}</span>}
         </span>
       ),

@@ -122,14 +122,16 @@ const serviceColumns: readonly Column<Service>[] = [
 ];
 
 function NameCell({ service }: { readonly service: Service }) {
+  // Those of `millrace apply` are for itself.
+  const tags = service.tags.filter(({ key }) => !key.startsWith("applied."));
   return (
     <>
       <Link to="/services/$serviceId" params={{ serviceId: service.id }} className={mainLinkClass}>
         {service.name}
       </Link>
-      {service.tags.length > 0 && (
+      {tags.length > 0 && (
         <div className={css.tags}>
-          {service.tags.map(({ key, value }) => (
+          {tags.map(({ key, value }) => (
             <span key={key}>{value === undefined ? key : `${key}=${value}`}</span>
           ))}
         </div>
