@@ -1,6 +1,10 @@
 /** An external service on a server of tests. */
+import { neededGrants } from "../../src/services/external/inspection.ts";
 import { type BenchService, runningService, type Served } from "../serve.ts";
 import { serverUser, type TestServer } from "./server.ts";
+
+/** The rights that docs/external.md asks for pipes into the database `app`, from every kind of source. */
+export const pipeRights = [...neededGrants("app"), "S3, CREATE TEMPORARY TABLE ON *.*"];
 
 /** Creates the database on the server, and a service whose connection names it. Resolves when the service runs. */
 export async function externalServiceOn(

@@ -140,11 +140,11 @@ export class ClickHouseClient {
    * several hosts is tried once. When none can, the first error of an engine is thrown, if any answered.
    */
   async stream(sql: string, { tuning, ...options }: QueryOptions = {}): Promise<IncomingMessage> {
+    if (tuning === undefined) return await this.#stream(sql, options);
     try {
       return await this.#stream(sql, { ...options, settings: { ...options.settings, ...tuning } });
     } catch (error) {
-      const isUnknown = error instanceof ClickHouseError && error.code === clickHouseCodes.UNKNOWN_SETTING;
-      if (tuning === undefined || !isUnknown) throw error;
+      if (!(error instanceof ClickHouseError && error.code === clickHouseCodes.UNKNOWN_SETTING)) throw error;
       return await this.#stream(sql, options);
     }
   }

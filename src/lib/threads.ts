@@ -129,6 +129,11 @@ export function ownMemory({ buffer }: Uint8Array): ArrayBufferLike[] {
   return buffer.byteLength > Buffer.poolSize ? [buffer] : [];
 }
 
+/** Bytes that have come from another thread, where a Buffer arrives as its plain form. */
+export function received({ buffer, byteOffset, length }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, length);
+}
+
 /** The root of a thread: answers each task with what `work` returns, and hands over the memory that it names. */
 export function answerTasks<Task, Answer>(work: (task: Task) => [answer: Answer, transfer: ArrayBufferLike[]]): void {
   const send = (answered: Answered<Answer>, transfer: ArrayBufferLike[] = []) =>

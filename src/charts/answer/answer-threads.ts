@@ -3,7 +3,7 @@
  * control plane would answer nobody.
  */
 import { AppError } from "../../lib/errors.ts";
-import { Threads } from "../../lib/threads.ts";
+import { received, Threads } from "../../lib/threads.ts";
 import type { AnswerTask } from "./answer-work.ts";
 
 export type ThreadAnswer = { readonly chunks: readonly Uint8Array[]; readonly rows: number };
@@ -23,7 +23,7 @@ export class AnswerThreads {
       .filter(({ buffer, length }) => buffer.byteLength === length)
       .map(({ buffer }) => buffer);
     const { chunks, rows } = await this.#threads.run(task, owned, signal);
-    return { chunks: chunks.map(({ buffer, byteOffset, length }) => Buffer.from(buffer, byteOffset, length)), rows };
+    return { chunks: chunks.map(received), rows };
   }
 }
 

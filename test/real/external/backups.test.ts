@@ -3,6 +3,7 @@ import { CreateBucketCommand, ListObjectsV2Command, PutObjectCommand, S3Client }
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Backup, backUp, restored, verify } from "../../../harness/backups.ts";
 import { backupThreadsMissing } from "../../../harness/clickhouse/backup-threads.ts";
+import { pipeRights } from "../../../harness/clickhouse/external-service.ts";
 import { serverUser, TestServer } from "../../../harness/clickhouse/server.ts";
 import { startFauxqs as startPipeStore, type TestStore } from "../../../harness/objects/pipe-stores.ts";
 import { startFauxqs, startVersitygw, vaultKeys } from "../../../harness/objects/vaults.ts";
@@ -10,13 +11,11 @@ import { versitygwMissing } from "../../../harness/objects/versitygw.ts";
 import { createPipe, pipeBody, rows } from "../../../harness/pipes.ts";
 import { type BenchService, query, runningService, type Served, serve, until } from "../../../harness/serve.ts";
 import { restoreGrant } from "../../../src/backups/server/requirements.ts";
-import { neededGrants } from "../../../src/services/external/inspection.ts";
 
 const missing = backupThreadsMissing();
 if (missing !== undefined) console.log(`skipped: backups of external services: ${missing}`);
 
 const bucket = "vault";
-const pipeRights = [...neededGrants("app"), "S3, CREATE TEMPORARY TABLE ON *.*"];
 /** With the rights of docs/external.md; the keys come with each statement. */
 const keeper = {
   name: "keeper",

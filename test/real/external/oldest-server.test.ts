@@ -1,7 +1,7 @@
 /** What Millrace asks of an external server, on the oldest one that it accepts. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { observabilityCall } from "../../../harness/charts/observability.ts";
-import { externalServiceOn } from "../../../harness/clickhouse/external-service.ts";
+import { externalServiceOn, pipeRights } from "../../../harness/clickhouse/external-service.ts";
 import { launchOldest, oldestServerMissing, oldestVersion } from "../../../harness/clickhouse/oldest-server.ts";
 import { serverUser, TestServer } from "../../../harness/clickhouse/server.ts";
 import { startFauxqs } from "../../../harness/objects/pipe-stores.ts";
@@ -9,7 +9,6 @@ import { createPipe, pipeBody, rows, untilState } from "../../../harness/pipes.t
 import { cdcPipe, untilEqual } from "../../../harness/postgres/pipes.ts";
 import { postgresMissing, TestPostgres } from "../../../harness/postgres/postgres.ts";
 import { type BenchService, query, type Served, serve } from "../../../harness/serve.ts";
-import { neededGrants } from "../../../src/services/external/inspection.ts";
 
 const missing = oldestServerMissing();
 const withoutPostgres = missing ?? postgresMissing(18);
@@ -17,7 +16,7 @@ const withoutPostgres = missing ?? postgresMissing(18);
 const user = {
   name: "pipes",
   password: "secret-of-pipes",
-  grants: [...neededGrants("app"), "S3, CREATE TEMPORARY TABLE ON *.*"],
+  grants: pipeRights,
 };
 let peers: AsyncDisposableStack;
 let served: Served;

@@ -1,6 +1,6 @@
 /** Pipes of every kind into an external server that is killed under them: every row once, also behind a view. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { externalServiceOn } from "../../../harness/clickhouse/external-service.ts";
+import { externalServiceOn, pipeRights } from "../../../harness/clickhouse/external-service.ts";
 import { serverUser, TestServer } from "../../../harness/clickhouse/server.ts";
 import { kafkaMissing, startKafka, type TestKafka } from "../../../harness/kafka/kafka.ts";
 import { KafkaTool, kafkaBody, orders } from "../../../harness/kafka/pipes.ts";
@@ -11,13 +11,12 @@ import { createPipe, details, pipeBody, rows, untilState } from "../../../harnes
 import { cdcPipe, untilEqual } from "../../../harness/postgres/pipes.ts";
 import { postgresMissing, TestPostgres } from "../../../harness/postgres/postgres.ts";
 import { type BenchService, query, type Served, serve, until, untilText } from "../../../harness/serve.ts";
-import { neededGrants } from "../../../src/services/external/inspection.ts";
 
 /** With the rights of docs/external.md, and no others. */
 const pipesUser = {
   name: "pipes",
   password: "secret-of-pipes",
-  grants: [...neededGrants("app"), "S3, CREATE TEMPORARY TABLE ON *.*"],
+  grants: pipeRights,
 };
 let peers: AsyncDisposableStack;
 let server: TestServer;

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { AppError } from "../../../lib/errors.ts";
-import { ownMemory, Threads } from "../../../lib/threads.ts";
+import { ownMemory, received, Threads } from "../../../lib/threads.ts";
 import { type Inspected, inspect, mostExpansion } from "./inspect.ts";
 import { fromJson } from "./json.ts";
 import type { Signal } from "./messages.ts";
@@ -39,8 +39,7 @@ export class TelemetryReader {
   /** Takes over the memory of a large body. Throws as `readTelemetry`, OVERLOADED, and the signal's reason. */
   async read(task: TelemetryTask, signal: AbortSignal): Promise<ReadTelemetry> {
     const read = await this.#threads.run(task, ownMemory(task.content), signal);
-    const { buffer, byteOffset, length } = read.body;
-    return { ...read, body: Buffer.from(buffer, byteOffset, length) };
+    return { ...read, body: received(read.body) };
   }
 }
 
@@ -50,7 +49,7 @@ export function isSmall({ encoding, content }: TelemetryTask): boolean {
 
 /** Throws INVALID_JSON, BAD_REQUEST and PAYLOAD_TOO_LARGE. */
 export function readTelemetry({ signal, encoding, content, mostBytes }: TelemetryTask): ReadTelemetry {
-  const bytes = Buffer.from(content.buffer, content.byteOffset, content.length);
+  const bytes = received(content);
   const sent = encoding === "json" ? fromJson(signal, bytes, mostBytes) : bytes;
   const inspected = inspect(signal, sent, mostExpansion * mostBytes);
   return { ...inspected, digest: createHash("sha256").update(inspected.body).digest("base64url") };
